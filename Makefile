@@ -1,0 +1,42 @@
+# Two commands for newcomers: `make demo` and `make test`. Everything else is for contributors (`make help`).
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+STAMP := .venv/.synced
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## create .venv from the lock file (hashes checked)
+
+$(STAMP): requirements/uv.txt requirements/lock.txt pyproject.toml scripts/setup
+	@scripts/setup
+	@touch $@
+
+demo: setup ## start an embedded cluster, train three distributed jobs, show the result
+	@.venv/bin/shunter demo
+
+test: setup lint ## lint, types, layers, unit, scenario and e2e tests
+	@$(PY) -m pytest -n 2 --dist worksteal
+
+lint: setup
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+	@$(PY) scripts/generate.py --check
+
+generate: setup ## write generated files anew: CRDs, built-in schemas
+	@$(PY) scripts/generate.py
+
+lock: setup ## lock dependencies anew, with hashes
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/uv.in -o requirements/uv.txt
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
+
+format: setup ## format the code
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+clean: ## remove .venv and caches
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+
+.PHONY: help setup demo test lint generate lock format clean

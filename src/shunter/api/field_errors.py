@@ -1,0 +1,74 @@
+"""Field errors in apimachinery's words: what users, SDKs and upstream's own tests match on.
+
+Source: k8s.io/apimachinery `util/validation/field` (texts seen in the recordings). Used by the embedded API server's validation
+and by the operator's admission webhooks alike.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, NamedTuple
+
+ErrorType = Literal[
+    "FieldValueInvalid",
+    "FieldValueRequired",
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueNotFound",
+    "FieldValueNotSupported",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+    "InternalError",
+]
+
+
+class FieldError(NamedTuple):
+    """One fault at one field; `reason` is what `status.details.causes[].reason` carries."""
+
+    reason: ErrorType
+    field: str
+    body: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+
+
+def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, f"Required value: {detail}" if detail else "Required value")
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}")
+
+
+def not_found(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueNotFound", field, f"Not found: {shown(value)}")
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
+
+
+def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
+    allowed = ", ".join(json.dumps(name) for name in sorted(supported))
+    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {allowed}")
+
+
+def aggregate(errors: list[FieldError]) -> str:
+    """Several faults as apimachinery joins them: one stands alone, more stand in brackets, repeats are dropped."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def shown(value: Any) -> str:
+    """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

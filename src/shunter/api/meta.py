@@ -1,0 +1,94 @@
+"""What every Kubernetes object has: metadata, owners, conditions, times.
+
+Structs are immutable views: decoding drops fields we do not know, so an object is never written back from one. Writes are plain
+JSON (`Json`), built by the pure functions of operator/ and cluster/controllers/.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+import msgspec
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object as plain Python values; pod templates and wanted objects are passed around in this form."""
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
+    """Base of all API types: immutable, camelCase on the wire, defaults left out when encoded."""
+
+
+class OwnerReference(Struct, frozen=True):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(Struct, frozen=True):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The one owner that manages this object, if any."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class Condition(Struct, frozen=True):
+    """metav1.Condition; also decodes the condition lists of Jobs and pods, which have fewer required fields."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+    observed_generation: int | None = None
+
+    @property
+    def is_true(self) -> bool:
+        return self.status == "True"
+
+
+class LabelSelector(Struct, frozen=True):
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Json, ...] = ()
+
+
+def is_condition_true(conditions: tuple[Condition, ...], type: str) -> bool:
+    """Whether the list holds a condition of this type with status True."""
+    return any(condition.type == type and condition.is_true for condition in conditions)
+
+
+def rfc3339(moment: datetime) -> str:
+    """`metav1.Time` on the wire: UTC, whole seconds, `2026-11-21T10:00:00Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(moment: datetime) -> str:
+    """`metav1.MicroTime` on the wire: UTC, microseconds, `2026-11-21T10:00:00.000000Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def controller_reference(api_version: str, kind: str, name: str, uid: str) -> Json:
+    """The owner reference that marks an object as managed by its owner and blocks the owner's foreground deletion."""
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

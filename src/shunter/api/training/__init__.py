@@ -1,0 +1,1 @@
+"""kubeflow.org/v1 types, a module per kind."""

@@ -1,0 +1,1 @@
+"""The embedded node: pods as processes."""

@@ -1,0 +1,137 @@
+"""A plan: everything one reconcile wants written, as a value.
+
+Planners (pure functions in operator/ and cluster/controllers/) return a `Plan`; `shunter.kube.executor` is the only code that
+carries one out. So a rule is tested by `assert plan(observed, now) == ...`, the fault sweep kills the executor between any two
+writes, and the migration chains plans in memory.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+
+
+class Key(NamedTuple):
+    """What a work queue holds: the name of one object."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Ref(NamedTuple):
+    """One object in the cluster. A write with a uid is refused by the server when the name belongs to another object by now."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str = ""
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """An event to record about `regarding`. In a write's `failed` note `{error}` stands for the server's answer."""
+
+    regarding: Ref
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+    action: str = "Reconciling"
+
+
+class Create(msgspec.Struct, frozen=True, kw_only=True):
+    """POST `body`. AlreadyExists is a failure like any other: the next reconcile observes what is there."""
+
+    resource: Resource
+    body: Json
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Apply(msgspec.Struct, frozen=True, kw_only=True):
+    """Server-side apply of `body` with force: fields we own, and stop owning when we no longer send them."""
+
+    resource: Resource
+    body: Json
+    field_manager: str
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Patch(msgspec.Struct, frozen=True, kw_only=True):
+    """JSON merge patch of an object, or of a subresource such as `scale`. Missing objects are not an error."""
+
+    ref: Ref
+    patch: Json
+    subresource: str = ""
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Delete(msgspec.Struct, frozen=True, kw_only=True):
+    """DELETE with a uid precondition when the ref has one. Already gone is success."""
+
+    ref: Ref
+    propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
+    grace_period_seconds: int | None = None
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+Write = Create | Apply | Patch | Delete
+
+
+class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """The status wanted after this reconcile. Only the difference to `observed` is sent (merge patch on /status), with the
+    resourceVersion as precondition when given; equal values send nothing."""
+
+    ref: Ref
+    observed: Json
+    wanted: Json
+    resource_version: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Writes in order (neighbours of one verb and resource may run at the same time), then the status once, then events.
+
+    `requeue_after` is in seconds; None means only an event brings this key back.
+    """
+
+    writes: tuple[Write, ...] = ()
+    status: StatusWrite | None = None
+    events: tuple[Note, ...] = ()
+    requeue_after: float | None = None
+
+
+NOTHING = Plan()
+
+
+class Failure(NamedTuple):
+    """A write the API server refused. Writes after it were not sent; neither was the plan's status."""
+
+    write: Write | StatusWrite
+    code: int
+    reason: str
+    message: str
+
+
+Observed = TypeVar("Observed")
+
+
+class Reconciler(Protocol, Generic[Observed]):
+    """The three steps of every controller. `observe` is thin and reads caches only; the other two are pure."""
+
+    def observe(self, key: Key) -> Observed | None:
+        """The object and what it owns, or None when there is nothing to do for this key."""
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        """What should be written, given what is."""
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """What to record (a condition, an event) when a write of the plan failed; the key is retried with back-off after it."""

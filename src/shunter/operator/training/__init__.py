@@ -1,0 +1,1 @@
+"""kubeflow.org/v1: one engine, and a module per framework."""
