@@ -1,0 +1,325 @@
+"""Starts and stops an embedded cluster: keys, tokens, kubeconfigs, the supervisor, and waiting until all of it answers.
+
+Everything here may be repeated: `start` on a running cluster finds it running, after a crash it starts what is missing with
+the same keys and port, so kubeconfigs written once stay valid.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.cluster import supervisor
+from shunter.cluster.state_dir import Record, StateDir
+from shunter.errors import EnvironmentProblem
+
+HOST = "127.0.0.1"
+READY_SECONDS = 60.0
+COMPONENTS = ("admin", "operator", "agent")
+CERTIFICATE_NAMES = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+class Options(NamedTuple):
+    """How to start a cluster. `port` 0 keeps the port of the last start, or chooses a free one."""
+
+    state_dir: Path
+    port: int = 0
+    simulate: bool = False
+    strict_resources: bool = False
+    level: str = ""
+    images: Path | None = None
+    controllers: bool = True
+    """False starts no scheduler and no node: pods stay Pending, as on a control plane without nodes."""
+
+
+class Started(NamedTuple):
+    """A cluster that answers. `already` when somebody had started it before."""
+
+    state: StateDir
+    record: Record
+    already: bool
+    seconds: float
+
+
+def start(options: Options, *, foreground: bool = False) -> Started:
+    """Starts the cluster and returns once API server, operator and node are ready.
+
+    In the foreground it is the caller's process group that the supervisor dies with; otherwise it outlives the caller.
+    Raises EnvironmentProblem naming what is in the way: directory, port, or the component that does not come up and its log.
+    """
+    begun = time.monotonic()
+    state = StateDir(options.state_dir.absolute())
+    state.create()
+    with open(state.root / "start.lock", "ab") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        return start_locked(state, options, begun, foreground)
+
+
+def start_locked(state: StateDir, options: Options, begun: float, foreground: bool) -> Started:
+    """`start`, while no other `start` is between looking and launching."""
+    if record := state.read_record():
+        if options.port and not record.server.endswith(f":{options.port}"):
+            raise EnvironmentProblem(
+                f"the cluster in {state.root} is already up at {record.server}.", "Run `shunter down` first to change its port."
+            )
+        wait_until_ready(state, record)
+        return Started(state, record, already=True, seconds=time.monotonic() - begun)
+    port = choose_port(state, options.port)
+    prepare_credentials(state, port)
+    record = Record(
+        server=f"https://{HOST}:{port}",
+        supervisor=0,
+        operator_health=f"{HOST}:{free_port()}",
+        started=time.time(),
+        simulate=options.simulate,
+        strict_resources=options.strict_resources,
+    )
+    state.launch.write_bytes(msgspec.json.encode(launch_description(state, options, record, port)))
+    for log in ("apiserver", "operator", "agent"):
+        mark_log(state, log)
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", supervisor.__file__, str(state.root)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=not foreground,
+        cwd="/",
+    )
+    wait_until_ready(state, record, process)
+    found = state.read_record()
+    assert found is not None, "the supervisor wrote its record before the API server answered"
+    return Started(state, found, already=False, seconds=time.monotonic() - begun)
+
+
+def stop(state: StateDir, *, timeout: float = 60.0) -> bool:
+    """Stops the cluster and everything it started; False when none was running. Objects stay on disk for the next start.
+
+    Also cleans up after a supervisor that was killed: nothing of a cluster outlives `stop`.
+    """
+    record = state.read_record()
+    if record is None:
+        teardown_leftovers(state)
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(record.supervisor, signal.SIGTERM)
+    deadline = time.monotonic() + timeout
+    while state.is_locked():
+        if time.monotonic() > deadline:
+            raise EnvironmentProblem(
+                f"the supervisor (pid {record.supervisor}) of {state.root} did not stop within {timeout:.0f} s.",
+                f"See {state.logs}, then end it with `kill -9 {record.supervisor}` and run `shunter down` again.",
+            )
+        time.sleep(0.02)
+    return True
+
+
+def teardown_leftovers(state: StateDir) -> None:
+    """Removes pods, mounts, namespaces and cgroups of a cluster whose processes are gone; does nothing to a clean directory."""
+    if state.node.exists() and any(state.node.iterdir()):
+        subprocess.run(teardown_command(state), check=False, stdin=subprocess.DEVNULL)
+
+
+def teardown_command(state: StateDir) -> list[str]:
+    return [sys.executable, "-m", "shunter.cluster.agent", "--state-dir", str(state.root), "--teardown"]
+
+
+def launch_description(state: StateDir, options: Options, record: Record, port: int) -> Json:
+    """What the supervisor starts, in order."""
+    root = str(state.root)
+    python = [sys.executable, "-m"]
+    agent = [*python, "shunter.cluster.agent", "--state-dir", root]
+    if options.simulate:
+        agent.append("--simulate")
+    if options.strict_resources:
+        agent.append("--strict-resources")
+    if not options.controllers:
+        agent.append("--no-node")
+    if options.level:
+        agent += ["--level", options.level]
+    if options.images:
+        agent += ["--images", str(options.images.absolute())]
+    operator = [
+        *python, "shunter.cli.main", "operator",
+        "--kubeconfig", str(state.component_kubeconfig("operator")),
+        "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
+        "--metrics-bind-address", "0", "--health-probe-bind-address", record.operator_health,
+        "--no-leader-elect",
+    ]  # fmt: skip
+    return {
+        "children": [
+            {
+                "name": "apiserver",
+                "argv": [*python, "shunter.cluster.apiserver", "--state-dir", root, "--host", HOST, "--port", str(port)],
+            },
+            {"name": "operator", "argv": operator},
+            {"name": "agent", "argv": agent},
+        ],
+        "teardown": teardown_command(state),
+        "record": msgspec.to_builtins(record),
+    }
+
+
+def choose_port(state: StateDir, wanted: int) -> int:
+    """The wanted port, else the one this cluster had before (its kubeconfig stays valid), else a free one."""
+    if wanted:
+        if not is_free(wanted):
+            raise EnvironmentProblem(
+                f"port {wanted} on {HOST} is taken by another program.", "Choose another with --port, or leave --port out."
+            )
+        return wanted
+    with contextlib.suppress(OSError, ValueError, msgspec.DecodeError):
+        before = msgspec.json.decode(state.launch.read_bytes())["record"]["server"]
+        port = int(before.rpartition(":")[2])
+        if is_free(port):
+            return port
+    return free_port()
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def prepare_credentials(state: StateDir, port: int) -> None:
+    """Authority, server certificate, tokens and kubeconfigs: made once, kept over restarts."""
+    authority, server = state.pki / "ca.crt", state.pki / "server.crt"
+    if not server.exists():
+        from shunter.kube.certificates import issue, new_authority
+
+        pair = new_authority("shunter-embedded-cluster")
+        issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES)
+        write_private(state.pki / "ca.key", pair.key)
+        write_private(authority, pair.certificate)
+        write_private(state.pki / "server.key", issued.key)
+        write_private(server, issued.certificate)
+    tokens: dict[str, Json] = msgspec.json.decode(state.tokens.read_bytes()) if state.tokens.exists() else {}
+    by_user = {entry["user"]: token for token, entry in tokens.items()}
+    for component in COMPONENTS:
+        if component not in by_user:
+            by_user[component] = secrets.token_urlsafe(32)
+            tokens[by_user[component]] = {"user": component, "groups": ["system:masters", "system:authenticated"]}
+    write_private(state.tokens, msgspec.json.format(msgspec.json.encode(tokens)))
+    certificate = authority.read_bytes()
+    for component in COMPONENTS:
+        path = state.kubeconfig if component == "admin" else state.component_kubeconfig(component)
+        config = kubeconfig(f"https://{HOST}:{port}", certificate, component, by_user[component])
+        write_private(path, msgspec.json.format(msgspec.json.encode(config)) + b"\n")
+
+
+def kubeconfig(server: str, authority: bytes, user: str, token: str) -> Json:
+    """A kubeconfig as JSON, which is YAML as well: kubectl and every SDK read it, and we need no YAML parser to."""
+    import base64
+
+    data = base64.b64encode(authority).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "shunter", "cluster": {"server": server, "certificate-authority-data": data}}],
+        "users": [{"name": user, "user": {"token": token}}],
+        "contexts": [{"name": "shunter", "context": {"cluster": "shunter", "user": user, "namespace": "default"}}],
+        "current-context": "shunter",
+    }
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replaces the file in one step, readable by its owner only."""
+    fresh = path.with_name(path.name + ".new")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as handle:
+        handle.write(content)
+    fresh.replace(path)
+
+
+def wait_until_ready(state: StateDir, record: Record, process: subprocess.Popen[bytes] | None = None) -> None:
+    """Returns when API server, operator and node answer; raises EnvironmentProblem with the log of the one that does not."""
+    deadline = time.monotonic() + READY_SECONDS
+    context = ssl.create_default_context(cafile=str(state.pki / "ca.crt"))
+    token = msgspec.json.decode(state.kubeconfig.read_bytes())["users"][0]["user"]["token"]
+    checks = {
+        "apiserver": f"{record.server}/readyz",
+        "operator": f"http://{record.operator_health}/readyz",
+        "agent": f"{record.server}/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/shunter-agent",
+    }
+    for component, url in checks.items():
+        for _ in every(0.02, deadline):
+            if answers(url, context, token):
+                break
+            failure = start_failure(state, component, process)
+            if failure:
+                raise failure
+        else:
+            raise not_ready(state, component, f"did not become ready within {READY_SECONDS:.0f} s")
+
+
+def every(seconds: float, deadline: float) -> Iterator[None]:
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(seconds)
+
+
+def answers(url: str, context: ssl.SSLContext, token: str) -> bool:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+    try:
+        with opener.open(request, timeout=2) as response:
+            return bool(response.status == 200)
+    except (OSError, urllib.error.HTTPError):
+        return False
+
+
+def start_failure(state: StateDir, component: str, process: subprocess.Popen[bytes] | None) -> EnvironmentProblem | None:
+    """Why waiting longer is useless: the supervisor ended, or the component died three times since it started."""
+    if process is not None and process.poll() is not None:
+        return not_ready(state, component, "was not started: the supervisor ended")
+    record = state.read_record()
+    if record is not None and record.restarts.get(component, 0) >= 3:
+        return not_ready(state, component, "ends at once")
+    return None
+
+
+def not_ready(state: StateDir, component: str, what: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"{component} {what}: {last_words(state, component)}",
+        f"Its log is {state.logs / component}.log; stop with `shunter down`.",
+    )
+
+
+def mark_log(state: StateDir, component: str) -> None:
+    """A line between two runs, so that the last words of this run are told from those before."""
+    with open(state.logs / f"{component}.log", "ab") as log:
+        log.write(f"--- started {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode())
+
+
+def last_words(state: StateDir, component: str) -> str:
+    with contextlib.suppress(OSError):
+        lines = (state.logs / f"{component}.log").read_text(errors="replace").rpartition("--- started ")[2].splitlines()[1:]
+        if lines:
+            return lines[-1].strip()
+    return "it wrote nothing."

@@ -1,0 +1,109 @@
+"""Where one embedded cluster keeps everything: the layout of its state directory (drawn in docs/architecture.md)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.errors import EnvironmentProblem
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """cluster.json: what the supervisor says of itself; written when it starts and whenever a child changes."""
+
+    server: str
+    supervisor: int
+    children: dict[str, int] = {}
+    restarts: dict[str, int] = {}
+    operator_health: str = ""
+    started: float = 0.0
+    simulate: bool = False
+    strict_resources: bool = False
+
+
+def default_state_dir() -> Path:
+    """`$XDG_STATE_HOME/shunter/default`, where XDG_STATE_HOME is `~/.local/state` unless set; SHUNTER_STATE_DIR wins."""
+    if chosen := os.environ.get("SHUNTER_STATE_DIR"):
+        return Path(chosen)
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "shunter" / "default"
+
+
+class StateDir(NamedTuple):
+    """The files of one cluster, by purpose."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def record(self) -> Path:
+        return self.root / "cluster.json"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.root / "kubeconfig"
+
+    @property
+    def pki(self) -> Path:
+        return self.root / "pki"
+
+    @property
+    def tokens(self) -> Path:
+        return self.root / "tokens.json"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def node(self) -> Path:
+        return self.root / "node"
+
+    @property
+    def launch(self) -> Path:
+        return self.root / "launch.json"
+
+    def component_kubeconfig(self, component: str) -> Path:
+        return self.root / "kubeconfigs" / component
+
+    def create(self) -> None:
+        """Makes the directory tree, private to the user; raises EnvironmentProblem when that is impossible."""
+        try:
+            for part in (self.root, self.pki, self.logs, self.node, self.root / "kubeconfigs", self.root / "store"):
+                part.mkdir(mode=0o700, parents=True, exist_ok=True)
+            probe = self.root / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"state directory {self.root}: {error.strerror or error}.",
+                "Choose one you can write with --state-dir, or set SHUNTER_STATE_DIR.",
+            ) from error
+
+    def read_record(self) -> Record | None:
+        """What the running supervisor wrote, or None when no supervisor holds the lock."""
+        if not self.is_locked():
+            return None
+        try:
+            return msgspec.json.decode(self.record.read_bytes(), type=Record)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def is_locked(self) -> bool:
+        """Whether a supervisor is alive on this directory (the kernel drops its lock however it ends)."""
+        try:
+            with open(self.lock, "rb") as handle:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return True
+                return False
+        except FileNotFoundError:
+            return False

@@ -1,0 +1,140 @@
+"""Keeps the three processes of an embedded cluster alive. Run by path with `python -I -S`: standard library only, about 10 MB.
+
+    supervisor.py STATE_DIR
+
+Reads STATE_DIR/launch.json, takes STATE_DIR/lock, starts the children, starts one again when it dies, and writes
+STATE_DIR/cluster.json whenever something changes. SIGTERM or SIGINT stops the children in reverse order and runs the teardown
+command. When the supervisor itself is killed, the kernel sends the children SIGTERM (PR_SET_PDEATHSIG); pods run on and the next
+start adopts them.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+STOP_SECONDS = 15.0
+"""How long a child may take to end after SIGTERM: pods get their grace period from `down` before that."""
+LOG_LIMIT = 16 * 1024 * 1024
+
+
+def main(state_dir: str) -> int:
+    with open(os.path.join(state_dir, "lock"), "ab") as lock:
+        if not take(lock.fileno()):
+            print(f"another supervisor runs on {state_dir}", file=sys.stderr)
+            return 1
+        return supervise(state_dir)
+
+
+def take(lock: int) -> bool:
+    """Takes the lock for as long as this process lives. Tries for a second: `status` holds it for an instant while it looks."""
+    for _ in range(50):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False
+
+
+def supervise(state_dir: str) -> int:
+    with open(os.path.join(state_dir, "launch.json"), encoding="utf-8") as handle:
+        launch: dict[str, Any] = json.load(handle)
+    signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD]
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    children = [Child(spec, state_dir) for spec in launch["children"]]
+    for child in children:
+        child.start()
+    while True:
+        write_record(state_dir, launch, children)
+        due = [child.restart_at for child in children if child.process is None]
+        timeout = max(0.0, min(due) - time.monotonic()) if due else 3600.0
+        received = signal.sigtimedwait(signals, timeout)
+        if received is not None and received.si_signo != signal.SIGCHLD:
+            break
+        for child in children:
+            child.look_after()
+    for child in reversed(children):
+        child.stop()
+    if launch.get("teardown"):
+        with open(os.path.join(state_dir, "logs", "agent.log"), "ab") as log:
+            subprocess.run(launch["teardown"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=False, preexec_fn=unblock)
+    os.unlink(os.path.join(state_dir, "cluster.json"))
+    return 0
+
+
+class Child:
+    """One process of the cluster: started, watched, started again with a delay that doubles while it keeps dying."""
+
+    def __init__(self, spec: dict[str, Any], state_dir: str) -> None:
+        self.name: str = spec["name"]
+        self.argv: list[str] = spec["argv"]
+        self.log_path = os.path.join(state_dir, "logs", f"{self.name}.log")
+        self.process: subprocess.Popen[bytes] | None = None
+        self.restarts = 0
+        self.restart_at = 0.0
+        self.started_at = 0.0
+        self.delay = 0.1
+
+    def start(self) -> None:
+        if os.path.exists(self.log_path) and os.path.getsize(self.log_path) > LOG_LIMIT:
+            os.replace(self.log_path, self.log_path + ".1")
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_supervisor
+            )
+        self.started_at = time.monotonic()
+
+    def look_after(self) -> None:
+        now = time.monotonic()
+        if self.process is not None and self.process.poll() is not None:
+            self.delay = 0.1 if now - self.started_at > 10 else min(self.delay * 2, 5.0)
+            self.process, self.restart_at = None, now + self.delay
+            self.restarts += 1
+        if self.process is None and now >= self.restart_at:
+            self.start()
+
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def unblock() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def die_with_supervisor() -> None:
+    """In the child, before exec: the default signal mask, an own session (Ctrl-C in a terminal is ours to forward), and
+    SIGTERM when the supervisor dies."""
+    unblock()
+    os.setsid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def write_record(state_dir: str, launch: dict[str, Any], children: list[Child]) -> None:
+    record = dict(launch["record"])
+    record["supervisor"] = os.getpid()
+    record["children"] = {child.name: child.process.pid for child in children if child.process}
+    record["restarts"] = {child.name: child.restarts for child in children}
+    path = os.path.join(state_dir, "cluster.json")
+    with open(path + ".new", "w", encoding="utf-8") as handle:
+        json.dump(record, handle)
+    os.replace(path + ".new", path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
