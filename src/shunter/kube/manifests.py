@@ -1,0 +1,124 @@
+"""Manifests as users hand them over: files, directories or standard input; YAML with several documents, JSON, or List kinds.
+
+Every object keeps the place it came from, so that whatever is wrong with it later can be said with file and line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from shunter.api.meta import Json
+from shunter.errors import InputError
+
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class Manifest(NamedTuple):
+    """One object and where it stands."""
+
+    object: Json
+    source: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.source}:{self.line}"
+
+    @property
+    def title(self) -> str:
+        """`PyTorchJob training/pytorch-simple`, for messages."""
+        metadata = self.object.get("metadata") or {}
+        name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
+        namespace = metadata.get("namespace")
+        return f"{self.object.get('kind')} {namespace}/{name}" if namespace else f"{self.object.get('kind')} {name}"
+
+
+def load(source: str) -> list[Manifest]:
+    """The objects in a file, in all YAML and JSON files of a directory (sorted by name), or on standard input (`-`).
+
+    Raises InputError naming file, line and remedy for anything that is not a Kubernetes object.
+    """
+    if source == "-":
+        return list(parse(sys.stdin.read(), "standard input"))
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+        if not files:
+            raise InputError(f"{source}: the directory holds no file ending in {', '.join(SUFFIXES)}.")
+        return [manifest for file in files for manifest in load(str(file))]
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{source}: no such file or directory.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: cannot be read: {error}.") from error
+    found = list(parse(text, source))
+    if not found:
+        raise InputError(f"{source}: holds no object.", "A manifest has at least apiVersion, kind and metadata.name.")
+    return found
+
+
+def parse(text: str, source: str) -> Iterator[Manifest]:
+    """The objects of one text, List kinds unpacked."""
+    loader = Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            assert node is not None, "check_node said there is one"
+            line = node.start_mark.line + 1
+            value = loader.construct_document(node)
+            if value is None:
+                continue
+            yield from objects(value, source, line)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
+        raise InputError(f"{where}: not valid YAML: {error.problem or error.context}.") from error
+    finally:
+        loader.dispose()
+
+
+def objects(value: object, source: str, line: int) -> Iterator[Manifest]:
+    if not isinstance(value, dict):
+        raise InputError(f"{source}:{line}: expected a Kubernetes object, found {describe(value)}.")
+    if isinstance(value.get("items"), list) and str(value.get("kind", "")).endswith("List"):
+        for item in value["items"]:
+            yield from objects(item, source, line)
+        return
+    for field in ("apiVersion", "kind"):
+        if not isinstance(value.get(field), str) or not value[field]:
+            raise InputError(f"{source}:{line}: {field} is missing.", "Every object starts with apiVersion and kind.")
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        raise InputError(f"{source}:{line}: {value['kind']} has no metadata.name.", "Give it a name (or a generateName).")
+    yield Manifest(value, source, line)
+
+
+def describe(value: object) -> str:
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) < 40 else shown[:37] + '...'}"
+
+
+class Loader(yaml.CSafeLoader):
+    """Safe YAML that keeps times as text, as Kubernetes does, and refuses duplicate keys instead of keeping the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key.value!r} stands twice in one object", key.start_mark
+                )
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
+        return super().construct_mapping(node, deep)
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}

@@ -1,0 +1,148 @@
+"""Both generations of jobs in one view: what a person wants to know of a PyTorchJob or a TrainJob. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.meta import Json, Struct
+from shunter.api.resources import PYTORCH_JOBS, TRAIN_JOBS, Resource
+
+JOB_RESOURCES: tuple[Resource, ...] = (PYTORCH_JOBS, TRAIN_JOBS)
+"""Every kind of training job we serve."""
+
+FINISHED_STATES = ("Succeeded", "Failed")
+V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
+"""Condition types of kubeflow.org/v1; the first that is True, in this order, names the state."""
+V1_ROLE_ORDER = ("launcher", "chief", "master")
+"""Replica types that come before all others when ranks are counted."""
+
+
+class Overview(Struct, frozen=True):
+    """One job as a row: `state` is Created, Running, Restarting, Suspended, Succeeded or Failed in both generations."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    state: str
+    reason: str
+    message: str
+    ranks: int
+    """Pods that take part in the training when all are there."""
+    created: datetime | None
+    finished: datetime | None
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINISHED_STATES
+
+
+class Member(Struct, frozen=True):
+    """A pod's place in its job."""
+
+    role: str
+    index: int
+    rank: int | None
+    """None for pods that do not train (initializers)."""
+
+    @property
+    def label(self) -> str:
+        """`master-0`, `worker-2`, `node-1`: what stands before its log lines."""
+        return f"{self.role}-{self.index}"
+
+
+def overview(job: Json) -> Overview:
+    """The row of a job of any kind in `JOB_RESOURCES`."""
+    if is_v2(job):
+        state, condition = v2_state(job)
+        ranks = v2_ranks(job)
+    else:
+        state, condition = v1_state(job)
+        ranks = sum(spec.get("replicas", 1) for spec in replica_specs(job).values())
+    metadata = job["metadata"]
+    finished = None
+    if state in FINISHED_STATES:
+        finished = moment(job.get("status", {}).get("completionTime") or condition.get("lastTransitionTime"))
+    return Overview(
+        kind=job["kind"],
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        state=state,
+        reason=condition.get("reason", ""),
+        message=condition.get("message", ""),
+        ranks=ranks,
+        created=moment(metadata.get("creationTimestamp")),
+        finished=finished,
+    )
+
+
+def pod_selector(job: Json) -> str:
+    """The label selector of a job's pods. Same-named jobs of two v1 kinds share it: compare `is_pod_of` as well."""
+    name = job["metadata"]["name"]
+    return f"jobset.sigs.k8s.io/jobset-name={name}" if is_v2(job) else f"training.kubeflow.org/job-name={name}"
+
+
+def is_pod_of(job: Json, pod: Json) -> bool:
+    """Whether a pod that matches `pod_selector` belongs to this job and not to another of its name."""
+    if is_v2(job):
+        return True
+    uid = job["metadata"].get("uid")
+    return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences", []))
+
+
+def member(job: Json, pod: Json) -> Member:
+    """The role, index and rank of a pod of this job."""
+    labels = pod["metadata"].get("labels", {})
+    if is_v2(job):
+        role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
+        index = int(labels.get("batch.kubernetes.io/job-completion-index", "0"))
+        return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
+    role = labels.get("training.kubeflow.org/replica-type", "worker")
+    index = int(labels.get("training.kubeflow.org/replica-index", "0"))
+    before = sum(spec.get("replicas", 1) for name, spec in replica_specs(job).items() if comes_before(name.lower(), role))
+    return Member(role=role, index=index, rank=before + index)
+
+
+def is_v2(job: Json) -> bool:
+    return str(job.get("apiVersion", "")).startswith(f"{TRAIN_JOBS.group}/")
+
+
+def replica_specs(job: Json) -> Json:
+    """The `<kind>ReplicaSpecs` of a v1 job, whatever its kind; empty when the field is absent or malformed."""
+    for field, value in job.get("spec", {}).items():
+        if field.endswith("ReplicaSpecs") and isinstance(value, dict):
+            return {name: spec for name, spec in value.items() if isinstance(spec, dict)}
+    return {}
+
+
+def comes_before(other: str, role: str) -> bool:
+    return other in V1_ROLE_ORDER and role not in V1_ROLE_ORDER
+
+
+def v1_state(job: Json) -> tuple[str, Json]:
+    conditions = {condition["type"]: condition for condition in job.get("status", {}).get("conditions", [])}
+    for state in V1_STATES:
+        if conditions.get(state, {}).get("status") == "True":
+            return state, conditions[state]
+    return "Created", {}
+
+
+def v2_state(job: Json) -> tuple[str, Json]:
+    status = job.get("status", {})
+    conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
+    for type, state in (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended")):
+        if conditions.get(type, {}).get("status") == "True":
+            return state, conditions[type]
+    active = any(entry.get("active", 0) or entry.get("ready", 0) for entry in status.get("jobsStatus", []))
+    return ("Running" if active else "Created"), {}
+
+
+def v2_ranks(job: Json) -> int:
+    """The job's own numNodes; 1, the default of every shipped runtime, when it leaves the number to its runtime."""
+    nodes = (job.get("spec", {}).get("trainer") or {}).get("numNodes")
+    return int(nodes) if nodes is not None else 1
+
+
+def moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
