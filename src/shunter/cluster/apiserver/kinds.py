@@ -6,7 +6,7 @@ watch, tables) never asks which kind it serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,11 +15,36 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 
 
+class Malformed(Exception):
+    """A body that does not decode into its kind. The answer is 400 BadRequest, `KIND in version "VERSION" cannot be handled as a
+    KIND: TEXT`; a custom resource's (its metadata only) says the text alone."""
+
+
+class Rejected(Exception):
+    """An object that built-in admission refuses, with the answer's code and reason."""
+
+    def __init__(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
+class Objects(Protocol):
+    """What admission may look at: the objects as they are stored now, not to be changed."""
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        """One object, or None."""
+
+    def all(self, resource: Resource) -> Iterable[Json]:
+        """Every object of one resource, of all namespaces."""
+
+
 class Schema(Protocol):
-    """A compiled structural schema. All paths are apimachinery's: `spec.containers[0].name`."""
+    """A compiled schema. All paths are apimachinery's: `spec.containers[0].name`."""
 
     def prune(self, obj: Json) -> list[str]:
-        """Drops unknown fields in place and returns their paths (for fieldValidation=Strict and Warn)."""
+        """Decodes in place: drops unknown fields and returns their paths (for fieldValidation=Strict and Warn). Raises Malformed
+        where the real decoder stops: wrong types in built-in kinds, or in the metadata of any kind."""
 
     def default(self, obj: Json) -> None:
         """Fills schema defaults in place."""
@@ -59,6 +84,10 @@ def no_preparation(obj: Json, old: Json | None) -> None:
     """Kinds whose strategy resets nothing on write."""
 
 
+def no_admission(obj: Json, old: Json | None, objects: Objects) -> None:
+    """Kinds that nothing changes or refuses on the way in."""
+
+
 def no_rules(obj: Json, old: Json | None) -> list[FieldError]:
     """Kinds whose rules all stand in the schema."""
     return []
@@ -66,7 +95,13 @@ def no_rules(obj: Json, old: Json | None) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One served resource. Functions run in the order schema.prune, schema.default, `default`, admission, `validate`."""
+    """One served resource.
+
+    A write of the main resource runs schema.prune, schema.default, `default`, `admit`, mutating webhooks (then schema.default and
+    `default` again), `prepare`, `validate` followed by schema.validate (errors of both in one answer), validating webhooks,
+    `review`. A write of /status runs schema.prune, schema.default, `default`, mutating webhooks, `prepare_status`,
+    `validate_status` followed by schema.validate, validating webhooks. On patches all of it runs on the patched object.
+    """
 
     resource: Resource
     schema: Callable[[], Schema]
@@ -92,4 +127,12 @@ class Kind:
     prepare: Callable[[Json, Json | None], None] = no_preparation
     """In place, before validation: what the strategy resets or carries over (e.g. a Job's selector and labels)."""
     validate: Callable[[Json, Json | None], list[FieldError]] = no_rules
-    """Hand-written rules of a built-in kind; `old` is None on create."""
+    """Hand-written rules, those of metadata included; `old` is None on create. uid and name are set by then."""
+    admit: Callable[[Json, Json | None, Objects], None] = no_admission
+    """Built-in mutating admission in place (a pod's priority, a service's address); raises Rejected."""
+    review: Callable[[Json, Json | None, Objects], None] = no_admission
+    """Built-in validating admission, after every validation; changes nothing, raises Rejected."""
+    prepare_status: Callable[[Json, Json | None], None] = no_preparation
+    """In place, before a status write is validated; spec is the stored one by then."""
+    validate_status: Callable[[Json, Json | None], list[FieldError]] = no_rules
+    """Hand-written rules of a status write, those of metadata included; `old` is never None."""
