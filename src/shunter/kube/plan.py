@@ -36,7 +36,8 @@ class Ref(NamedTuple):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """An event to record about `regarding`. In a write's `failed` note `{error}` stands for the server's answer."""
+    """An event to record about `regarding`. In the message of a write's `succeeded` note `{name}` stands for the name the server
+    gave (generateName), in that of its `failed` note `{error}` for the server's answer."""
 
     regarding: Ref
     type: Literal["Normal", "Warning"]

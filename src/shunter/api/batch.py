@@ -1,0 +1,131 @@
+"""Views of batch/v1 Jobs: what the embedded cluster's Job and JobSet controllers decide on.
+
+The status is typed both ways: `JobStatus` decodes what is stored and encodes (`status_json`) what should be stored, with Go's
+omissions: zero counters disappear, pointers (`ready`, `terminating`, `failedIndexes`) stay when they are 0 or empty.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json, LabelSelector, ObjectMeta, Struct
+
+JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX_FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
+INDEX_IGNORED_FAILURE_COUNT = "batch.kubernetes.io/job-index-ignored-failure-count"
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+"""The value of spec.managedBy that means the built-in controller."""
+
+
+class OnExitCodes(Struct, frozen=True):
+    operator: str
+    values: tuple[int, ...] = ()
+    container_name: str | None = None
+
+
+class OnPodCondition(Struct, frozen=True):
+    type: str
+    status: str = "True"
+
+
+class PodFailurePolicyRule(Struct, frozen=True):
+    action: str
+    on_exit_codes: OnExitCodes | None = None
+    on_pod_conditions: tuple[OnPodCondition, ...] = ()
+
+
+class PodFailurePolicy(Struct, frozen=True):
+    rules: tuple[PodFailurePolicyRule, ...] = ()
+
+
+class SuccessPolicyRule(Struct, frozen=True):
+    succeeded_indexes: str | None = None
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(Struct, frozen=True):
+    rules: tuple[SuccessPolicyRule, ...] = ()
+
+
+class JobSpec(Struct, frozen=True):
+    template: Json = {}
+    parallelism: int = 1
+    completions: int | None = None
+    completion_mode: str = "NonIndexed"
+    backoff_limit: int = 6
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    suspend: bool = False
+    selector: LabelSelector = LabelSelector()
+    pod_failure_policy: PodFailurePolicy | None = None
+    success_policy: SuccessPolicy | None = None
+    pod_replacement_policy: str | None = None
+    managed_by: str | None = None
+
+
+class JobCondition(Struct, frozen=True):
+    """A Job's condition: unlike metav1.Condition it has a probe time and no observedGeneration."""
+
+    type: str
+    status: str
+    last_probe_time: datetime | None = None
+    last_transition_time: datetime | None = None
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def is_true(self) -> bool:
+        return self.status == "True"
+
+
+class UncountedTerminatedPods(Struct, frozen=True):
+    """Uids of pods that have finished and still hold the tracking finalizer: seen, not yet in the counters."""
+
+    succeeded: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+class JobStatus(Struct, frozen=True):
+    conditions: tuple[JobCondition, ...] = ()
+    start_time: datetime | None = None
+    completion_time: datetime | None = None
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    terminating: int | None = None
+    completed_indexes: str = ""
+    failed_indexes: str | None = None
+    uncounted_terminated_pods: UncountedTerminatedPods | None = None
+    ready: int | None = None
+
+    def condition(self, type: str) -> JobCondition | None:
+        """The condition of this type if it is True."""
+        return next((condition for condition in self.conditions if condition.type == type and condition.is_true), None)
+
+
+class Job(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    @property
+    def is_indexed(self) -> bool:
+        return self.spec.completion_mode == "Indexed"
+
+    @property
+    def outcome(self) -> JobCondition | None:
+        """The terminal condition: Complete or Failed, or None while the Job may still do something."""
+        return self.status.condition("Complete") or self.status.condition("Failed")
+
+    @property
+    def is_managed_elsewhere(self) -> bool:
+        return self.spec.managed_by is not None and self.spec.managed_by != JOB_CONTROLLER
+
+
+def status_json(status: JobStatus) -> Json:
+    """The status as it is stored; times must be whole seconds in UTC."""
+    encoded: Json = msgspec.to_builtins(status)
+    return encoded
