@@ -31,6 +31,7 @@ generate: setup ## write generated files anew: CRDs, built-in schemas
 lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/uv.in -o requirements/uv.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 
 format: setup ## format the code
 	@.venv/bin/ruff check --fix .

@@ -1,0 +1,149 @@
+"""`up`, `down`, `status`: the embedded cluster as a thing to switch on and off."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shunter.cli.console import Output, errors, output, print_as
+
+StateDirOption = Annotated[
+    Path | None,
+    typer.Option("--state-dir", help="Where the embedded cluster keeps everything [default: under $XDG_STATE_HOME].", show_default=False),
+]
+
+
+def up(
+    state_dir: StateDirOption = None,
+    port: Annotated[int, typer.Option(help="Port of the API server on 127.0.0.1; 0 keeps the last one or takes a free one.")] = 0,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, and stop the cluster on Ctrl-C.")] = False,
+    simulate: Annotated[bool, typer.Option("--simulate", help="Pods are not run: they become Running at once.")] = False,
+    strict_resources: Annotated[
+        bool, typer.Option("--strict-resources", help="Leave pods Pending that ask for more than this machine has.")
+    ] = False,
+    level: Annotated[str, typer.Option(help="How pods are isolated: namespaces or plain [default: the best one possible].")] = "",
+    images: Annotated[Path | None, typer.Option(help="YAML file mapping image names to environments or root directories.")] = None,
+) -> None:
+    """Start the embedded cluster (in the background) and say how to use it."""
+    from shunter.cluster import lifecycle
+
+    options = lifecycle.Options(
+        state_dir=chosen(state_dir),
+        port=port,
+        simulate=simulate,
+        strict_resources=strict_resources,
+        level=level,
+        images=images,
+    )
+    with errors().status("starting the cluster"):
+        started = lifecycle.start(options, foreground=foreground)
+    if started.already:
+        errors().print(f"the cluster is already up: {started.record.server}")
+    else:
+        errors().print(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
+    output().print(f"export KUBECONFIG={started.state.kubeconfig}", soft_wrap=True)
+    if foreground and not started.already:
+        stay(started)
+
+
+def stay(started: object) -> None:
+    """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
+    import signal
+
+    from shunter.cluster import lifecycle
+
+    assert isinstance(started, lifecycle.Started)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    errors().print("Ctrl-C stops it.")
+    try:
+        os.waitpid(started.record.supervisor, 0)
+    except KeyboardInterrupt:
+        errors().print("stopping")
+    except ChildProcessError:
+        pass
+    lifecycle.stop(started.state)
+
+
+def down(state_dir: StateDirOption = None) -> None:
+    """Stop the embedded cluster and every pod on it. Objects stay on disk for the next `up`."""
+    from shunter.cluster import lifecycle
+    from shunter.cluster.state_dir import StateDir
+
+    state = StateDir(chosen(state_dir).absolute())
+    with errors().status("stopping the cluster"):
+        stopped = lifecycle.stop(state)
+    errors().print("the cluster is down" if stopped else "no cluster is up")
+
+
+def status(
+    state_dir: StateDirOption = None,
+    form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
+) -> None:
+    """Show whether the embedded cluster is up, how pods are run, and its processes. Exit code 1 when it is down."""
+    from shunter.cluster.state_dir import StateDir
+
+    state = StateDir(chosen(state_dir).absolute())
+    record = state.read_record()
+    if record is None:
+        if form is Output.table:
+            errors().print(f"no cluster is up in {state.root}; start one with: shunter up")
+        else:
+            print_as({"up": False, "stateDir": str(state.root)}, form)
+        raise typer.Exit(1)
+    import asyncio
+
+    from shunter.cli.target import embedded_node
+
+    node = asyncio.run(embedded_node(state))
+    summary = {
+        "up": True,
+        "server": record.server,
+        "kubeconfig": str(state.kubeconfig),
+        "stateDir": str(state.root),
+        "level": "simulated" if record.simulate else node.get("metadata", {}).get("annotations", {}).get("shunter.dev/level", "unknown"),
+        "strictResources": record.strict_resources,
+        "allocatable": node.get("status", {}).get("allocatable", {}),
+        "processes": {
+            name: {"pid": pid, "rssMiB": resident_mib(pid), "restarts": record.restarts.get(name, 0)}
+            for name, pid in {"supervisor": record.supervisor, **record.children}.items()
+        },
+    }
+    if form is not Output.table:
+        print_as(summary, form)
+        return
+    from rich.table import Table
+
+    output().print(f"server      {record.server}", soft_wrap=True)
+    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True)
+    output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):
+        table.add_column(column)
+    for name, process in summary["processes"].items():  # type: ignore[attr-defined]
+        log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
+        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), log)
+    output().print(table)
+
+
+LEVELS = {
+    "namespaces": "processes in namespaces of their own: network address, names, mounts, limits",
+    "plain": "plain processes: addresses and ports are substituted",
+    "simulated": "nothing: the node simulates them",
+}
+
+
+def resident_mib(pid: int) -> int:
+    """Resident memory of a process in MiB; 0 where /proc does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except OSError:
+        return 0
+
+
+def chosen(state_dir: Path | None) -> Path:
+    from shunter.cluster.state_dir import default_state_dir
+
+    return state_dir or default_state_dir()
