@@ -1,0 +1,185 @@
+"""JobSet (jobset.x-k8s.io/v1alpha2, JobSet 0.12): groups of Jobs with shared network, success and failure.
+
+Job templates are opaque. The schema is structurally equal to the one of JobSet's release, so that users may install either.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.openapi import INT32, REQUIRED, ConditionItem, builtin, cel, doc, list_atomic, list_map, schema
+
+GROUP = "jobset.x-k8s.io"
+CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+
+_VALUE_IS_IMMUTABLE = cel(("self == oldSelf", "Value is immutable"))
+
+
+class DependsOn(Struct, frozen=True):
+    name: Annotated[str, REQUIRED, doc("A replicated job listed before this one.")] = ""
+    status: Annotated[str, REQUIRED, schema(enum=["Ready", "Complete"]), doc("What it must have reached first.")] = ""
+
+
+class ReplicatedJob(Struct, frozen=True):
+    name: Annotated[str, REQUIRED, doc("Name of these Jobs within the JobSet; part of the Jobs' own names.")] = ""
+    group_name: Annotated[str, schema(default="default"), doc("Replicated jobs of one group are numbered together.")] = "default"
+    template: Annotated[Json, REQUIRED, builtin("io.k8s.api.batch.v1.JobTemplateSpec"), doc("What each Job is made from.")] = {}
+    replicas: Annotated[int, INT32, schema(default=1), doc("How many Jobs to make from the template.")] = 1
+    depends_on: Annotated[
+        tuple[DependsOn, ...],
+        list_map("name", maxItems=5),
+        _VALUE_IS_IMMUTABLE,
+        doc("Replicated jobs that must be ready or complete before this one is created."),
+    ] = ()
+
+
+class Network(Struct, frozen=True):
+    enable_dns_hostnames: Annotated[bool | None, doc("Give pods stable host names through a headless service.")] = msgspec.field(
+        name="enableDNSHostnames", default=None
+    )
+    subdomain: Annotated[str, doc("Name of the headless service; the JobSet's name by default.")] = ""
+    publish_not_ready_addresses: Annotated[bool | None, doc("Whether host names resolve before pods are ready.")] = None
+
+
+class SuccessPolicy(Struct, frozen=True):
+    operator: Annotated[str, REQUIRED, schema(enum=["All", "Any"]), doc("How many of the targeted Jobs must succeed.")] = "All"
+    target_replicated_jobs: Annotated[tuple[str, ...], list_atomic(), doc("Replicated jobs that count; all by default.")] = ()
+
+
+class FailurePolicyRule(Struct, frozen=True):
+    """The first rule that matches a failed Job decides."""
+
+    name: Annotated[str, REQUIRED, doc("Name of the rule, unique in the policy.")] = ""
+    action: Annotated[
+        str,
+        REQUIRED,
+        schema(
+            enum=[
+                "FailJobSet",
+                "RestartJobSet",
+                "RestartJobSetAndIgnoreMaxRestarts",
+                "RestartJob",
+                "RestartJobAndIgnoreMaxRestarts",
+            ]
+        ),
+        doc("What to do when the rule matches."),
+    ] = ""
+    on_job_failure_reasons: Annotated[tuple[str, ...], doc("Reasons of the Job's failure that match; any when empty.")] = ()
+    on_job_failure_message_patterns: Annotated[
+        tuple[str, ...], doc("Regular expressions on the message of the Job's failure; any when empty.")
+    ] = ()
+    target_replicated_jobs: Annotated[tuple[str, ...], list_atomic(), doc("Replicated jobs it applies to; all by default.")] = ()
+
+
+class FailurePolicy(Struct, frozen=True):
+    max_restarts: Annotated[int, INT32, doc("Restarts until the next failure fails the JobSet.")] = 0
+    restart_strategy: Annotated[
+        str,
+        schema(enum=["Recreate", "BlockingRecreate", "InPlaceRestart"], default="Recreate"),
+        doc("Whether new Jobs wait until all old ones are gone, or pods restart in place."),
+    ] = "Recreate"
+    rules: Annotated[tuple[FailurePolicyRule, ...], doc("Exceptions to maxRestarts, in order.")] = ()
+
+
+class StartupPolicy(Struct, frozen=True):
+    startup_policy_order: Annotated[
+        str, REQUIRED, schema(enum=["AnyOrder", "InOrder"]), doc("InOrder starts a replicated job when the one before is ready.")
+    ] = "AnyOrder"
+
+
+class Coordinator(Struct, frozen=True):
+    """The pod whose host name all pods are told."""
+
+    replicated_job: Annotated[str, REQUIRED, doc("Its replicated job.")] = ""
+    job_index: Annotated[int, doc("Index of its Job.")] = 0
+    pod_index: Annotated[int, doc("Completion index of the pod in that Job.")] = 0
+
+
+class RetentionPolicy(Struct, frozen=True):
+    when_deleted: Annotated[
+        str, schema(enum=["Delete", "Retain"], default="Delete"), doc("What happens to the claims when the JobSet is deleted.")
+    ] = "Delete"
+
+
+class VolumeClaimPolicy(Struct, frozen=True):
+    templates: Annotated[
+        tuple[Annotated[Json, builtin("io.k8s.api.core.v1.PersistentVolumeClaim")], ...],
+        list_atomic(maxItems=50),
+        doc("Claims made for the JobSet; a pod volume of a template's name uses its claim."),
+    ] = ()
+    retention_policy: Annotated[RetentionPolicy, doc("How long the claims live.")] = RetentionPolicy()
+
+
+class JobSetSpec(Struct, frozen=True):
+    replicated_jobs: Annotated[tuple[ReplicatedJob, ...], list_map("name"), doc("The groups of Jobs.")] = ()
+    network: Annotated[Network | None, _VALUE_IS_IMMUTABLE, doc("Host names of the pods.")] = None
+    success_policy: Annotated[SuccessPolicy | None, _VALUE_IS_IMMUTABLE, doc("When the JobSet has succeeded.")] = None
+    failure_policy: Annotated[FailurePolicy | None, _VALUE_IS_IMMUTABLE, doc("What a failed Job leads to.")] = None
+    startup_policy: Annotated[StartupPolicy | None, _VALUE_IS_IMMUTABLE, doc("In which order Jobs start.")] = None
+    suspend: Annotated[bool | None, doc("True suspends all Jobs, which deletes their pods.")] = None
+    coordinator: Annotated[Coordinator | None, doc("The pod whose host name all pods are told.")] = None
+    managed_by: Annotated[str | None, doc("Who reconciles the JobSet; the JobSet controller by default.")] = None
+    ttl_seconds_after_finished: Annotated[
+        int | None, INT32, schema(minimum=0), doc("Seconds after the end until the JobSet is deleted; never when absent.")
+    ] = None
+    volume_claim_policies: Annotated[
+        tuple[
+            Annotated[
+                VolumeClaimPolicy,
+                cel(
+                    (
+                        "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
+                        "namespace cannot be set for VolumeClaimPolicies templates",
+                    )
+                ),
+            ],
+            ...,
+        ],
+        list_atomic(maxItems=50),
+        _VALUE_IS_IMMUTABLE,
+        doc("Claims that the JobSet makes for its pods."),
+    ] = ()
+
+
+_ORDER_OR_DEPENDENCIES = (
+    "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder'"
+    " && self.replicatedJobs.exists(x, has(x.dependsOn)))"
+)
+JOB_SET_SPEC_RULES = cel((_ORDER_OR_DEPENDENCIES, "StartupPolicy and DependsOn APIs are mutually exclusive"))
+"""Holds wherever a JobSetSpec stands: in a JobSet and in the template of a training runtime."""
+
+
+class ReplicatedJobStatus(Struct, frozen=True):
+    """Counts are of Jobs, not of pods."""
+
+    name: Annotated[str, REQUIRED, doc("The replicated job.")] = ""
+    ready: Annotated[int, REQUIRED, INT32, doc("Jobs whose pods are all ready or succeeded.")] = 0
+    succeeded: Annotated[int, REQUIRED, INT32, doc("Jobs that completed.")] = 0
+    failed: Annotated[int, REQUIRED, INT32, doc("Jobs that failed.")] = 0
+    active: Annotated[int, REQUIRED, INT32, doc("Jobs with a pod that has not finished.")] = 0
+    suspended: Annotated[int, REQUIRED, INT32, doc("Suspended Jobs.")] = 0
+    job_restarts: Annotated[
+        tuple[Annotated[int, INT32], ...], list_atomic(maxItems=1024), doc("Restarts of single Jobs, by job index.")
+    ] = ()
+    job_restarts_count_towards_max: Annotated[
+        tuple[Annotated[int, INT32], ...], list_atomic(maxItems=1024), doc("Those restarts that count against maxRestarts.")
+    ] = ()
+
+
+class JobSetStatus(Struct, frozen=True):
+    conditions: Annotated[tuple[ConditionItem, ...], list_map("type"), doc("Completed, Failed, Suspended, StartupPolicy...")] = ()
+    restarts: Annotated[int, INT32, doc("How often the whole JobSet was restarted.")] = 0
+    restarts_count_towards_max: Annotated[int, INT32, doc("Restarts that count against maxRestarts.")] = 0
+    terminal_state: Annotated[str, doc("Completed or Failed, when finished.")] = ""
+    replicated_jobs_status: Annotated[tuple[ReplicatedJobStatus, ...], list_map("name"), doc("Jobs by replicated job.")] = ()
+    previous_in_place_restart_attempt: Annotated[int | None, INT32, schema(minimum=0), doc("Last attempt all pods left.")] = None
+    current_in_place_restart_attempt: Annotated[int | None, INT32, schema(minimum=0), doc("Attempt the pods should run.")] = None
+
+
+class JobSet(Struct, frozen=True):
+    """A group of Jobs that start, succeed, fail and restart together."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Annotated[JobSetSpec, JOB_SET_SPEC_RULES, doc("What to run.")] = JobSetSpec()
+    status: Annotated[JobSetStatus, doc("What runs.")] = JobSetStatus()

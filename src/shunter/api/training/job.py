@@ -1,0 +1,110 @@
+"""What all job kinds of kubeflow.org/v1 share: run policy, replicas, status (Training Operator v1.9, `common_types.go`).
+
+The schema says almost nothing (no enums, no limits): values are checked by `validation.py`, or not at all, as upstream.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from shunter.api.meta import Json, Struct
+from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, cel, doc, schema
+
+GROUP = "kubeflow.org"
+
+CleanPodPolicy = Literal["All", "Running", "None"]
+RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
+
+MANAGED_BY_US = "kubeflow.org/training-operator"
+MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
+
+
+class SchedulingPolicy(Struct, frozen=True):
+    min_available: Annotated[int | None, INT32, doc("Pods that must be placed together; all pods when absent.")] = None
+    queue: Annotated[
+        str,
+        cel(("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable")),
+        doc("Queue of the gang scheduler."),
+    ] = ""
+    min_resources: Annotated[
+        dict[str, Annotated[Json, builtin("io.k8s.apimachinery.pkg.api.resource.Quantity")]],
+        doc("Resources the gang needs together; computed from the pods when absent."),
+    ] = {}
+    priority_class: Annotated[str, doc("Priority class of the gang.")] = ""
+    schedule_timeout_seconds: Annotated[int | None, INT32, doc("How long the gang scheduler waits for all pods.")] = None
+
+
+class RunPolicy(Struct, frozen=True):
+    clean_pod_policy: Annotated[
+        str | None, doc("Pods to delete when the job has finished: All, Running or None. None by default.")
+    ] = None
+    ttl_seconds_after_finished: Annotated[
+        int | None, INT32, doc("Seconds after the end until the job itself is deleted; never when absent.")
+    ] = None
+    active_deadline_seconds: Annotated[
+        int | None, INT64, doc("Seconds from status.startTime until an unfinished job is failed.")
+    ] = None
+    backoff_limit: Annotated[int | None, INT32, doc("Restarts, counted over all pods, until the job is failed.")] = None
+    scheduling_policy: Annotated[SchedulingPolicy | None, doc("Gang scheduling of the job's pods.")] = None
+    suspend: Annotated[
+        bool | None,
+        schema(default=False),
+        doc("True deletes the job's pods and creates none until it is false again."),
+    ] = None
+    managed_by: Annotated[
+        str | None,
+        doc("Who reconciles the job: kubeflow.org/training-operator (default) or kueue.x-k8s.io/multikueue."),
+    ] = None
+
+
+class ReplicaSpec(Struct, frozen=True):
+    """One role of the job. `restart_policy` "" and `replicas` None mean the kind's default."""
+
+    replicas: Annotated[int | None, INT32, doc("Number of pods of this role. 1 by default.")] = None
+    template: Annotated[PodTemplate, doc("The pods of this role.")] = {}
+    restart_policy: Annotated[str, doc("Always, OnFailure, Never or ExitCode.")] = ""
+
+
+class JobCondition(Struct, frozen=True):
+    type: Annotated[str, REQUIRED, doc("Created, Running, Restarting, Succeeded, Suspended or Failed.")] = ""
+    status: Annotated[str, REQUIRED, doc("True, False or Unknown.")] = ""
+    reason: Annotated[str, doc("One word, for programs.")] = ""
+    message: Annotated[str, doc("One sentence, for people.")] = ""
+    last_update_time: Annotated[datetime | None, doc("When this condition was last written.")] = None
+    last_transition_time: Annotated[datetime | None, doc("When its status last changed.")] = None
+
+    @property
+    def is_true(self) -> bool:
+        return self.status == "True"
+
+
+class ReplicaStatus(Struct, frozen=True):
+    active: Annotated[int, INT32, doc("Running pods.")] = 0
+    succeeded: Annotated[int, INT32, doc("Pods that succeeded.")] = 0
+    failed: Annotated[int, INT32, doc("Pods that failed.")] = 0
+    label_selector: Annotated[
+        Json | None,
+        builtin("io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"),
+        doc("Deprecated, never set: use selector."),
+    ] = None
+    selector: Annotated[str, doc("Label selector of the pods, as text, for the scale subresource.")] = ""
+
+
+class JobStatus(Struct, frozen=True):
+    """The order of `conditions` is part of the contract: the last one is the job's State."""
+
+    conditions: Annotated[tuple[JobCondition, ...], doc("What happened to the job; the last one is its state.")] = ()
+    replica_statuses: Annotated[dict[str, ReplicaStatus], doc("Pods by role.")] = {}
+    start_time: Annotated[datetime | None, doc("When the job's pods were first created, or created again on resume.")] = None
+    completion_time: Annotated[datetime | None, doc("When the job finished.")] = None
+    last_reconcile_time: Annotated[datetime | None, doc("When pod creation was last held back by gang scheduling.")] = None
+
+    def condition(self, type: str) -> JobCondition | None:
+        """The condition of this type, if any."""
+        return next((condition for condition in self.conditions if condition.type == type), None)
+
+    def is_true(self, type: str) -> bool:
+        return any(condition.type == type and condition.is_true for condition in self.conditions)
+
+    @property
+    def is_finished(self) -> bool:
+        return self.is_true("Succeeded") or self.is_true("Failed")

@@ -1,0 +1,52 @@
+"""PyTorchJob (kubeflow.org/v1)."""
+
+from typing import Annotated, Literal
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.openapi import INT32, REQUIRED, builtin, doc
+from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+
+MASTER: Literal["Master"] = "Master"
+WORKER: Literal["Worker"] = "Worker"
+CONTAINER = "pytorch"
+PORT_NAME = "pytorchjob-port"
+PORT = 23456
+
+
+class RendezvousSetting(Struct, frozen=True):
+    key: Annotated[str, doc("Name of the setting.")] = ""
+    value: Annotated[str, doc("Its value.")] = ""
+
+
+class ElasticPolicy(Struct, frozen=True):
+    """What torchrun is told when the number of workers may change (torchrun's own option names)."""
+
+    min_replicas: Annotated[int | None, INT32, doc("Fewest workers to run with; maxReplicas when absent.")] = None
+    max_replicas: Annotated[int | None, INT32, doc("Most workers to run with; minReplicas when absent.")] = None
+    rdzv_backend: Annotated[str | None, doc("Rendezvous backend: c10d, etcd or etcd-v2.")] = None
+    rdzv_port: Annotated[int | None, INT32, doc("Rendezvous port; the pytorchjob-port when absent.")] = None
+    rdzv_host: Annotated[str | None, doc("Rendezvous host; the first worker when absent.")] = None
+    rdzv_id: Annotated[str | None, doc("Rendezvous id; the job's name when absent.")] = None
+    rdzv_conf: Annotated[tuple[RendezvousSetting, ...], doc("Further settings of the rendezvous backend.")] = ()
+    standalone: Annotated[bool | None, doc("One node with its own rendezvous; the other rdzv fields are ignored.")] = None
+    n_proc_per_node: Annotated[int | None, INT32, doc("Deprecated: use spec.nprocPerNode.")] = None
+    max_restarts: Annotated[int | None, INT32, doc("Restarts of the worker group by torchrun.")] = None
+    metrics: Annotated[
+        tuple[Annotated[Json, builtin("io.k8s.api.autoscaling.v2.MetricSpec")], ...],
+        doc("What the number of workers follows; a HorizontalPodAutoscaler is made from it."),
+    ] = ()
+
+
+class PyTorchJobSpec(Struct, frozen=True):
+    run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
+    elastic_policy: Annotated[ElasticPolicy | None, doc("Elastic training with torchrun.")] = None
+    pytorch_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Master and Worker.")] = {}
+    nproc_per_node: Annotated[str | None, doc("Processes a node: auto, cpu, gpu or a number. auto by default.")] = None
+
+
+class PyTorchJob(Struct, frozen=True):
+    """Distributed training with PyTorch: a Master and Workers, or elastic Workers."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Annotated[PyTorchJobSpec, doc("What to run.")] = PyTorchJobSpec()
+    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
