@@ -15,12 +15,12 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """A body that does not decode into its kind. The answer is 400 BadRequest, `KIND in version "VERSION" cannot be handled as a
     KIND: TEXT`; a custom resource's (its metadata only) says the text alone."""
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """An object that built-in admission refuses, with the answer's code and reason."""
 
     def __init__(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
@@ -43,8 +43,8 @@ class Schema(Protocol):
     """A compiled schema. All paths are apimachinery's: `spec.containers[0].name`."""
 
     def prune(self, obj: Json) -> list[str]:
-        """Decodes in place: drops unknown fields and returns their paths (for fieldValidation=Strict and Warn). Raises Malformed
-        where the real decoder stops: wrong types in built-in kinds, or in the metadata of any kind."""
+        """Decodes in place: drops unknown fields and returns their paths (for fieldValidation=Strict and Warn). Raises
+        MalformedError where the real decoder stops: wrong types in built-in kinds, or in the metadata of any kind."""
 
     def default(self, obj: Json) -> None:
         """Fills schema defaults in place."""
@@ -129,9 +129,9 @@ class Kind:
     validate: Callable[[Json, Json | None], list[FieldError]] = no_rules
     """Hand-written rules, those of metadata included; `old` is None on create. uid and name are set by then."""
     admit: Callable[[Json, Json | None, Objects], None] = no_admission
-    """Built-in mutating admission in place (a pod's priority, a service's address); raises Rejected."""
+    """Built-in mutating admission in place (a pod's priority, a service's address); raises RejectedError."""
     review: Callable[[Json, Json | None, Objects], None] = no_admission
-    """Built-in validating admission, after every validation; changes nothing, raises Rejected."""
+    """Built-in validating admission, after every validation; changes nothing, raises RejectedError."""
     prepare_status: Callable[[Json, Json | None], None] = no_preparation
     """In place, before a status write is validated; spec is the stored one by then."""
     validate_status: Callable[[Json, Json | None], list[FieldError]] = no_rules
