@@ -63,6 +63,17 @@ def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
     return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {allowed}")
 
 
+def too_long(field: str, maximum: int) -> FieldError:
+    return FieldError(
+        "FieldValueTooLong", field, f"Too long: may not be more than {maximum} {'byte' if maximum == 1 else 'bytes'}"
+    )
+
+
+def too_many(field: str, actual: int, maximum: int) -> FieldError:
+    noun = "item" if maximum == 1 else "items"
+    return FieldError("FieldValueTooMany", field, f"Too many: {actual}: must have at most {maximum} {noun}")
+
+
 def aggregate(errors: list[FieldError]) -> str:
     """Several faults as apimachinery joins them: one stands alone, more stand in brackets, repeats are dropped."""
     texts = list(dict.fromkeys(str(error) for error in errors))
