@@ -12,7 +12,9 @@ from shunter.cli.console import Output, errors, output, print_as
 
 StateDirOption = Annotated[
     Path | None,
-    typer.Option("--state-dir", help="Where the embedded cluster keeps everything [default: under $XDG_STATE_HOME].", show_default=False),
+    typer.Option(
+        "--state-dir", help="Where the embedded cluster keeps everything [default: under $XDG_STATE_HOME].", show_default=False
+    ),
 ]
 
 
@@ -25,7 +27,7 @@ def up(
         bool, typer.Option("--strict-resources", help="Leave pods Pending that ask for more than this machine has.")
     ] = False,
     level: Annotated[str, typer.Option(help="How pods are isolated: namespaces or plain [default: the best one possible].")] = "",
-    images: Annotated[Path | None, typer.Option(help="YAML file mapping image names to environments or root directories.")] = None,
+    images: Annotated[Path | None, typer.Option(help="YAML file mapping image names to environments.")] = None,
 ) -> None:
     """Start the embedded cluster (in the background) and say how to use it."""
     from shunter.cluster import lifecycle
@@ -103,7 +105,9 @@ def status(
         "server": record.server,
         "kubeconfig": str(state.kubeconfig),
         "stateDir": str(state.root),
-        "level": "simulated" if record.simulate else node.get("metadata", {}).get("annotations", {}).get("shunter.dev/level", "unknown"),
+        "level": "simulated"
+        if record.simulate
+        else node.get("metadata", {}).get("annotations", {}).get("shunter.dev/level", "unknown"),
         "strictResources": record.strict_resources,
         "allocatable": node.get("status", {}).get("allocatable", {}),
         "processes": {

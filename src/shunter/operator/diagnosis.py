@@ -1,0 +1,99 @@
+"""What went wrong with a job, read off its pods: which pod, which container, and in whose words. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json, Struct
+
+
+class Fault(Struct, frozen=True):
+    """One container that ended badly or cannot start; no container when it is the pod as a whole."""
+
+    pod: str
+    reason: str
+    container: str = ""
+    exit_code: int | None = None
+    message: str = ""
+    restarts: int = 0
+    is_waiting: bool = False
+    """True when it has not run this time: `previous` logs hold its last words."""
+
+    def __str__(self) -> str:
+        code = f", exit code {self.exit_code}{meaning(self.exit_code)}" if self.exit_code is not None else ""
+        again = f" after {self.restarts} restarts" if self.restarts else ""
+        text = f": {self.message.strip()}" if self.message.strip() else ""
+        where = f"pod {self.pod}, container {self.container}" if self.container else f"pod {self.pod}"
+        return f"{where}: {self.reason}{code}{again}{text}"
+
+
+def faults(pods: list[Json]) -> list[Fault]:
+    """Containers of these pods that failed or cannot start, the first to fail first: later ones are often its victims."""
+    found: list[tuple[str, Fault]] = []
+    for pod in pods:
+        status = pod.get("status", {})
+        name = pod["metadata"]["name"]
+        containers = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+        found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
+        if status.get("phase") == "Failed" and status.get("reason") and not any(fault.pod == name for _, fault in found):
+            found.append(("", Fault(pod=name, reason=status["reason"], message=status.get("message", ""))))
+        if unscheduled := unschedulable(status):
+            found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
+    return [fault for _, fault in sorted(found, key=lambda pair: pair[0] or "9")]
+
+
+BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
+
+
+def container_fault(pod: str, container: Json) -> Fault | None:
+    state, last = container.get("state", {}), container.get("lastState", {})
+    waiting = state.get("waiting")
+    ended = failed(state) or failed(last)
+    if ended:
+        return Fault(
+            pod=pod,
+            container=container["name"],
+            reason=ended.get("reason", "Error"),
+            exit_code=ended["exitCode"],
+            message=ended.get("message", ""),
+            restarts=container.get("restartCount", 0),
+            is_waiting=failed(state) is None,
+        )
+    if waiting and (waiting.get("reason") not in BENIGN_WAITS or waiting.get("message")):
+        return Fault(
+            pod=pod,
+            container=container["name"],
+            reason=waiting.get("reason", "Waiting"),
+            exit_code=None,
+            message=waiting.get("message", ""),
+            restarts=container.get("restartCount", 0),
+            is_waiting=True,
+        )
+    return None
+
+
+def failed(state: Json) -> Json | None:
+    """The terminated state of a container that ended with an error."""
+    ended: Json | None = state.get("terminated")
+    return ended if ended and ended.get("exitCode", 0) != 0 else None
+
+
+def when(container: Json) -> str:
+    """When the container first went wrong, as far as its status still says; sorts as text."""
+    for state in (container.get("lastState", {}), container.get("state", {})):
+        if finished := state.get("terminated", {}).get("finishedAt"):
+            return str(finished)
+    return ""
+
+
+def unschedulable(status: Json) -> str:
+    for condition in status.get("conditions", []):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("message", ""))
+    return ""
+
+
+SIGNALS = {130: "SIGINT", 134: "SIGABRT", 135: "SIGBUS", 137: "SIGKILL", 139: "segmentation fault", 143: "SIGTERM"}
+
+
+def meaning(exit_code: int) -> str:
+    """What the shell's exit code convention says, where it says something."""
+    return f" ({SIGNALS[exit_code]})" if exit_code in SIGNALS else ""

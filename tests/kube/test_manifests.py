@@ -1,0 +1,63 @@
+"""Manifests as users write them, right and wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from shunter.errors import InputError
+from shunter.kube.manifests import load, parse
+
+TWO = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {when: 2026-01-01T00:00:00Z}
+---
+# a comment
+apiVersion: v1
+kind: Secret
+metadata:
+  name: b
+"""
+
+
+def test_every_object_keeps_the_line_it_starts_at() -> None:
+    assert [(m.title, m.place) for m in parse(TWO, "x.yaml")] == [("ConfigMap a", "x.yaml:1"), ("Secret b", "x.yaml:7")]
+
+
+def test_times_stay_text_as_in_kubernetes() -> None:
+    assert next(parse(TWO, "x")).object["data"]["when"] == "2026-01-01T00:00:00Z"
+
+
+def test_lists_are_unpacked() -> None:
+    text = '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}]}'
+    assert [m.title for m in parse(text, "x.json")] == ["Pod p"]
+
+
+def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a.json", "ignored.txt"):
+        (tmp_path / name).write_text(f'{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name[0]}"}}}}')
+    assert [m.title for m in load(str(tmp_path))] == ["Pod a", "Pod b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "x.yaml:1:5: not valid YAML"),
+        ("a: 1\na: 2\n", "x.yaml:2:1: not valid YAML: key 'a' stands twice in one object."),
+        ("- 1", "x.yaml:1: expected a Kubernetes object, found list [1]."),
+        ("kind: Pod", "x.yaml:1: apiVersion is missing."),
+        ("apiVersion: v1\nkind: 3", "x.yaml:1: kind is missing."),
+        ("\n\napiVersion: v1\nkind: Pod", "x.yaml:3: Pod has no metadata.name."),
+    ],
+    ids=["broken yaml", "duplicate key", "not an object", "no apiVersion", "kind of wrong type", "no name"],
+)
+def test_what_is_wrong_is_said_with_file_and_line(text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        list(parse(text, "x.yaml"))
+    assert message in error.value.message
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
+        load("nowhere.yaml")

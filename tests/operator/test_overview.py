@@ -1,0 +1,91 @@
+"""Both generations in one view, and what went wrong read off the pods."""
+
+from typing import Any
+
+import pytest
+
+from shunter.operator.diagnosis import faults
+from shunter.operator.overview import member, overview
+
+
+def pytorch_job(*conditions: str, **replicas: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "j", "namespace": "n", "uid": "u"},
+        "spec": {"pytorchReplicaSpecs": {role: {"replicas": count} for role, count in replicas.items()}},
+        "status": {"conditions": [{"type": type, "status": "True", "reason": f"PyTorchJob{type}"} for type in conditions]},
+    }
+
+
+def train_job(*conditions: str, active: int = 0) -> dict[str, Any]:
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "j", "namespace": "n"},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 4}},
+        "status": {
+            "conditions": [{"type": type, "status": "True"} for type in conditions],
+            "jobsStatus": [{"name": "node", "active": active, "ready": 0}],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("job", "state", "ranks"),
+    [
+        (pytorch_job(Master=1, Worker=3), "Created", 4),
+        (pytorch_job("Created", "Running", Master=1), "Running", 1),
+        (pytorch_job("Created", "Restarting", Master=1), "Restarting", 1),
+        (pytorch_job("Created", "Succeeded", "Failed", Master=1), "Failed", 1),
+        (train_job(), "Created", 4),
+        (train_job(active=1), "Running", 4),
+        (train_job("Complete"), "Succeeded", 4),
+        (train_job("Failed", active=1), "Failed", 4),
+    ],
+    ids=["v1 new", "v1 running", "v1 restarting", "v1 failed after success", "v2 new", "v2 running", "v2 complete", "v2 failed"],
+)
+def test_state_and_ranks_of_a_job(job: dict[str, Any], state: str, ranks: int) -> None:
+    row = overview(job)
+    assert (row.state, row.ranks) == (state, ranks)
+
+
+def test_worker_ranks_come_after_the_master() -> None:
+    job = pytorch_job(Master=1, Worker=3)
+    pod = {"metadata": {"labels": {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "2"}}}
+    assert (member(job, pod).label, member(job, pod).rank) == ("worker-2", 3)
+
+
+def test_workers_without_master_start_at_rank_zero() -> None:
+    pod = {"metadata": {"labels": {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "0"}}}
+    assert member(pytorch_job(Worker=2), pod).rank == 0
+
+
+def terminated(code: int, at: str) -> dict[str, Any]:
+    return {"terminated": {"exitCode": code, "reason": "Error", "finishedAt": at}}
+
+
+def test_the_first_container_to_fail_is_named_first() -> None:
+    pods = [
+        {"metadata": {"name": name}, "status": {"containerStatuses": [{"name": "pytorch", "state": terminated(1, at)}]}}
+        for name, at in (("late", "2026-01-01T00:00:09Z"), ("early", "2026-01-01T00:00:01Z"))
+    ]
+    assert [fault.pod for fault in faults(pods)] == ["early", "late"]
+
+
+def test_a_crash_loop_says_how_the_last_run_ended() -> None:
+    status = {
+        "name": "pytorch",
+        "restartCount": 2,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s"}},
+        "lastState": terminated(139, "2026-01-01T00:00:01Z"),
+    }
+    found = faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}])
+    assert [str(fault) for fault in found] == [
+        "pod p, container pytorch: Error, exit code 139 (segmentation fault) after 2 restarts"
+    ]
+
+
+def test_containers_being_created_are_no_fault() -> None:
+    status = {"name": "pytorch", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    assert faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}]) == []
