@@ -1,0 +1,212 @@
+"""Who we are to an API server: nothing, a token, a token file, a password, a client certificate, or an exec plugin's answer."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from shunter.api.meta import Json, Struct
+from shunter.errors import EnvironmentProblem
+
+TOKEN_FILE_AGE = 60.0
+"""Seconds before a token file is read again; the kubelet rewrites projected tokens long before they expire."""
+
+EXPIRY_MARGIN = timedelta(seconds=30)
+"""An exec plugin's answer is renewed this long before it expires."""
+
+EXEC_TIMEOUT = 60.0
+
+Headers = Sequence[tuple[str, str]]
+
+
+class ClientCertificate(NamedTuple):
+    """PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+class Credentials(Protocol):
+    """What identifies us in a request."""
+
+    async def headers(self) -> Headers:
+        """The request headers that carry the identity; raises EnvironmentProblem when it cannot be had."""
+
+    async def certificate(self) -> ClientCertificate | None:
+        """The client certificate of the TLS connection, if that is how we identify."""
+
+    async def refresh(self) -> bool:
+        """Called after a 401: True when the next `headers` or `certificate` may answer something else."""
+
+
+class StaticCredentials:
+    """An identity that never changes: fixed headers (none, a token, a password), a client certificate, or both."""
+
+    def __init__(self, headers: Headers = (), certificate: ClientCertificate | None = None) -> None:
+        self._headers = headers
+        self._certificate = certificate
+
+    async def headers(self) -> Headers:
+        return self._headers
+
+    async def certificate(self) -> ClientCertificate | None:
+        return self._certificate
+
+    async def refresh(self) -> bool:
+        return False
+
+
+class TokenFile:
+    """A bearer token that somebody else renews in a file, as the kubelet does for service accounts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._token = ""
+        self._read_at = -TOKEN_FILE_AGE
+
+    async def headers(self) -> Headers:
+        now = time.monotonic()
+        if not self._token or now - self._read_at > TOKEN_FILE_AGE:
+            try:
+                self._token = self._path.read_text().strip()
+            except OSError as error:
+                raise EnvironmentProblem(f"The token file {self._path} cannot be read: {error.strerror}.") from error
+            self._read_at = now
+        return bearer(self._token)
+
+    async def certificate(self) -> ClientCertificate | None:
+        return None
+
+    async def refresh(self) -> bool:
+        before, self._token = self._token, ""
+        return await self.headers() != bearer(before)
+
+
+class ExecPlugin:
+    """An identity printed by a program (client.authentication.k8s.io), kept until it expires or the server refuses it."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        api_version: str = "client.authentication.k8s.io/v1",
+        environment: Mapping[str, str] = {},
+        cluster: Json | None = None,
+        install_hint: str = "",
+    ) -> None:
+        self._command = command
+        self._api_version = api_version
+        self._environment = environment
+        self._cluster = cluster
+        self._install_hint = install_hint
+        self._lock = asyncio.Lock()
+        self._answer: ExecStatus | None = None
+
+    async def headers(self) -> Headers:
+        status = await self._current()
+        return bearer(status.token) if status.token else ()
+
+    async def certificate(self) -> ClientCertificate | None:
+        status = await self._current()
+        if not status.client_certificate_data:
+            return None
+        return ClientCertificate(status.client_certificate_data.encode(), status.client_key_data.encode())
+
+    async def refresh(self) -> bool:
+        self._answer = None
+        return True
+
+    async def _current(self) -> ExecStatus:
+        async with self._lock:
+            if self._answer is None or self._answer.is_expired(datetime.now(UTC)):
+                self._answer = await self._run()
+            return self._answer
+
+    async def _run(self) -> ExecStatus:
+        spec: Json = {"interactive": False}
+        if self._cluster is not None:
+            spec["cluster"] = self._cluster
+        info = {"apiVersion": self._api_version, "kind": "ExecCredential", "spec": spec}
+        environment = {**os.environ, **self._environment, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
+        name = self._command[0]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=environment,
+            )
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"The kubeconfig's credential plugin {name} cannot be started: {error.strerror}.", self._install_hint
+            ) from error
+        try:
+            output, complaints = await asyncio.wait_for(process.communicate(), EXEC_TIMEOUT)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            raise EnvironmentProblem(
+                f"The kubeconfig's credential plugin {name} gave no answer in {EXEC_TIMEOUT:.0f} seconds.",
+                "It is run without a terminal: log in with it by hand first.",
+            ) from None
+        if process.returncode != 0:
+            said = complaints.decode(errors="replace").strip()
+            raise EnvironmentProblem(
+                f"The kubeconfig's credential plugin {name} exited with {process.returncode}: {said or 'no message'}.",
+                self._install_hint,
+            )
+        try:
+            return msgspec.json.decode(output, type=ExecCredential).status
+        except msgspec.DecodeError as error:
+            raise EnvironmentProblem(f"The kubeconfig's credential plugin {name} printed no ExecCredential: {error}.") from error
+
+
+class ExecStatus(Struct, frozen=True):
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+    def is_expired(self, now: datetime) -> bool:
+        return self.expiration_timestamp is not None and now >= self.expiration_timestamp - EXPIRY_MARGIN
+
+
+class ExecCredential(Struct, frozen=True):
+    status: ExecStatus
+
+
+class Impersonated:
+    """The identity of `inner`, asking to act as another user."""
+
+    def __init__(self, inner: Credentials, user: str, *, uid: str = "", groups: Sequence[str] = ()) -> None:
+        self._inner = inner
+        self._headers = [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
+        if uid:
+            self._headers.append(("Impersonate-Uid", uid))
+
+    async def headers(self) -> Headers:
+        return [*await self._inner.headers(), *self._headers]
+
+    async def certificate(self) -> ClientCertificate | None:
+        return await self._inner.certificate()
+
+    async def refresh(self) -> bool:
+        return await self._inner.refresh()
+
+
+def bearer(token: str) -> Headers:
+    return (("Authorization", f"Bearer {token}"),)
+
+
+def basic(username: str, password: str) -> Headers:
+    encoded = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return (("Authorization", f"Basic {encoded}"),)
