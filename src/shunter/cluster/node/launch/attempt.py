@@ -1,0 +1,53 @@
+"""One run of one container, as a directory that outlives every process of ours.
+
+    spec.json    what to run; written by the agent before it asks the launcher
+    state.json   what became of it; replaced as a whole by the supervisor at start and at exit
+    events       FIFO. Whoever holds its write end may run this attempt, and nobody else: the agent makes the only one and hands it
+                 to the launcher, which hands it to the supervisor. A byte means "state.json changed", end of file means "nobody
+                 runs this attempt, now or ever". So a restarted agent needs no pid to know what is alive, and nothing runs twice.
+    control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
+    log, log.1   output, newest first (CRI log form)
+    termination  bound to terminationMessagePath
+    root/        upper and work directories of the container's copy-on-write root
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+TERMINATE = b"T"
+KILL = b"K"
+
+
+def write_json(path: str, value: Any) -> None:
+    """Replaces the file as a whole: a reader sees the old or the new content, never a part."""
+    temporary = f"{path}.new"
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
+        json.dump(value, file)
+    os.replace(temporary, path)
+
+
+def read_json(path: str) -> Any:
+    """The content, or None when there is no such file."""
+    try:
+        with open(path) as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
+
+
+def send_control(directory: str, letter: bytes) -> bool:
+    """Tells the supervisor of an attempt to signal its container; False when no supervisor listens."""
+    try:
+        descriptor = os.open(f"{directory}/control", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.write(descriptor, letter)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

@@ -1,0 +1,97 @@
+"""The Linux system calls that Python's standard library lacks (3.12 has some of them; we support 3.11)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+
+MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_PR_CAPBSET_DROP = 24
+_PR_SET_CHILD_SUBREAPER = 36
+
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), what)
+
+
+def mount(source: str, target: str, fstype: str = "", flags: int = 0, options: str = "") -> None:
+    """mount(2). Raises OSError with the target as filename."""
+    _check(
+        _libc.mount(
+            os.fsencode(source) or None,
+            os.fsencode(target),
+            fstype.encode() or None,
+            ctypes.c_ulong(flags),
+            os.fsencode(options) or None,
+        ),
+        target,
+    )
+
+
+def unmount(target: str) -> None:
+    """Lazy umount2(2): out of the tree at once, freed when nobody uses it any more."""
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), "unshare")
+
+
+def set_namespace(path: str) -> None:
+    """Enters the namespace that `path` (a file under /proc/PID/ns, or one bound to it) stands for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.setns(descriptor, 0), path)
+    finally:
+        os.close(descriptor)
+
+
+def pivot_root(new_root: str, put_old: str) -> None:
+    number = _PIVOT_ROOT[platform.machine()]
+    _check(_libc.syscall(ctypes.c_long(number), os.fsencode(new_root), os.fsencode(put_old)), new_root)
+
+
+def die_with_parent(signal_number: int) -> None:
+    """The kernel sends this signal to the calling process when its parent dies, however it dies."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+
+
+def adopt_orphans() -> None:
+    """Orphaned descendants become children of the calling process instead of init's."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+
+
+def set_process_name(name: str) -> None:
+    """What `ps` shows as the command (15 characters)."""
+    _check(_libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0), "prctl")
+
+
+def drop_capability(number: int) -> None:
+    """Takes a capability out of the bounding set: no program executed from here on can have it."""
+    _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0), "prctl")

@@ -1,0 +1,25 @@
+"""Taking away what a pod left on the machine: mounts, then files. Works from the file system alone, so `down` needs no agent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from shunter.cluster.node.launch import linux
+
+
+def remove_tree(request: dict[str, Any]) -> None:
+    """Unmounts everything below `directory` (innermost first) and deletes it. Gone already is fine."""
+    directory = request["directory"]
+    for path in mounts_below(directory):
+        linux.unmount(path)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def mounts_below(directory: str) -> list[str]:
+    """Mount points at or below a directory, innermost first; one that is mounted twice is listed twice."""
+    prefix = os.path.realpath(directory)
+    with open("/proc/self/mountinfo") as file:
+        paths = [line.split()[4].encode().decode("unicode_escape") for line in file]
+    return sorted((path for path in paths if path == prefix or path.startswith(prefix + "/")), reverse=True)

@@ -1,0 +1,175 @@
+"""What a pod and its containers see of the machine: namespaces, root directory, mounts.
+
+A pod's network, host name and IPC namespaces are held open by files they are bound to, not by a process, so they survive
+whatever is killed. A container gets its own mount and pid namespaces; its root is an overlay: everything of the host can be
+read, what the container writes goes to the attempt's directory and ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from shunter.cluster.node.launch import linux
+from shunter.cluster.node.launch.netlink import RouteSocket
+
+_OLD_ROOT = "/.host"
+_NAMESPACES = {"net": linux.CLONE_NEWNET, "uts": linux.CLONE_NEWUTS, "ipc": linux.CLONE_NEWIPC}
+_VIRTUAL = {
+    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl",
+    "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "securityfs", "squashfs", "sysfs", "tracefs",
+}  # fmt: skip
+_OWN_TREES = ("/proc", "/sys", "/dev", "/run")
+_LAST_CAPABILITY = 40
+
+
+def create_pod(request: dict[str, Any]) -> None:
+    """Creates a pod's namespaces, bound below `directory`, its /dev/shm and its network. Ends in the new namespaces.
+
+    `network` is absent for pods on the host's network; else bridge, gateway, address, prefix (bits) and the host end's name.
+    """
+    directory = request["directory"]
+    network = request.get("network")
+    kinds = [kind for kind in _NAMESPACES if kind != "net" or network]
+    # Opened out here: a netlink socket stays in the network namespace it comes from.
+    host = (RouteSocket(), socket.if_nametoindex(network["bridge"])) if network else None
+    linux.unshare(sum(_NAMESPACES[kind] for kind in kinds))
+    socket.sethostname(request["hostname"])
+    os.makedirs(f"{directory}/ns", exist_ok=True)
+    for kind in kinds:
+        _touch(f"{directory}/ns/{kind}")
+        linux.mount(f"/proc/self/ns/{kind}", f"{directory}/ns/{kind}", flags=linux.MS_BIND)
+    for volume in [{"path": f"{directory}/shm", "bytes": request["shm_bytes"]}, *request["memory_volumes"]]:
+        mount_memory(volume["path"], volume["bytes"])
+    if host and network:
+        _connect(*host, network)
+
+
+def mount_memory(path: str, size: int) -> None:
+    """A tmpfs of at most `size` bytes; 0 means half of the machine's memory."""
+    os.makedirs(path, exist_ok=True)
+    options = f"mode=1777,size={size}" if size else "mode=1777"
+    linux.mount("tmpfs", path, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
+
+
+def create_bridge(request: dict[str, Any]) -> None:
+    """Creates the node's bridge with the gateway address on it, or leaves the one that is there."""
+    routes = RouteSocket()
+    try:
+        routes.add_bridge(request["bridge"])
+    except FileExistsError:
+        return
+    routes.add_address(request["bridge"], request["gateway"], request["prefix"])
+
+
+def enter_container(spec: dict[str, Any], directory: str) -> None:
+    """Puts the calling process, pid 1 of a new pid namespace, into the container that `spec` describes."""
+    for path in spec["namespaces"]:
+        linux.set_namespace(path)
+    linux.unshare(linux.CLONE_NEWNS)
+    linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
+    root = _assemble_root(spec, f"{directory}/root")
+    os.mkdir(root + _OLD_ROOT)
+    linux.pivot_root(root, root + _OLD_ROOT)
+    os.chdir("/")
+    _mount_kernel_trees(spec["shm"], own_network=any(path.endswith("/net") for path in spec["namespaces"]))
+    # Sources are paths of the host, now below _OLD_ROOT; targets are resolved by the kernel inside the new root, so a symlink in
+    # the image can never lead a mount out of it.
+    for bind in spec["mounts"]:
+        _bind(_OLD_ROOT + bind["source"], bind["target"], read_only=bind["read_only"])
+    for path in spec["hidden"]:
+        if os.path.isdir(path):
+            linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=000")
+    linux.unmount(_OLD_ROOT)
+    os.rmdir(_OLD_ROOT)
+    for number in range(_LAST_CAPABILITY + 1):
+        if number not in spec["capabilities"]:
+            linux.drop_capability(number)
+    os.makedirs(spec["cwd"], exist_ok=True)
+    os.chdir(spec["cwd"])
+
+
+def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
+    own = RouteSocket()
+    descriptor = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    # The name of a host end is derived from the address, so one that is left over belongs to a pod that is gone.
+    host.delete_link(network["host_end"])
+    host.add_veth(network["host_end"], bridge=bridge, peer="eth0", peer_namespace=descriptor)
+    os.close(descriptor)
+    own.set_up("lo")
+    own.add_address("eth0", network["address"], network["prefix"])
+    own.set_up("eth0")
+    own.add_default_route("eth0", network["gateway"])
+
+
+def _assemble_root(spec: dict[str, Any], scratch: str) -> str:
+    """Mounts the container's root below `scratch` and returns its path. Every file system of the host below the image's root
+    directory becomes an overlay of its own (an overlay does not show what is mounted inside its lower directory)."""
+    lower = spec["image_root"]
+    root = f"{scratch}/merged"
+    os.makedirs(root)
+    for path, content in spec["files"].items():
+        os.makedirs(f"{scratch}/upper{os.path.dirname(path)}", mode=0o755, exist_ok=True)
+        with open(f"{scratch}/upper{path}", "w") as file:
+            file.write(content)
+    _overlay(lower, f"{scratch}/upper", f"{scratch}/work", root)
+    if lower == "/":
+        for number, (path, fstype) in enumerate(_host_mounts(spec["hidden"])):
+            target = root + path
+            if not os.path.isdir(path) or fstype.startswith(("nfs", "fuse")):
+                linux.mount(path, target, flags=linux.MS_BIND | linux.MS_REC)
+            else:
+                _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", target)
+    for path in (*_OWN_TREES, "/tmp"):
+        os.makedirs(root + path, exist_ok=True)
+    return root
+
+
+def _overlay(lower: str, upper: str, work: str, target: str) -> None:
+    os.makedirs(upper, exist_ok=True)
+    os.makedirs(work)
+    linux.mount("overlay", target, "overlay", options=f"lowerdir={lower},upperdir={upper},workdir={work}")
+
+
+def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
+    """Mounted file systems that hold files of people (not the kernel's), outermost first."""
+    found: dict[str, str] = {}
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            fields, _, tail = line.partition(" - ")
+            path = fields.split()[4].encode().decode("unicode_escape")
+            fstype = tail.split()[0]
+            skipped = (*_OWN_TREES, *hidden)
+            if path == "/" or fstype in _VIRTUAL or any(path == tree or path.startswith(tree + "/") for tree in skipped):
+                continue
+            found[path] = fstype
+    return sorted(found.items())
+
+
+def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:
+    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    linux.mount(f"{_OLD_ROOT}/dev", "/dev", flags=linux.MS_BIND | linux.MS_REC)
+    linux.mount(_OLD_ROOT + shm, "/dev/shm", flags=linux.MS_BIND)
+    if own_network:
+        linux.mount("sysfs", "/sys", "sysfs", linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+        if os.path.isdir(f"{_OLD_ROOT}/sys/fs/cgroup"):
+            linux.mount(f"{_OLD_ROOT}/sys/fs/cgroup", "/sys/fs/cgroup", flags=linux.MS_BIND | linux.MS_REC)
+    else:
+        linux.mount(f"{_OLD_ROOT}/sys", "/sys", flags=linux.MS_BIND | linux.MS_REC)
+
+
+def _bind(source: str, target: str, *, read_only: bool) -> None:
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _touch(target)
+    linux.mount(source, target, flags=linux.MS_BIND | linux.MS_REC)
+    if read_only:
+        linux.mount("", target, flags=linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY)
+
+
+def _touch(path: str) -> None:
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))

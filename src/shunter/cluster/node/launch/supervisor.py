@@ -1,0 +1,233 @@
+"""The supervisor of one container attempt: starts it, copies its output to the log, writes down how it ended.
+
+It is forked by the launcher and outlives both launcher and agent. It dies with its container and never restarts it: whether
+to run again is the agent's decision.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from typing import Any, NoReturn
+
+from shunter.cluster.node.launch import attempt, linux, sandbox
+from shunter.cluster.node.launch.log_writer import LogWriter
+
+_CHUNK = 64 * 1024
+_START_ERROR = 128
+_DRAIN_SECONDS = 0.5
+_LINUX = sys.platform == "linux"
+
+
+def supervise(directory: str, events: int) -> NoReturn:
+    """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it."""
+    os.setsid()
+    if _LINUX:
+        linux.set_process_name("shunter-super")
+        linux.adopt_orphans()
+    supervisor = _Supervisor(directory, events)
+    try:
+        supervisor.run()
+    except Exception:
+        supervisor.record(error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}", exit_code=_START_ERROR)
+    os._exit(0)
+
+
+class _Supervisor:
+    def __init__(self, directory: str, events: int) -> None:
+        self._directory = directory
+        self._events = events
+        self._spec: dict[str, Any] = attempt.read_json(f"{directory}/spec.json")
+        self._log = LogWriter(f"{directory}/log")
+        self._control = os.open(f"{directory}/control", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wakeup, wakeup_in = os.pipe()
+        os.set_blocking(wakeup_in, False)
+        signal.set_wakeup_fd(wakeup_in, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._state: dict[str, Any] = {}
+
+    def record(self, **state: Any) -> None:
+        """Writes state.json and wakes the agent."""
+        self._state.update(state)
+        attempt.write_json(f"{self._directory}/state.json", self._state)
+        try:
+            os.write(self._events, b".")
+        except OSError:  # the agent is gone; the next one reads the file
+            return
+
+    def run(self) -> None:
+        out, out_in = os.pipe()
+        err, err_in = os.pipe()
+        failure, failure_in = os.pipe()
+        if self._spec["level"] == "namespaces":
+            linux.unshare(linux.CLONE_NEWPID)
+        child = os.fork()
+        if child == 0:
+            _become_container(self._spec, self._directory, out_in, err_in, failure_in)
+        for descriptor in (out_in, err_in, failure_in):
+            os.close(descriptor)
+        error = _read_all(failure)
+        if error:
+            os.waitpid(child, 0)
+            self.record(error=error.decode(errors="replace"), exit_code=_START_ERROR)
+            return
+        self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
+        status = self._wait(child, {out: "stdout", err: "stderr"})
+        self.record(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
+
+    def _wait(self, child: int, outputs: dict[int, str]) -> int:
+        """Serves output and control until the container has ended and its output is drained; returns its wait status."""
+        poll = select.poll()
+        for descriptor in (*outputs, self._control, self._wakeup):
+            poll.register(descriptor, select.POLLIN)
+        status: int | None = None
+        deadline = 0.0
+        while status is None or outputs:
+            # Something the container left behind may hold its output open: it gets a moment, not for ever.
+            timeout = None if status is None else max(0.0, deadline - time.monotonic()) * 1000
+            ready = poll.poll(timeout)
+            if not ready and status is not None:
+                break
+            for descriptor, _ in ready:
+                if descriptor in outputs:
+                    chunk = os.read(descriptor, _CHUNK)
+                    if chunk:
+                        self._log.write(outputs[descriptor], chunk)
+                    else:
+                        poll.unregister(descriptor)
+                        del outputs[descriptor]
+                elif descriptor == self._control:
+                    self._obey(child if status is None else 0)
+                else:
+                    os.read(self._wakeup, 512)
+                    ended = _reap(child)
+                    if ended is not None:
+                        status = ended
+                        deadline = time.monotonic() + _DRAIN_SECONDS
+                        _kill_descendants()
+        self._log.close()
+        return status
+
+    def _obey(self, child: int) -> None:
+        for letter in os.read(self._control, 512):
+            if child:
+                number = signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM
+                # Without a pid namespace nothing but the session ties the container's processes together.
+                if self._spec["level"] == "namespaces":
+                    os.kill(child, number)
+                else:
+                    os.killpg(child, number)
+
+
+def _become_container(spec: dict[str, Any], directory: str, out: int, err: int, failure: int) -> NoReturn:
+    """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        for path in spec["cgroup_files"]:
+            with open(path, "w") as file:
+                file.write("0")
+        if _LINUX:
+            linux.die_with_parent(signal.SIGKILL)
+        os.umask(0o022)
+        if spec["level"] == "namespaces":
+            sandbox.enter_container(spec, directory)
+        else:
+            os.makedirs(spec["cwd"], exist_ok=True)
+            os.chdir(spec["cwd"])
+        message = execute(spec["argv"], spec["env"])
+    except OSError as error:
+        message = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+    except Exception:
+        message = traceback.format_exc(limit=-2)
+    os.write(failure, f"unable to start container process: error during container init: {message}".encode())
+    os._exit(_START_ERROR)
+
+
+def execute(argv: list[str], env: dict[str, str]) -> str:
+    """Replaces this process by the program; returns only on failure, with the reason in runc's words."""
+    name = argv[0]
+    candidates = [name] if "/" in name else [f"{entry}/{name}" for entry in env.get("PATH", "").split(":") if entry]
+    denied = False
+    for path in candidates:
+        try:
+            os.execve(path, argv, env)
+        except PermissionError:
+            denied = True
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            return f"exec {path}: {(error.strerror or str(error)).lower()}"
+    if denied:
+        return f'exec: "{name}": permission denied'
+    if "/" in name:
+        return f'exec: "{name}": stat {name}: no such file or directory'
+    return f'exec: "{name}": executable file not found in $PATH'
+
+
+def _reap(child: int) -> int | None:
+    """Collects everything that ended; returns the child's wait status if it is among them."""
+    found: int | None = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == child:
+            found = status
+
+
+def _kill_descendants() -> None:
+    """Ends what the container left running. In a pid namespace the kernel did it; elsewhere orphans became our children."""
+    if not _LINUX:
+        return
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                orphans = [int(pid) for pid in file.read().split()]
+        except FileNotFoundError:
+            return
+        if not orphans:
+            return
+        for pid in orphans:
+            os.kill(pid, signal.SIGKILL)
+        for pid in orphans:
+            os.waitpid(pid, 0)
+
+
+def _was_oom_killed(files: list[str]) -> bool:
+    """Whether the kernel killed anything of this container's memory cgroup for want of memory."""
+    for path in files:
+        with open(path) as file:
+            for line in file:
+                name, _, count = line.partition(" ")
+                if name == "oom_kill" and int(count) > 0:
+                    return True
+    return False
+
+
+def _ending(status: int) -> dict[str, int]:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return {"exit_code": 128 + number, "signal": number}
+    return {"exit_code": os.WEXITSTATUS(status), "signal": 0}
+
+
+def _read_all(descriptor: int) -> bytes:
+    chunks = []
+    while chunk := os.read(descriptor, _CHUNK):
+        chunks.append(chunk)
+    os.close(descriptor)
+    return b"".join(chunks)
