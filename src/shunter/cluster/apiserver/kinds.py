@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
+from shunter.api.names import subdomain_faults
 from shunter.api.resources import Resource
 
 
@@ -98,9 +99,9 @@ class Kind:
     """One served resource.
 
     A write of the main resource runs schema.prune, schema.default, `default`, `admit`, mutating webhooks (then schema.default and
-    `default` again), `prepare`, `validate` followed by schema.validate (errors of both in one answer), validating webhooks,
+    `default` again), `prepare`, metadata's rules, `validate`, schema.validate (errors of all in one answer), validating webhooks,
     `review`. A write of /status runs schema.prune, schema.default, `default`, mutating webhooks, `prepare_status`,
-    `validate_status` followed by schema.validate, validating webhooks. On patches all of it runs on the patched object.
+    metadata's rules, `validate_status`, schema.validate, validating webhooks. On patches all of it runs on the patched object.
     """
 
     resource: Resource
@@ -127,7 +128,9 @@ class Kind:
     prepare: Callable[[Json, Json | None], None] = no_preparation
     """In place, before validation: what the strategy resets or carries over (e.g. a Job's selector and labels)."""
     validate: Callable[[Json, Json | None], list[FieldError]] = no_rules
-    """Hand-written rules, those of metadata included; `old` is None on create. uid and name are set by then."""
+    """Hand-written rules beside those of metadata, which every kind has; `old` is None on create. uid and name are set."""
+    name_faults: Callable[[str], list[str]] = subdomain_faults
+    """What is wrong with a name of this kind, also with the start of a generated one."""
     admit: Callable[[Json, Json | None, Objects], None] = no_admission
     """Built-in mutating admission in place (a pod's priority, a service's address); raises RejectedError."""
     review: Callable[[Json, Json | None, Objects], None] = no_admission
@@ -135,4 +138,4 @@ class Kind:
     prepare_status: Callable[[Json, Json | None], None] = no_preparation
     """In place, before a status write is validated; spec is the stored one by then."""
     validate_status: Callable[[Json, Json | None], list[FieldError]] = no_rules
-    """Hand-written rules of a status write, those of metadata included; `old` is never None."""
+    """Hand-written rules of a status write; `old` is never None."""
