@@ -1,0 +1,106 @@
+"""The status of a Job after a plan, and the events that go with its changes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.batch import Job, JobCondition, JobStatus
+from shunter.api.resources import JOBS
+from shunter.cluster.controllers.job.tally import Tally
+from shunter.cluster.controllers.job.tracking import Settlement
+from shunter.cluster.controllers.job.verdict import Verdict
+from shunter.kube.plan import Note, Ref
+
+
+class Counts(NamedTuple):
+    """Pods after the plan's writes."""
+
+    active: int
+    ready: int
+    terminating: int
+
+
+def job_ref(job: Job) -> Ref:
+    return Ref(JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)
+
+
+def started(status: JobStatus, job: Job, now: datetime) -> JobStatus:
+    """With the start time of a Job that runs for the first time."""
+    if status.start_time is not None or job.spec.suspend:
+        return status
+    return msgspec.structs.replace(status, start_time=now)
+
+
+def suspended_or_resumed(status: JobStatus, job: Job, now: datetime) -> tuple[JobStatus, tuple[Note, ...]]:
+    """With the Suspended condition as the spec has it. Suspending forgets the start time and resuming sets it anew, so that
+    the deadline counts active time only."""
+    if job.spec.suspend:
+        conditions, changed = with_condition(status.conditions, "Suspended", "True", "JobSuspended", "Job suspended", now)
+        if not changed:
+            return status, ()
+        note = Note(regarding=job_ref(job), type="Normal", reason="Suspended", message="Job suspended")
+        return msgspec.structs.replace(status, conditions=conditions, start_time=None), (note,)
+    conditions, changed = with_condition(status.conditions, "Suspended", "False", "JobResumed", "Job resumed", now)
+    if not changed:
+        return status, ()
+    note = Note(regarding=job_ref(job), type="Normal", reason="Resumed", message="Job resumed")
+    return msgspec.structs.replace(status, conditions=conditions, start_time=now), (note,)
+
+
+def counted(status: JobStatus, tally: Tally, settlement: Settlement, counts: Counts) -> JobStatus:
+    """With all counters as they are after the plan's writes."""
+    status = msgspec.structs.replace(
+        status,
+        active=counts.active,
+        ready=counts.ready,
+        terminating=counts.terminating,
+        succeeded=settlement.succeeded,
+        failed=settlement.failed,
+        uncounted_terminated_pods=settlement.uncounted,
+    )
+    if not tally.job.is_indexed:
+        return status
+    return msgspec.structs.replace(
+        status,
+        completed_indexes=str(settlement.completed_indexes),
+        failed_indexes=None if tally.failed_indexes is None else str(tally.failed_indexes),
+    )
+
+
+def judged(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> JobStatus:
+    """With the interim condition of a new verdict."""
+    kind = "SuccessCriteriaMet" if verdict.success else "FailureTarget"
+    conditions, _ = with_condition(status.conditions, kind, "True", verdict.reason, verdict.message, now)
+    return msgspec.structs.replace(status, conditions=conditions)
+
+
+def finished(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> tuple[JobStatus, tuple[Note, ...]]:
+    """With the terminal condition; nothing touches the Job after it."""
+    ref = job_ref(job)
+    kind = "Complete" if verdict.success else "Failed"
+    conditions, _ = with_condition(status.conditions, kind, "True", verdict.reason, verdict.message, now)
+    status = msgspec.structs.replace(status, conditions=conditions)
+    if not verdict.success:
+        return status, (Note(regarding=ref, type="Warning", reason=verdict.reason, message=verdict.message),)
+    notes = [Note(regarding=ref, type="Normal", reason="Completed", message="Job completed")]
+    if job.spec.completions is not None and status.succeeded > job.spec.completions:
+        message = "Too many succeeded pods running after completion count reached"
+        notes.insert(0, Note(regarding=ref, type="Warning", reason="TooManySucceededPods", message=message))
+    return msgspec.structs.replace(status, completion_time=now), tuple(notes)
+
+
+def with_condition(
+    conditions: tuple[JobCondition, ...], type: str, status: str, reason: str, message: str, now: datetime
+) -> tuple[tuple[JobCondition, ...], bool]:
+    """The list with this condition, in its place or at the end, and whether that changed anything. A condition that was never
+    there is not added as False."""
+    wanted = JobCondition(type=type, status=status, last_probe_time=now, last_transition_time=now, reason=reason, message=message)
+    for position, condition in enumerate(conditions):
+        if condition.type == type:
+            if (condition.status, condition.reason, condition.message) == (status, reason, message):
+                return conditions, False
+            return (*conditions[:position], wanted, *conditions[position + 1 :]), True
+    return (conditions, False) if status == "False" else ((*conditions, wanted), True)

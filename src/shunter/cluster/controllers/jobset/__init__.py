@@ -1,0 +1,9 @@
+"""The JobSet controller: jobset.x-k8s.io/v1alpha2 JobSets to Jobs, and what has become of them.
+
+Behaves as JobSet 0.12 with its default feature gates. One policy, one file; `plan` reads them in order. Children are found by
+their controller reference, and which run they belong to by their restart-attempt label.
+"""
+
+from shunter.cluster.controllers.jobset.jobs import jobs_of
+
+__all__ = ["jobs_of"]
