@@ -43,7 +43,7 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "x.yaml:1:5: not valid YAML"),
+        ("a: [1, }", "x.yaml:1:8: not valid YAML"),
         ("a: 1\na: 2\n", "x.yaml:2:1: not valid YAML: key 'a' stands twice in one object."),
         ("- 1", "x.yaml:1: expected a Kubernetes object, found list [1]."),
         ("kind: Pod", "x.yaml:1: apiVersion is missing."),
