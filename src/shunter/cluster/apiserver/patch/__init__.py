@@ -1,0 +1,1 @@
+"""The patch formats of the API besides merge patch and server-side apply. Pure functions; inputs are never mutated."""
