@@ -1,0 +1,78 @@
+"""Schemas: structural ones of custom kinds (pruned, defaulted, validated), and the Go types of built-in ones (decoded)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.schema import golang, prune, validate
+from shunter.cluster.apiserver.schema.node import NOTHING, Node, Source
+
+__all__ = ["StructuralSchema", "TypedSchema", "compile_schema"]
+
+
+def compile_schema(openapi: Json, definitions: Mapping[str, Json]) -> StructuralSchema:
+    """The schema of a custom kind. `definitions` are what its `$ref`s name, by the last part of the reference."""
+    return StructuralSchema(openapi, definitions)
+
+
+class StructuralSchema:
+    """A structural schema as CustomResourceDefinitions hold it. The object's own metadata is left to the caller."""
+
+    def __init__(self, openapi: Json, definitions: Mapping[str, Json]) -> None:
+        self._openapi = openapi
+        self._root = Node(openapi, Source(definitions))
+
+    @property
+    def openapi(self) -> Json:
+        return self._openapi
+
+    def prune(self, obj: Json) -> list[str]:
+        unknown = prune.prune(self._root, obj)
+
+        def coerce(path: str, value: Json, node: Node) -> None:
+            if isinstance(metadata := value.get("metadata"), dict):
+                try:
+                    unknown.extend(f"{path}.metadata.{field}" for field in _read_metadata(metadata))
+                except MalformedError as error:
+                    raise MalformedError(f"{path}.metadata: {error}") from None
+
+        prune.visit_embedded(self._root, obj, coerce)
+        return unknown
+
+    def default(self, obj: Json) -> None:
+        prune.default(self._root, obj)
+
+    def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
+        errors = validate.schema_errors(self._root, obj, NOTHING if old is None else old)
+        if old is None or not validate.list_errors(self._root, old):
+            errors += validate.list_errors(self._root, obj)
+        return errors
+
+
+class TypedSchema:
+    """A built-in kind: its Go type says what decodes; what its values may be is hand-written, beside its defaults."""
+
+    def __init__(self, definition: str, definitions: Mapping[str, Json]) -> None:
+        self._definition = definition
+        self._definitions = definitions
+        self._read = golang.reader(definition)
+
+    @property
+    def openapi(self) -> Json:
+        return self._definitions[self._definition]
+
+    def prune(self, obj: Json) -> list[str]:
+        return self._read(obj)
+
+    def default(self, obj: Json) -> None:
+        """Nothing: defaults of built-in kinds are code."""
+
+    def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
+        """Nothing: rules of built-in kinds are code."""
+        return []
+
+
+_read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")

@@ -1,0 +1,170 @@
+"""String formats that the API server checks in custom resources, and Go's regular expressions in Python.
+
+Formats it does not know are ignored, as the real one does. Source: kube-openapi `validation/strfmt`, apiextensions `formats.go`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Final
+from urllib.parse import urlsplit
+
+_DATE_TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})\Z", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+_HOSTNAME = re.compile(
+    r"(?=.{1,253}\Z)([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?\Z"
+)
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\Z")
+_MAC = re.compile(r"(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}(?:[0-9a-fA-F]{2}\1[0-9a-fA-F]{2}\1)?[0-9a-fA-F]{2}\Z")
+_DURATION = re.compile(
+    r"[+-]?(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h)(?:(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h))*\Z|0\Z"
+)
+_SCALA_DURATION = re.compile(
+    r"\d+\s*(?:nanos?|nanoseconds?|micros?|microseconds?|millis?|milliseconds?|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|d|days?|w|weeks?|wks?)\Z"
+)
+_UUID = "[0-9a-f]{8}-?[0-9a-f]{4}-?%s-?%s-?[0-9a-f]{12}\\Z"
+_HEX4 = "[0-9a-f]{4}"
+_SHORT_NAME = re.compile(r"(?=.{1,63}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
+_LONG_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z")
+_HEX_COLOR = re.compile(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})\Z")
+_RGB_COLOR = re.compile(r"rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)\Z", re.ASCII)
+
+
+def _is_date_time(text: str) -> bool:
+    found = _DATE_TIME.match(text)
+    if found is None:
+        return False
+    _, _, _, hour, minute, second = found.groups()
+    return _is_date(text[:10]) and int(hour) < 24 and int(minute) < 60 and int(second) < 60
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.match(text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_byte(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _is_uri(text: str) -> bool:
+    """What Go's ParseRequestURI takes: an absolute URI or an absolute path."""
+    if not text or any(ord(char) <= 0x20 or ord(char) == 0x7F for char in text):
+        return False
+    try:
+        return text.startswith("/") or bool(urlsplit(text).scheme)
+    except ValueError:
+        return False
+
+
+def _is_address(text: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == version
+    except ValueError:
+        return False
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: pattern.match(text) is not None
+
+
+def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
+    return _matches(re.compile(_UUID % (third, fourth), re.IGNORECASE))
+
+
+FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "byte": _is_byte,
+    "cidr": _is_cidr,
+    "date": _is_date,
+    "datetime": _is_date_time,
+    "duration": lambda text: bool(_DURATION.match(text) or _SCALA_DURATION.match(text)),
+    "email": _matches(_EMAIL),
+    "hexcolor": _matches(_HEX_COLOR),
+    "hostname": _matches(_HOSTNAME),
+    "ipv4": lambda text: _is_address(text, 4),
+    "ipv6": lambda text: _is_address(text, 6),
+    "k8slongname": _matches(_LONG_NAME),
+    "k8sshortname": _matches(_SHORT_NAME),
+    "mac": _matches(_MAC),
+    "password": lambda text: True,
+    "rgbcolor": _matches(_RGB_COLOR),
+    "uri": _is_uri,
+    "uuid": _uuid(_HEX4, _HEX4),
+    "uuid3": _uuid("3[0-9a-f]{3}", _HEX4),
+    "uuid4": _uuid("4[0-9a-f]{3}", "[89ab][0-9a-f]{3}"),
+    "uuid5": _uuid("5[0-9a-f]{3}", "[89ab][0-9a-f]{3}"),
+}
+"""Checks by normalised format name: dashes do not count (`date-time` is `datetime`)."""
+
+_POSIX_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\t\n\v\f\r ",
+    "word": r"\w",
+    "xdigit": "0-9A-Fa-f",
+}
+
+
+@functools.lru_cache(maxsize=1024)
+def go_pattern(pattern: str) -> re.Pattern[str]:
+    """A Go (RE2) expression as a Python one: `$` and `\\z` mean the end of the text only, classes are ASCII. Raises re.error."""
+    return re.compile("".join(_translated(pattern)), re.ASCII)
+
+
+def _translated(pattern: str) -> list[str]:
+    parts: list[str] = []
+    in_class = False
+    index = 0
+    while index < len(pattern):
+        char = pattern[index]
+        if char == "\\" and index + 1 < len(pattern):
+            parts.append(r"\Z" if pattern[index + 1] == "z" else pattern[index : index + 2])
+            index += 2
+            continue
+        if in_class and pattern.startswith("[:", index):
+            end = pattern.find(":]", index)
+            parts.append(_POSIX_CLASSES.get(pattern[index + 2 : end], ""))
+            index = end + 2
+            continue
+        if char == "[" and not in_class:
+            in_class = True
+            parts.append(char)
+            for literal in ("^]", "]", "^"):
+                if pattern.startswith(literal, index + 1):
+                    parts.append(literal.replace("]", r"\]"))
+                    index += len(literal)
+                    break
+        elif char == "[":
+            parts.append(r"\[")
+        else:
+            if char == "]":
+                in_class = False
+            parts.append(r"\Z" if char == "$" and not in_class else char)
+        index += 1
+    return parts

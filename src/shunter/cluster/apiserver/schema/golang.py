@@ -1,0 +1,387 @@
+"""How the real API server reads and writes built-in kinds: as values of Go structs.
+
+Reading drops and reports unknown fields, refuses wrong types in the words of Go's decoder, and leaves out what a Go struct leaves
+out when it is written again (empty strings, lists, false, 0, nulls), while structs that are no pointers are always written. So a
+stored object looks like one from a real cluster, and defaulting need not tell empty from absent.
+The table of types is made by scripts/go_types from k8s.io/api. Source of the rules: sigs.k8s.io/json, Go's encoding/json.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.quantity import canonical, canonical_resource
+from shunter.cluster.apiserver.kinds import MalformedError
+
+Decode = Callable[[Any, list[str]], Any]
+"""Takes a value other than None and the list of unknown paths (relative to it) to add to; returns it in Go's form."""
+
+ABSENT: Final = object()
+"""A zero value that is not written."""
+_TABLE = Path(__file__).parent.parent / "data" / "go-types.json.gz"
+_JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+_NAMED = re.compile(r"([A-Za-z0-9]+\.[A-Za-z0-9]+)=")
+_RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1), "int": (-(2**63), 2**63 - 1)}
+_ZEROES: dict[str, Any] = {"string": "", "bool": False, "float64": 0} | dict.fromkeys(_RANGES, 0)
+
+
+class _MismatchError(Exception):
+    """A value of the wrong type; the structs around it add where it is."""
+
+    def __init__(self, value: Any, wanted: str, *, literal: bool = False) -> None:
+        super().__init__()
+        name = _JSON_NAMES[type(value)]
+        self.found = f"{name} {msgspec.json.encode(value).decode()}" if literal else name
+        self.wanted = wanted
+        self.struct = ""
+        self.fields: list[str] = []
+
+    def __str__(self) -> str:
+        if not self.struct:
+            return f"json: cannot unmarshal {self.found} into Go value of type {self.wanted}"
+        where = ".".join(reversed(self.fields))
+        return f"json: cannot unmarshal {self.found} into Go struct field {self.struct}.{where} of type {self.wanted}"
+
+
+def reader(definition: str) -> Callable[[Json], list[str]]:
+    """A function that brings an object of this definition (`io.k8s.api.core.v1.Pod`) into Go's form in place and returns the
+    unknown paths. Raises MalformedError with the decoder's text."""
+    struct = _struct(definition)
+
+    def read(obj: Json) -> list[str]:
+        unknown: list[str] = []
+        try:
+            decoded = struct.decode(obj, unknown)
+        except (_MismatchError, ValueError) as error:
+            raise MalformedError(str(error)) from None
+        obj.clear()
+        obj.update(decoded)
+        return unknown
+
+    return read
+
+
+class _Field(NamedTuple):
+    decode: Decode
+    keeps_empty: bool
+    """Written even when empty: pointers that are set, structs, fields without omitempty."""
+    zero: Callable[[], Any] | None
+    """Makes what is written for an absent field; None where nothing is."""
+
+
+class _Struct:
+    """One Go struct. Fields are compiled on first use: types refer to themselves."""
+
+    def __init__(self, definition: str, rows: list[list[str]]) -> None:
+        self.name = definition.rpartition(".")[2]
+        self.text = f"{definition.split('.')[-2]}.{self.name}"
+        self._rows = rows
+        self._compiled: dict[str, _Field] | None = None
+
+    @property
+    def fields(self) -> dict[str, _Field]:
+        if self._compiled is None:
+            self._compiled = {row[0]: _compile_field(row[1], keep=len(row) > 2) for row in self._rows}
+        return self._compiled
+
+    def decode(self, value: Any, unknown: list[str]) -> Json:
+        if type(value) is not dict:
+            raise _MismatchError(value, self.text)
+        fields = self.fields
+        read: Json = {}
+        for name, item in value.items():
+            field = fields.get(name)
+            if field is None:
+                unknown.append(name)
+            elif item is not None:
+                before = len(unknown)
+                try:
+                    read[name] = field.decode(item, unknown)
+                except _MismatchError as mismatch:
+                    mismatch.struct = mismatch.struct or self.name
+                    mismatch.fields.append(name)
+                    raise
+                if len(unknown) > before:
+                    unknown[before:] = [name + (path if path[0] == "[" else f".{path}") for path in unknown[before:]]
+        return self.written(read)
+
+    def written(self, read: Json) -> Json:
+        """The fields in Go's order, without empty ones that Go leaves out and with absent ones that it writes."""
+        result: Json = {}
+        for name, field in self.fields.items():
+            item = read.get(name, ABSENT)
+            if item is ABSENT or item is None:
+                if field.zero is not None:
+                    result[name] = field.zero()
+            elif item or field.keeps_empty:
+                result[name] = item
+        return result
+
+
+@cache
+def _struct(definition: str) -> _Struct:
+    return _Struct(definition, _table()[definition])
+
+
+@cache
+def _table() -> dict[str, list[list[str]]]:
+    return msgspec.json.decode(gzip.decompress(_TABLE.read_bytes()), type=dict[str, list[list[str]]])
+
+
+def _compile_field(shape: str, *, keep: bool) -> _Field:
+    decode = _compile(shape)
+    if shape.startswith("*"):
+        return _Field(decode, True, _null if keep else None)
+    core = _split(shape)[1]
+    if core.startswith("@"):
+        struct = _struct(core[1:])
+        if not keep:
+            return _Field(lambda value, unknown: struct.decode(value, unknown), False, None)
+        return _Field(decode, True, lambda: struct.written({}))
+    if core.startswith("!"):
+        return _Field(decode, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None)
+    if not keep:
+        return _Field(decode, False, None)
+    if core[0] in "[{" or core == "bytes":
+        return _Field(decode, True, _null)
+    zero = _ZEROES[core]
+    return _Field(decode, True, lambda: zero)
+
+
+def _null() -> None:
+    return None
+
+
+def _compile(shape: str) -> Decode:
+    """The decoder of one shape; scripts/go_types says how shapes are written."""
+    text, core = _split(shape.lstrip("*"))
+    match core[0]:
+        case "@":
+            struct = _struct(core[1:])
+            return lambda value, unknown: struct.decode(value, unknown)
+        case "[":
+            return _list_of(core[1:], text)
+        case "{":
+            return _map_of(core[1:], text)
+        case "!":
+            return _SELF_DECODING[core[1:]]
+    if core == "string":
+        return _string(text)
+    if core == "bool":
+        return _exact(bool, text)
+    if core == "bytes":
+        return _bytes
+    if core == "float64":
+        return _float(text)
+    return _integer(text, *_RANGES[core])
+
+
+def _split(shape: str) -> tuple[str, str]:
+    """What reflect calls the type, and its shape without a name."""
+    named = _NAMED.match(shape)
+    return (named[1], shape[named.end() :]) if named else (_text(shape), shape)
+
+
+def _text(core: str) -> str:
+    """What reflect calls a type without a name of its own."""
+    match core[0]:
+        case "@":
+            package, name = core[1:].split(".")[-2:]
+            return f"{package}.{name}"
+        case "[":
+            return "[]" + _split(core[1:])[0]
+        case "{":
+            return "map[string]" + _split(core[1:])[0]
+        case "!":
+            return core[1:]
+        case "*":
+            return "*" + _text(core[1:])
+    return "[]uint8" if core == "bytes" else core
+
+
+def _string(text: str) -> Decode:
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not str:
+            raise _MismatchError(value, text)
+        return value
+
+    return decode
+
+
+def _exact(wanted: type, text: str) -> Decode:
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not wanted:
+            raise _MismatchError(value, text)
+        return value
+
+    return decode
+
+
+def _integer(text: str, low: int, high: int) -> Decode:
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is int and low <= value <= high:
+            return value
+        raise _MismatchError(value, text, literal=type(value) in (int, float))
+
+    return decode
+
+
+def _float(text: str) -> Decode:
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not int and type(value) is not float:
+            raise _MismatchError(value, text)
+        return value
+
+    return decode
+
+
+def _bytes(value: Any, unknown: list[str]) -> Any:
+    if type(value) is not str:
+        raise _MismatchError(value, "[]uint8")
+    text = value.replace("\n", "").replace("\r", "")
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(f"illegal base64 data at input byte {_base64_fault(text)}") from None
+    return text
+
+
+def _base64_fault(text: str) -> int:
+    """Where Go stops reading: at the first byte that does not belong, or at the start of an unfinished group of four."""
+    for index, char in enumerate(text):
+        if not (char.isascii() and (char.isalnum() or char in "+/")):
+            return index
+    return len(text) - len(text) % 4
+
+
+def _list_of(item_shape: str, text: str) -> Decode:
+    decode_item = _compile(item_shape)
+    zero = _zero_of(item_shape)
+
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not list:
+            raise _MismatchError(value, text)
+        items = []
+        for index, item in enumerate(value):
+            before = len(unknown)
+            items.append(zero() if item is None else decode_item(item, unknown))
+            if len(unknown) > before:
+                unknown[before:] = [f"[{index}]" + (path if path[0] == "[" else f".{path}") for path in unknown[before:]]
+        return items
+
+    return decode
+
+
+def _map_of(item_shape: str, text: str) -> Decode:
+    decode_item = _compile(item_shape)
+    if text == "v1.ResourceList":
+        decode_item = _resource
+    zero = _zero_of(item_shape)
+
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not dict:
+            raise _MismatchError(value, text)
+        items = {}
+        for key in sorted(value):
+            item = value[key]
+            before = len(unknown)
+            items[key] = zero() if item is None else decode_item(item, unknown)
+            if len(unknown) > before:
+                unknown[before:] = [f"{key}.{path}" for path in unknown[before:]]
+        return items
+
+    return decode
+
+
+def _zero_of(shape: str) -> Callable[[], Any]:
+    core = _split(shape)[1]
+    if core[0] == "@":
+        struct = _struct(core[1:])
+        return lambda: struct.written({})
+    if core == "!resource.Quantity":
+        return lambda: "0"
+    zero = _ZEROES.get(core)
+    return lambda: zero
+
+
+def _quantity(value: Any, unknown: list[str]) -> Any:
+    return canonical(_quantity_text(value))
+
+
+def _resource(value: Any, unknown: list[str]) -> Any:
+    return canonical_resource(_quantity_text(value))
+
+
+def _quantity_text(value: Any) -> str:
+    return value if type(value) is str else msgspec.json.encode(value).decode()
+
+
+def _int_or_string(value: Any, unknown: list[str]) -> Any:
+    if type(value) is str:
+        return value
+    try:
+        return _integer("int32", *_RANGES["int32"])(value, unknown)
+    except _MismatchError as mismatch:
+        raise ValueError(str(mismatch)) from None
+
+
+def _time(value: Any, unknown: list[str]) -> Any:
+    return _instant(value).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _micro_time(value: Any, unknown: list[str]) -> Any:
+    return _instant(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _instant(value: Any) -> datetime:
+    if type(value) is not str:
+        raise ValueError(str(_MismatchError(value, "string")))
+    try:
+        if len(value) < 20 or value[10] not in "Tt":
+            raise ValueError
+        return datetime.fromisoformat(value).astimezone(UTC)
+    except ValueError:
+        layout = "2006-01-02T15:04:05Z07:00"
+        raise ValueError(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from None
+
+
+def _anything(value: Any, unknown: list[str]) -> Any:
+    return value
+
+
+def _schema_or(kind: type) -> Decode:
+    """JSONSchemaPropsOrBool and its relatives: a schema, or a plain value of the other type."""
+
+    def decode(value: Any, unknown: list[str]) -> Any:
+        if type(value) is dict:
+            return _struct("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps").decode(value, unknown)
+        if type(value) is kind:
+            return value
+        raise ValueError("boolean or JSON schema expected" if kind is bool else "unmarshal error")
+
+    return decode
+
+
+_SELF_DECODING: dict[str, Decode] = {
+    "resource.Quantity": _quantity,
+    "intstr.IntOrString": _int_or_string,
+    "v1.Time": _time,
+    "v1.MicroTime": _micro_time,
+    "runtime.RawExtension": _anything,
+    "v1.FieldsV1": _anything,
+    "v1.JSON": _anything,
+    "v1.JSONSchemaPropsOrBool": _schema_or(bool),
+    "v1.JSONSchemaPropsOrArray": _schema_or(list),
+    "v1.JSONSchemaPropsOrStringArray": _schema_or(list),
+}
