@@ -59,7 +59,8 @@ def duplicate(field: str, value: Any) -> FieldError:
 
 
 def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
-    allowed = ", ".join(json.dumps(name) for name in sorted(supported))
+    """`supported` in the order in which it is shown: a schema's enum as written, the rules of Kubernetes itself sorted."""
+    allowed = ", ".join(json.dumps(name) for name in supported)
     return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {allowed}")
 
 

@@ -1,0 +1,54 @@
+"""Defaults that all job kinds of kubeflow.org/v1 share. Applied to what is read, never written back to the object.
+
+Ids in brackets are those of the behavioural specification of Training Operator v1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from shunter.api.meta import Json
+from shunter.api.training.job import ReplicaSpec, RunPolicy
+
+
+def run_policy_with_defaults(policy: RunPolicy) -> RunPolicy:
+    """No pod is deleted at the end unless the job says so (D1)."""
+    return policy if policy.clean_pod_policy is not None else replace(policy, clean_pod_policy="None")
+
+
+def with_canonical_roles(specs: Mapping[str, ReplicaSpec], roles: Iterable[str]) -> dict[str, ReplicaSpec]:
+    """The replica specs with roles spelled as the kind spells them: `worker` becomes `Worker` (D3)."""
+    spelling = {role.lower(): role for role in roles}
+    return {spelling.get(role.lower(), role): spec for role, spec in specs.items()}
+
+
+def replica_with_defaults(
+    spec: ReplicaSpec, *, container: str, port_name: str, port: int, restart_policy: str, replicas: int = 1
+) -> ReplicaSpec:
+    """One role with its number of pods, restart policy (D1) and default port (D2)."""
+    return ReplicaSpec(
+        replicas=replicas if spec.replicas is None else spec.replicas,
+        template=template_with_port(spec.template, container=container, port_name=port_name, port=port),
+        restart_policy=spec.restart_policy or restart_policy,
+    )
+
+
+def template_with_port(template: Json, *, container: str, port_name: str, port: int) -> Json:
+    """The pod template with the default port on the container of that name, or else on the first one (D2).
+
+    Only a port of the same name counts as there already; one of the same number is doubled, as upstream does.
+    """
+    containers: list[Json] = (template.get("spec") or {}).get("containers") or []
+    if not containers:
+        return template
+    index = next((i for i, candidate in enumerate(containers) if candidate.get("name") == container), 0)
+    ports: list[Json] = containers[index].get("ports") or []
+    if any(existing.get("name") == port_name for existing in ports):
+        return template
+    with_port = {**containers[index], "ports": [*ports, {"name": port_name, "containerPort": port}]}
+    return {
+        **template,
+        "spec": {**template["spec"], "containers": [*containers[:index], with_port, *containers[index + 1 :]]},
+    }

@@ -1,0 +1,91 @@
+"""Defaults and validation of PyTorchJob. Ids in brackets are those of the specification of Training Operator v1.9."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from shunter.api.field_errors import FieldError, forbidden, required
+from shunter.api.training.defaults import replica_with_defaults, run_policy_with_defaults, with_canonical_roles
+from shunter.api.training.job import ReplicaSpec
+from shunter.api.training.pytorch import CONTAINER, MASTER, PORT, PORT_NAME, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.api.training.validation import (
+    exactly_one_error,
+    name_errors,
+    replica_specs_errors,
+    role_errors,
+    run_policy_errors,
+)
+
+_REPLICAS = "spec.pytorchReplicaSpecs"
+_ELASTIC_NPROC = "spec.elasticPolicy.nProcPerNode"
+
+
+def with_defaults(spec: PyTorchJobSpec) -> PyTorchJobSpec:
+    """The spec as the operator reads it (D1-D4): Master before Worker, numbers and policies filled in."""
+    given = with_canonical_roles(spec.pytorch_replica_specs, (MASTER, WORKER))
+    ordered = {role: given[role] for role in (MASTER, WORKER) if role in given} | given
+    specs = {
+        role: replica_with_defaults(replica, container=CONTAINER, port_name=PORT_NAME, port=PORT, restart_policy="OnFailure")
+        for role, replica in ordered.items()
+    }
+    nproc = spec.nproc_per_node
+    if nproc is None and not (spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None):
+        nproc = "auto"
+    return replace(
+        spec,
+        run_policy=run_policy_with_defaults(spec.run_policy),
+        pytorch_replica_specs=specs,
+        elastic_policy=_elastic_with_bounds(spec.elastic_policy, specs.get(WORKER)),
+        nproc_per_node=nproc,
+    )
+
+
+def _elastic_with_bounds(policy: ElasticPolicy | None, workers: ReplicaSpec | None) -> ElasticPolicy | None:
+    """A missing bound copies the other; without both, they are the number of workers (D4; X4: none without workers)."""
+    if policy is None:
+        return None
+    count = workers.replicas if workers else None
+    low = policy.min_replicas if policy.min_replicas is not None else policy.max_replicas
+    high = policy.max_replicas if policy.max_replicas is not None else policy.min_replicas
+    return replace(policy, min_replicas=count if low is None else low, max_replicas=count if high is None else high)
+
+
+def errors(job: PyTorchJob, old: PyTorchJob | None) -> list[FieldError]:
+    """What admission refuses (W1-W5, W8); `old` is None on creation. Defaults must not have been applied."""
+    spec = job.spec
+    return [
+        *name_errors(job.metadata.name),
+        *run_policy_errors(spec.run_policy, old.spec.run_policy if old else None),
+        *_elastic_errors(spec),
+        *role_errors(spec.pytorch_replica_specs, field=_REPLICAS, roles=(MASTER, WORKER)),
+        *replica_specs_errors(spec.pytorch_replica_specs, field=_REPLICAS, container=CONTAINER),
+        *(error for role, replica in spec.pytorch_replica_specs.items() for error in _count_errors(role, replica)),
+    ]
+
+
+def warnings(job: PyTorchJob) -> list[str]:
+    """What admission warns of."""
+    elastic = job.spec.elastic_policy
+    if elastic and elastic.n_proc_per_node is not None:
+        return [f"{_ELASTIC_NPROC} is deprecated, use spec.nprocPerNode instead"]
+    return []
+
+
+def _elastic_errors(spec: PyTorchJobSpec) -> list[FieldError]:
+    if spec.elastic_policy is None:
+        return []
+    found = []
+    if WORKER not in spec.pytorch_replica_specs:
+        found.append(required(f"{_REPLICAS}[{WORKER}]", "must be configured if elastic policy is used"))
+    if spec.elastic_policy.n_proc_per_node is not None and spec.nproc_per_node is not None:
+        found.append(forbidden(_ELASTIC_NPROC, "must not be used with spec.nprocPerNode"))
+    return found
+
+
+def _count_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
+    field = f"{_REPLICAS}[{role}]"
+    if role == MASTER:
+        return exactly_one_error(replica, field=field)
+    if replica.replicas is not None and replica.replicas < 1:
+        return [forbidden(f"{field}.replicas", "must be at least 1")]
+    return []

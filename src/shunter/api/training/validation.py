@@ -1,0 +1,67 @@
+"""What admission refuses in every job kind of kubeflow.org/v1. Texts are upstream's; ids in brackets are its specification's.
+
+Beside these rules nothing is checked on admission: replicas, templates and run policy may change at any time (W9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from shunter.api.names import label_1035_faults
+from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, ReplicaSpec, RunPolicy
+
+RUN_POLICY = "spec.runPolicy"
+
+
+def name_errors(name: str) -> list[FieldError]:
+    """The name becomes part of service names, so it is a DNS-1035 label (W1)."""
+    # Upstream was built with an older apimachinery, which counts characters where today's counts bytes.
+    faults = [fault.replace("63 bytes", "63 characters") for fault in label_1035_faults(name)]
+    return [invalid("metadata.name", name, f"should match: {','.join(faults)}")] if faults else []
+
+
+def run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldError]:
+    """`managedBy` names one of two managers and never changes (W8; X3: for every kind); `old` is None on creation."""
+    field, manager = f"{RUN_POLICY}.managedBy", policy.managed_by
+    errors = []
+    if old is not None and manager != old.managed_by:
+        errors.append(invalid(field, manager, "field is immutable"))
+    if manager is not None and manager not in (MANAGED_BY_KUEUE, MANAGED_BY_US):
+        errors.append(not_supported(field, manager, [MANAGED_BY_KUEUE, MANAGED_BY_US]))
+    return errors
+
+
+def replica_specs_errors(specs: Mapping[str, ReplicaSpec], *, field: str, container: str) -> list[FieldError]:
+    """A job has roles (W2; an empty map, which upstream accepts and then ignores for ever, is refused too), and each role's
+    pods can train (W3)."""
+    if not specs:
+        return [required(field, "must be required")]
+    return [
+        error for role, spec in specs.items() for error in container_errors(spec, field=f"{field}[{role}]", container=container)
+    ]
+
+
+def role_errors(specs: Mapping[str, ReplicaSpec], *, field: str, roles: tuple[str, ...]) -> list[FieldError]:
+    """Roles that the kind does not have (W4)."""
+    return [not_supported(f"{field}[{role}]", role, list(roles)) for role in specs if role not in roles]
+
+
+def container_errors(spec: ReplicaSpec, *, field: str, container: str) -> list[FieldError]:
+    """Every container has an image, and one is called `container` (W3)."""
+    containers = (spec.template.get("spec") or {}).get("containers") or []
+    at = f"{field}.template.spec.containers"
+    errors = [] if containers else [required(at, "must be specified")]
+    errors += [
+        required(f"{at}[{index}].image", "must be required")
+        for index, candidate in enumerate(containers)
+        if not candidate.get("image")
+    ]
+    if not any(candidate.get("name") == container for candidate in containers):
+        errors.append(required(at, f"must have at least one container with name {container}"))
+    return errors
+
+
+def exactly_one_error(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
+    """A master's number of replicas is written down, and is 1 (W5, W6)."""
+    return [] if spec.replicas == 1 else [forbidden(f"{field}.replicas", "must be 1")]
