@@ -126,7 +126,7 @@ def status(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):
         table.add_column(column)
-    for name, process in summary["processes"].items():  # type: ignore[attr-defined]
+    for name, process in summary["processes"].items():
         log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
         table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), log)
     output().print(table)

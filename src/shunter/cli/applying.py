@@ -1,0 +1,118 @@
+"""Applies manifests: what jobs need first, jobs last, each refusal with the file and line of its object."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES, Resource
+from shunter.cli.console import errors
+from shunter.cli.target import Target
+from shunter.cli.watching import follow
+from shunter.errors import InputError, ShunterError
+from shunter.kube.client import Client
+from shunter.kube.discovery import Discovery
+from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.manifests import Manifest
+from shunter.operator.overview import JOB_RESOURCES, overview
+
+ADMISSION_SECONDS = 15.0
+"""How long a webhook that does not answer yet (the operator is starting again) is waited for."""
+
+
+async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool) -> list[tuple[Resource, Json]]:
+    """Applies every manifest and returns the jobs among them as the server stored them.
+
+    All kinds are looked up before anything is written, so that a typo in the last document leaves nothing half done.
+    """
+    discovery = Discovery(target.client)
+    found = []
+    for manifest in manifests:
+        obj = manifest.object
+        resource = await discovery.resource_for(obj["apiVersion"], obj["kind"], manifest.place)
+        if resource.namespaced:
+            obj["metadata"].setdefault("namespace", target.client.namespace)
+        found.append((resource, manifest))
+    found.sort(key=lambda pair: rank(pair[0]))
+    await ensure_namespaces(target, found)
+    jobs = [(resource, manifest) for resource, manifest in found if resource in JOB_RESOURCES]
+    for resource, manifest in jobs:
+        await make_room(target.client, resource, manifest, replace=replace)
+    stored = [(resource, await apply(target.client, resource, manifest)) for resource, manifest in found]
+    return [(resource, job) for resource, job in stored if resource in JOB_RESOURCES]
+
+
+def rank(resource: Resource) -> int:
+    """Namespaces first, jobs last; the order of the files otherwise."""
+    if resource == NAMESPACES:
+        return 0
+    return 2 if resource in JOB_RESOURCES else 1
+
+
+async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest]]) -> None:
+    """On the embedded cluster a namespace that a manifest names is created; elsewhere that is for its administrators."""
+    if target.embedded is None:
+        return
+    given = {manifest.object["metadata"].get("name") for resource, manifest in found if resource == NAMESPACES}
+    wanted = {manifest.object["metadata"]["namespace"] for resource, manifest in found if resource.namespaced}
+    for name in sorted(wanted - given):
+        with contextlib.suppress(AlreadyExists):
+            await target.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            errors().print(f"created namespace {name}")
+
+
+async def make_room(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> None:
+    """Deletes the job of the same name when asked to; a finished one in the way is an error, since applying it does nothing."""
+    metadata = manifest.object["metadata"]
+    if not metadata.get("name"):
+        return
+    try:
+        existing = await client.get(resource, metadata["name"], metadata["namespace"])
+    except NotFound:
+        return
+    state = overview(existing).state
+    if not replace:
+        if overview(existing).is_finished:
+            raise InputError(
+                f"{manifest.place}: {manifest.title} exists and is {state}; it would not run again.",
+                "Use --replace to delete it first, or give it another name.",
+            )
+        return
+    errors().print(f"deleting the {state.lower()} {manifest.title}")
+    await delete_and_wait(client, resource, existing)
+
+
+async def delete_and_wait(client: Client, resource: Resource, job: Json) -> None:
+    """Deletes a job with everything it owns, and returns when it is gone (foreground deletion)."""
+    metadata = job["metadata"]
+    with contextlib.suppress(NotFound):
+        await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")
+    named = f"metadata.name={metadata['name']}"
+    async for seen in follow(client, resource, metadata["namespace"], field_selector=named, known=[job]):
+        if seen.gone or seen.object["metadata"]["uid"] != metadata["uid"]:
+            return
+
+
+async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
+    """Server-side apply, or create for a generateName. Unknown fields are refused: a field that does nothing is a mistake."""
+    deadline = asyncio.get_running_loop().time() + ADMISSION_SECONDS
+    while True:
+        try:
+            if manifest.object["metadata"].get("name"):
+                return await client.apply(resource, manifest.object, field_validation="Strict")
+            return await client.create(resource, manifest.object, field_validation="Strict")
+        except (ServerProblem, ConnectionProblem) as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise refusal(manifest, error) from error
+            await asyncio.sleep(0.2)
+        except ApiError as error:
+            raise refusal(manifest, error) from error
+
+
+def refusal(manifest: Manifest, error: ApiError) -> ShunterError:
+    """The server's words, with the place of the object."""
+    remedy = error.remedy
+    if isinstance(error, NotFound) and "namespaces" in error.message:
+        remedy = f"Create it first: kubectl create namespace {manifest.object['metadata'].get('namespace')}"
+    return InputError(f"{manifest.place}: {manifest.title}: {error.message}", remedy)

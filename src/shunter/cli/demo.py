@@ -1,0 +1,154 @@
+"""`demo`: three real distributed trainings on a cluster of its own, a table of what happened, nothing left behind."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.errors import InputError
+
+if TYPE_CHECKING:
+    from shunter.cli.run import Outcome
+    from shunter.kube.manifests import Manifest
+
+DEMO_JOBS = (
+    ("v1/pytorch-simple.yaml",),
+    ("training-script.yaml", "v1/pytorch-distributed-ddp.yaml"),
+    ("training-script.yaml", "v2/trainjob-ddp.yaml"),
+)
+WORLD_SIZE = re.compile(r"^Rank (\d+)/(\d+) initialized")
+SINGLE = re.compile(r"^Training completed successfully!")
+"""What the single-process example prints at its end: it knows of no other rank, so its world is one."""
+
+
+def demo(
+    examples: Annotated[Path, typer.Option(help="Directory with the example manifests.")] = Path("examples"),
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running afterwards.")] = False,
+) -> None:
+    """Start an embedded cluster, train three distributed jobs for real, show the result, stop everything."""
+    import asyncio
+    import signal
+    import tempfile
+
+    from shunter.cli.console import errors, output
+    from shunter.cli.target import Target
+    from shunter.cluster import lifecycle
+    from shunter.cluster.state_dir import StateDir
+    from shunter.kube import client, kubeconfig
+    from shunter.kube.manifests import load
+
+    groups = [[manifest for file in files for manifest in load(str(found(examples / file)))] for files in DEMO_JOBS]
+    state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rows: list[Row] = []
+    succeeded = False
+    try:
+        with errors().status("starting an embedded cluster"):
+            started = lifecycle.start(lifecycle.Options(state_dir=state.root))
+        errors().print(f"embedded cluster up in {started.seconds:.1f} s: {started.record.server}")
+
+        async def train() -> None:
+            async with client.connect(kubeconfig.load(state.kubeconfig)) as api:
+                for group in groups:
+                    target = Target(api, state, "embedded cluster")
+                    rows.extend(await trained(target, group))
+
+        asyncio.run(train())
+        output().print(table(rows))
+        succeeded = all(row.is_good for row in rows)
+    finally:
+        if not keep:
+            with errors().status("stopping the cluster"):
+                lifecycle.stop(state)
+    finish(state, rows, succeeded=succeeded, keep=keep)
+
+
+def found(path: Path) -> Path:
+    if not path.exists():
+        raise InputError(f"{path}: no such file.", "Run the demo from the project's directory, or name --examples.")
+    return path
+
+
+class Row:
+    """One trained job, and what each of its ranks reported."""
+
+    def __init__(self, outcome: Outcome, seconds: float) -> None:
+        self.job = outcome.job
+        self.succeeded = outcome.succeeded
+        self.seconds = seconds
+        self.reported = reported_world_sizes(outcome.end.lines)
+
+    @property
+    def is_good(self) -> bool:
+        """Succeeded, and every rank reported the world size that the job asked for."""
+        return self.succeeded and self.reported == dict.fromkeys(range(self.job.ranks), self.job.ranks)
+
+    @property
+    def world_size(self) -> str:
+        sizes = sorted(set(self.reported.values()))
+        return ", ".join(str(size) for size in sizes) or "none reported"
+
+
+def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
+    """Rank to world size, as the training processes themselves printed them."""
+    reported: dict[int, int] = {}
+    for printed in lines.values():
+        for line in printed:
+            if match := WORLD_SIZE.match(line):
+                reported[int(match[1])] = int(match[2])
+            elif SINGLE.match(line):
+                reported[0] = 1
+    return reported
+
+
+async def trained(target: object, manifests: list[Manifest]) -> list[Row]:
+    import time
+
+    from shunter.cli.run import outcomes
+    from shunter.cli.target import Target
+
+    assert isinstance(target, Target)
+    begun = time.monotonic()
+    ended = await outcomes(target, manifests, replace=True)
+    return [Row(outcome, time.monotonic() - begun) for outcome in ended]
+
+
+def table(rows: list[Row]) -> object:
+    from rich.table import Table
+
+    from shunter.cli.display import STATE_COLOURS
+
+    result = Table(title="Trained for real", title_justify="left", header_style="bold")
+    for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
+        result.add_column(column, justify="right" if column in ("ranks", "world size", "seconds") else "left")
+    for row in rows:
+        colour = STATE_COLOURS.get(row.job.state, "default")
+        ranks = f"{len(row.reported)} of {row.job.ranks}"
+        result.add_row(row.job.name, row.job.kind, f"[{colour}]{row.job.state}[/]", ranks, row.world_size, f"{row.seconds:.1f}")
+    return result
+
+
+def finish(state: object, rows: list[Row], *, succeeded: bool, keep: bool) -> None:
+    """Removes the demo's directory after a success; after a failure says what failed and where the logs are, exit code 1."""
+    import shutil
+
+    from shunter.cli.console import errors
+    from shunter.cluster.state_dir import StateDir
+
+    assert isinstance(state, StateDir)
+    for row in rows:
+        if not row.is_good:
+            errors().print(
+                f"[red]{row.job.kind} {row.job.name}: {row.job.state}; "
+                f"{len(row.reported)} of {row.job.ranks} ranks reported a world size ({row.world_size})[/]"
+            )
+    if keep:
+        errors().print(f"the cluster is still up; use it with: export KUBECONFIG={state.kubeconfig}", soft_wrap=True)
+    elif succeeded:
+        shutil.rmtree(state.root, ignore_errors=True)
+    if not succeeded:
+        errors().print(f"logs: {state.node}/pods and {state.logs}", soft_wrap=True)
+        raise typer.Exit(1)

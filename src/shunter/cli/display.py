@@ -1,0 +1,120 @@
+"""What a followed job looks like in a terminal: log lines with a coloured rank before them, conditions, a line of progress.
+
+In a pipe there are no colours and no moving line: logs go to standard output, everything about the job to standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Protocol
+
+from rich.markup import escape
+from rich.status import Status
+
+from shunter.cli.console import errors, output
+from shunter.operator.overview import Member, Overview
+
+RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
+STATE_COLOURS = {"Succeeded": "green", "Failed": "red", "Running": "cyan", "Restarting": "yellow", "Suspended": "yellow"}
+PHASE_MARKS = {"Pending": "[dim]◌[/]", "Running": "[cyan]●[/]", "Succeeded": "[green]✓[/]", "Failed": "[red]✗[/]"}
+
+
+class Display(Protocol):
+    """Where a followed job is shown."""
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        """One line that a rank wrote."""
+
+    def note(self, text: str) -> None:
+        """Something about the job: a condition, a warning event."""
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """The state of the job and the phase of each of its pods, by label."""
+
+    def close(self) -> None:
+        """No more output."""
+
+
+class TerminalDisplay:
+    """Log lines scroll, one line at the bottom shows how far the job is."""
+
+    def __init__(self) -> None:
+        self._console = output()
+        self._status: Status | None = None
+        self._begun = time.monotonic()
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
+        self._console.print(f"[{colour}]{prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        colour = STATE_COLOURS.get(job.state, "default")
+        marks = "".join(PHASE_MARKS.get(phase, "[dim]◌[/]") for _, phase in sorted(phases.items()))
+        running = sum(phase == "Running" for phase in phases.values())
+        seconds = time.monotonic() - self._begun
+        text = f"{job.kind} {job.name} [{colour}]{job.state}[/] {marks} {running}/{job.ranks} ranks running, {seconds:.0f} s"
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def close(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+class PipeDisplay:
+    """Plain lines, each written at once."""
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        sys.stdout.write(f"{prefix(member, container)} {line}\n")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        sys.stderr.write(f"-- {text}\n")
+        sys.stderr.flush()
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+class OneRank:
+    """Shows the log lines of one rank of a job (of all with None) on another display, and nothing else."""
+
+    def __init__(self, screen: Display, rank: int | None) -> None:
+        self._screen = screen
+        self._rank = rank
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        if self._rank is None or self._rank == member.rank:
+            self._screen.log(member, container, line)
+
+    def note(self, text: str) -> None:
+        return
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        return
+
+    def close(self) -> None:
+        self._screen.close()
+
+
+def display() -> Display:
+    """The display that fits where standard output goes."""
+    return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()
+
+
+MAIN_CONTAINERS = frozenset({"pytorch", "node"})
+
+
+def prefix(member: Member, container: str) -> str:
+    """`[worker-1]`, or `[worker-1 sidecar]` for a container that does not train."""
+    return f"[{member.label}]" if container in MAIN_CONTAINERS else f"[{member.label} {container}]"

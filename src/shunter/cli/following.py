@@ -1,0 +1,168 @@
+"""Follows one job to its end: conditions, warning events and the logs of all its containers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS, PODS, Resource
+from shunter.cli.display import Display
+from shunter.cli.watching import follow
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerProblem
+from shunter.operator.overview import is_pod_of, member, overview, pod_selector
+
+DRAIN_SECONDS = 5.0
+"""How long to wait, once the job is finished, for the last lines of containers that have ended."""
+LOG_RETRY_SECONDS = 0.3
+
+
+class End(NamedTuple):
+    """How a followed job ended: the job (None when it was deleted) and its pods as they were last."""
+
+    job: Json | None
+    pods: list[Json]
+    lines: dict[str, list[str]]
+    """The log lines of each pod, by label (`master-0`)."""
+
+
+class JobFollower:
+    """Tails one job. Everything it shows comes from watches, so nothing is polled."""
+
+    def __init__(self, client: Client, resource: Resource, job: Json, display: Display) -> None:
+        self._client = client
+        self._resource = resource
+        self._job = job
+        self._namespace: str = job["metadata"]["namespace"]
+        self._display = display
+        self._pods: dict[str, Json] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+        self._conditions: set[tuple[str, str, str]] = set()
+        self._events: set[str] = set()
+
+    async def run(self) -> End:
+        """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
+        watches = [asyncio.create_task(self._watch_pods()), asyncio.create_task(self._watch_events())]
+        try:
+            job = await self._until_finished()
+            await self._drain()
+            return End(job, list(self._pods.values()), self._lines)
+        finally:
+            for task in [*watches, *self._tails.values()]:
+                task.cancel()
+            await asyncio.gather(*watches, *self._tails.values(), return_exceptions=True)
+            self._display.close()
+
+    async def _until_finished(self) -> Json | None:
+        name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
+        changes = follow(self._client, self._resource, self._namespace, field_selector=f"metadata.name={name}", known=[self._job])
+        async for seen in changes:
+            if seen.object["metadata"]["uid"] != uid:
+                continue
+            if seen.gone:
+                self._display.note(f"{self._resource.kind} {name} was deleted")
+                return None
+            self._job = seen.object
+            self._show_conditions()
+            self._show_progress()
+            if overview(self._job).is_finished:
+                return self._job
+        raise AssertionError("following never ends by itself")
+
+    def _show_conditions(self) -> None:
+        for condition in self._job.get("status", {}).get("conditions", []):
+            mark = (condition["type"], condition["status"], condition.get("reason", ""))
+            if mark not in self._conditions:
+                self._conditions.add(mark)
+                no_longer = "" if condition["status"] == "True" else "no longer "
+                message = f": {condition['message']}" if condition.get("message") else ""
+                self._display.note(f"{no_longer}{condition['type']}{message}")
+
+    def _show_progress(self) -> None:
+        phases = {member(self._job, pod).label: pod.get("status", {}).get("phase", "Pending") for pod in self._pods.values()}
+        self._display.progress(overview(self._job), phases)
+
+    async def _watch_pods(self) -> None:
+        async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
+            if not is_pod_of(self._job, seen.object):
+                continue
+            uid = seen.object["metadata"]["uid"]
+            self._pods[uid] = seen.object
+            self._tail_started_containers(seen.object)
+            self._show_progress()
+
+    def _tail_started_containers(self, pod: Json) -> None:
+        status = pod.get("status", {})
+        for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+            state = container.get("state", {})
+            key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
+            if key not in self._tails and ("running" in state or "terminated" in state):
+                self._tails[key] = asyncio.create_task(self._tail(pod, container["name"]))
+
+    async def _tail(self, pod: Json, container: str) -> None:
+        who = member(self._job, pod)
+        shown = self._lines.setdefault(who.label, [])
+        skip = 0
+        while True:
+            seen = 0
+            try:
+                chunks = self._client.logs(pod["metadata"]["name"], self._namespace, container=container, follow=True)
+                async with aclosing(chunks):
+                    async for line in text_lines(chunks):
+                        seen += 1
+                        if seen > skip:
+                            shown.append(line)
+                            self._display.log(who, container, line)
+                return
+            except (NotFound, BadRequest):
+                return
+            except (ConnectionProblem, ServerProblem):
+                skip = max(skip, seen)
+                await asyncio.sleep(LOG_RETRY_SECONDS)
+
+    async def _watch_events(self) -> None:
+        """Warnings about the job and its pods, each reason and message once."""
+        async for seen in follow(self._client, CORE_EVENTS, self._namespace, field_selector="type=Warning"):
+            event = seen.object
+            about = event.get("involvedObject", {})
+            mine = about.get("uid") == self._job["metadata"]["uid"] or about.get("uid") in self._pods
+            text = f"{about.get('kind')} {about.get('name')}: {event.get('reason')}: {event.get('message', '').strip()}"
+            if mine and not seen.gone and text not in self._events:
+                self._events.add(text)
+                self._display.note(text)
+
+    async def _drain(self) -> None:
+        """Waits for the logs of containers that have ended; those still running are cut off."""
+        with contextlib.suppress(ApiError):
+            page = await self._client.list(PODS, self._namespace, label_selector=pod_selector(self._job))
+            for pod in page.items:
+                if is_pod_of(self._job, pod):
+                    self._pods[pod["metadata"]["uid"]] = pod
+                    self._tail_started_containers(pod)
+        ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
+        if ended:
+            await asyncio.wait(ended, timeout=DRAIN_SECONDS)
+
+
+def has_ended(pod: Json, container: str) -> bool:
+    status = pod.get("status", {})
+    for entry in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+        if entry["name"] == container:
+            return "terminated" in entry.get("state", {})
+    return False
+
+
+async def text_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Lines of a log without their ends; what follows the last newline is a line as well."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")

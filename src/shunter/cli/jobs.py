@@ -1,0 +1,222 @@
+"""`jobs`, `describe`, `logs`, `delete`: training jobs of both generations in one view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import Output, errors, output, print_as
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from shunter.api.meta import Json
+    from shunter.api.resources import Resource
+    from shunter.kube.client import Client
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job, or KIND/NAME when two kinds share it.")]
+
+
+def jobs(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+    form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
+) -> None:
+    """List training jobs: PyTorchJobs and TrainJobs, in all namespaces unless one is named."""
+    import asyncio
+
+    import msgspec
+
+    from shunter.cli.target import connect
+    from shunter.operator.overview import overview
+
+    target = connect(kubeconfig, context)
+    rows = [overview(job) for _, job in asyncio.run(listed(target.client, namespace))]
+    rows.sort(key=lambda row: (row.namespace, str(row.created), row.name))
+    if form is not Output.table:
+        print_as([msgspec.to_builtins(row) for row in rows], form)
+        return
+    if not rows:
+        errors().print("no jobs; run one with: shunter run FILE")
+        return
+    from rich.table import Table
+
+    from shunter.cli.display import STATE_COLOURS
+    from shunter.cli.reports import age
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "RANKS", "AGE", "RAN"):
+        table.add_column(column)
+    for row in rows:
+        state = f"[{STATE_COLOURS.get(row.state, 'default')}]{row.state}[/]"
+        ran = age(row.created, row.finished) if row.finished else ""
+        table.add_row(row.namespace, row.name, row.kind, state, str(row.ranks), age(row.created), ran)
+    output().print(table)
+
+
+def describe(
+    job: JobArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = "", namespace: NamespaceOption = ""
+) -> None:
+    """Show one job: state, conditions, pods by rank, what failed and its last words, events."""
+    import asyncio
+
+    from rich.markup import escape
+
+    from shunter.cli.target import connect
+
+    for line in asyncio.run(described(connect(kubeconfig, context).client, job, namespace)):
+        output().print(escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]", soft_wrap=True)
+
+
+def logs(
+    job: JobArgument,
+    rank: Annotated[int | None, typer.Option("--rank", help="Only this rank.")] = None,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the job ends.")] = False,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Print the logs of all ranks of a job, or of one, each line after its rank."""
+    import asyncio
+
+    from shunter.cli.target import connect
+
+    asyncio.run(print_logs(connect(kubeconfig, context).client, job, namespace, rank, follow))
+
+
+def delete(
+    job: JobArgument,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Delete a job and its pods, and wait until they are gone."""
+    import asyncio
+
+    from shunter.cli.target import connect
+
+    async def run() -> str:
+        from shunter.cli.applying import delete_and_wait
+
+        async with connect(kubeconfig, context).client as client:
+            resource, found = await find(client, job, namespace)
+            await delete_and_wait(client, resource, found)
+            return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
+
+    with errors().status(f"deleting {job}"):
+        title = asyncio.run(run())
+    errors().print(f"deleted {title}")
+
+
+async def listed(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
+    """Every job of every kind that the cluster serves."""
+    async with client:
+        return await all_jobs(client, namespace)
+
+
+async def all_jobs(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
+    from shunter.kube.errors import NotFound
+    from shunter.operator.overview import JOB_RESOURCES
+
+    found = []
+    for resource in JOB_RESOURCES:
+        try:
+            page = await client.list(resource, namespace)
+        except NotFound:
+            continue
+        found += [(resource, {"apiVersion": resource.api_version, "kind": resource.kind, **item}) for item in page.items]
+    return found
+
+
+async def find(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:
+    """The one job of this name; InputError when there is none (naming what is close) or more than one."""
+    import difflib
+
+    from shunter.errors import InputError
+
+    kind, _, name = wanted.rpartition("/")
+    every = await all_jobs(client, namespace)
+    matches = [
+        (resource, job)
+        for resource, job in every
+        if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    where = f"in namespace {namespace}" if namespace else "in any namespace"
+    if not matches:
+        close = difflib.get_close_matches(name, [job["metadata"]["name"] for _, job in every], n=1)
+        raise InputError(
+            f"there is no job {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
+        )
+    titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
+    raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
+
+
+async def pods_of(client: Client, job: Json) -> list[Json]:
+    from shunter.api.resources import PODS
+    from shunter.operator.overview import is_pod_of, pod_selector
+
+    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+    return [pod for pod in page.items if is_pod_of(job, pod)]
+
+
+async def described(client: Client, wanted: str, namespace: str) -> list[str]:
+    from shunter.api.resources import CORE_EVENTS
+    from shunter.cli.following import text_lines
+    from shunter.cli.reports import LAST_LINES, description
+    from shunter.kube.errors import ApiError
+    from shunter.operator.diagnosis import faults
+    from shunter.operator.overview import member
+
+    async with client:
+        _, job = await find(client, wanted, namespace)
+        space = job["metadata"]["namespace"]
+        pods = await pods_of(client, job)
+        uids = {job["metadata"]["uid"], *(pod["metadata"]["uid"] for pod in pods)}
+        events = [e for e in (await client.list(CORE_EVENTS, space)).items if e.get("involvedObject", {}).get("uid") in uids]
+        by_name = {pod["metadata"]["name"]: pod for pod in pods}
+        logs: dict[str, list[str]] = {}
+        for fault in faults(pods)[:1]:
+            label = member(job, by_name[fault.pod]).label
+            chunks = client.logs(
+                fault.pod,
+                space,
+                container=fault.container,
+                previous=fault.is_waiting and fault.exit_code is not None,
+                tail_lines=LAST_LINES,
+            )
+            try:
+                logs[label] = [line async for line in text_lines(chunks)]
+            except ApiError as error:
+                logs[label] = [f"(no log: {error.message})"]
+        return list(description(job, pods, events, logs))
+
+
+async def print_logs(client: Client, wanted: str, namespace: str, rank: int | None, follow: bool) -> None:
+    from shunter.cli.display import OneRank, display
+    from shunter.cli.following import JobFollower, text_lines
+    from shunter.errors import InputError
+    from shunter.kube.errors import BadRequest, NotFound
+    from shunter.operator.overview import member, overview
+
+    async with client:
+        resource, job = await find(client, wanted, namespace)
+        screen = display()
+        if follow and not overview(job).is_finished:
+            await JobFollower(client, resource, job, OneRank(screen, rank)).run()
+            return
+        pods = [pod for pod in await pods_of(client, job) if rank is None or member(job, pod).rank == rank]
+        if not pods:
+            which = f"rank {rank} of " if rank is not None else ""
+            raise InputError(f"{which}job {wanted!r} has no pods.", f"See: shunter describe {wanted}")
+        for pod in sorted(pods, key=lambda pod: member(job, pod).rank or 0):
+            status = pod.get("status", {})
+            for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+                try:
+                    chunks = client.logs(pod["metadata"]["name"], pod["metadata"]["namespace"], container=container["name"])
+                    async for line in text_lines(chunks):
+                        screen.log(member(job, pod), container["name"], line)
+                except (NotFound, BadRequest):
+                    continue

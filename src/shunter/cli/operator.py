@@ -1,0 +1,51 @@
+"""`operator`: the operator alone, against any API server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def operator(
+    kubeconfig: Annotated[Path | None, typer.Option(help="Cluster to serve [default: in-cluster, else $KUBECONFIG].")] = None,
+    namespace: Annotated[list[str] | None, typer.Option(help="Serve only this namespace; may be repeated.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
+    webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
+    webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
+    webhook_cert_dir: Annotated[
+        Path | None, typer.Option(help="Directory with tls.crt and tls.key [default: made anew].")
+    ] = None,
+    register_webhooks: Annotated[
+        bool, typer.Option("--register-webhooks", help="Write the webhook configurations with our own address and CA.")
+    ] = False,
+    controllers: Annotated[bool, typer.Option("--controllers/--no-controllers", help="Reconcile jobs.")] = True,
+    webhooks: Annotated[bool, typer.Option("--webhooks/--no-webhooks", help="Serve the admission webhooks.")] = True,
+    metrics_bind_address: Annotated[str, typer.Option(help="Address of /metrics; 0 switches it off.")] = ":8080",
+    health_probe_bind_address: Annotated[str, typer.Option(help="Address of /healthz and /readyz; 0 switches it off.")] = ":8081",
+    leader_elect: Annotated[bool, typer.Option("--leader-elect/--no-leader-elect", help="Only the leader reconciles.")] = True,
+    default_backoff_limit: Annotated[
+        int | None, typer.Option(help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream].")
+    ] = None,
+) -> None:
+    """Run the operator against any API server, until SIGTERM."""
+    from shunter.operator.process import OperatorOptions, serve
+
+    serve(
+        OperatorOptions(
+            kubeconfig=kubeconfig,
+            namespaces=tuple(namespace or ()),
+            config=config,
+            webhook_host=webhook_host,
+            webhook_port=webhook_port,
+            webhook_cert_dir=webhook_cert_dir,
+            register_webhooks=register_webhooks,
+            controllers=controllers,
+            webhooks=webhooks,
+            metrics_bind_address=metrics_bind_address,
+            health_probe_bind_address=health_probe_bind_address,
+            leader_elect=leader_elect,
+            default_backoff_limit=default_backoff_limit,
+        )
+    )

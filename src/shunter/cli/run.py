@@ -1,0 +1,102 @@
+"""`run`: apply manifests, follow the jobs among them, end with their outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shunter.cli.following import End
+    from shunter.cli.target import Target
+    from shunter.kube.manifests import Manifest
+
+
+def run(
+    files: Annotated[list[str], typer.Argument(metavar="FILE|DIR|-...", help="Manifests: jobs and what they need.")],
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Delete jobs of the same name first, with their pods.")] = False,
+) -> None:
+    """Apply manifests, follow the logs of all ranks, and exit with the outcome of the jobs.
+
+    Starts an embedded cluster when no cluster is named (by --kubeconfig, --context or $KUBECONFIG). Exit codes: 0 every job
+    succeeded, 1 one failed, 2 wrong input, 3 no cluster.
+    """
+    import asyncio
+
+    from shunter.kube.manifests import load
+
+    manifests = [manifest for file in files for manifest in load(file)]
+    target = connect_or_start(kubeconfig, context)
+    if not asyncio.run(run_manifests(target, manifests, replace=replace)):
+        raise typer.Exit(1)
+
+
+def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
+    """The named cluster, else the embedded one, started (and said so) when it is down."""
+    from shunter.cli.console import errors
+    from shunter.cli.target import connect, is_named
+    from shunter.cluster import lifecycle
+    from shunter.cluster.state_dir import StateDir, default_state_dir
+
+    if not is_named(kubeconfig, context) and StateDir(default_state_dir()).read_record() is None:
+        with errors().status("no cluster was named: starting an embedded one"):
+            started = lifecycle.start(lifecycle.Options(state_dir=default_state_dir()))
+        errors().print(f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)")
+    return connect(kubeconfig, context)
+
+
+async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool) -> bool:
+    """Whether every job among the manifests succeeded; True when there is none."""
+    async with target.client:
+        return all(outcome.succeeded for outcome in await outcomes(target, manifests, replace=replace))
+
+
+async def outcomes(target: Target, manifests: list[Manifest], *, replace: bool) -> list[Outcome]:
+    """Applies everything, then follows the jobs one after another in the order of the manifests."""
+    from shunter.cli.applying import apply_all
+    from shunter.cli.console import errors
+    from shunter.cli.display import display
+    from shunter.cli.following import JobFollower
+
+    errors().print(f"on {target.description}", soft_wrap=True)
+    ended = []
+    for resource, job in await apply_all(target, manifests, replace=replace):
+        follower = JobFollower(target.client, resource, job, display())
+        outcome = Outcome(await follower.run(), job)
+        outcome.report()
+        ended.append(outcome)
+    return ended
+
+
+class Outcome:
+    """How one job ended."""
+
+    def __init__(self, end: End, applied: dict[str, object]) -> None:
+        from shunter.operator.overview import overview
+
+        self.end = end
+        self.job = overview(end.job or applied)
+        self.succeeded = end.job is not None and self.job.state == "Succeeded"
+
+    def report(self) -> None:
+        """Says how the job ended, and for a failure which container failed first and in which words."""
+        from rich.markup import escape
+
+        from shunter.cli.console import errors
+        from shunter.cli.reports import failure_lines
+
+        title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
+        if self.succeeded:
+            errors().print(f"[green]{title} succeeded[/]")
+            return
+        message = f": {self.job.message}" if self.job.message else ""
+        errors().print(f"[bold red]{title} {'failed' if self.end.job else 'was deleted'}[/]{escape(message)}", soft_wrap=True)
+        for line in failure_lines(self.end.job or {}, self.end.pods, self.end.lines):
+            errors().print(f"  {escape(line)}", soft_wrap=True)
+        errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}")

@@ -1,0 +1,65 @@
+"""A live view of a few objects: list, then watch, and list again whenever the watch breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ConnectionProblem, Gone, ServerProblem
+from shunter.kube.watch_events import Change
+
+RETRY_SECONDS = 0.5
+
+
+class Seen(NamedTuple):
+    """An object as it is now, or, with `gone`, as it was last."""
+
+    object: Json
+    gone: bool = False
+
+
+async def follow(
+    client: Client,
+    resource: Resource,
+    namespace: str,
+    *,
+    label_selector: str = "",
+    field_selector: str = "",
+    known: Sequence[Json] = (),
+) -> AsyncIterator[Seen]:
+    """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
+    meanwhile, or since the caller saw them (`known`), are reported gone."""
+    last = {item["metadata"]["uid"]: item for item in known}
+    while True:
+        try:
+            page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
+            present = {item["metadata"]["uid"]: item for item in page.items}
+            for uid in [uid for uid in last if uid not in present]:
+                yield Seen(last.pop(uid), gone=True)
+            for uid, item in present.items():
+                last[uid] = item
+                yield Seen(item)
+            changes = client.watch(
+                resource,
+                namespace,
+                resource_version=page.resource_version,
+                label_selector=label_selector,
+                field_selector=field_selector,
+            )
+            async with aclosing(changes):
+                async for change in changes:
+                    if not isinstance(change, Change):
+                        continue
+                    uid = change.object["metadata"]["uid"]
+                    if change.type == "DELETED":
+                        last.pop(uid, None)
+                    else:
+                        last[uid] = change.object
+                    yield Seen(change.object, gone=change.type == "DELETED")
+        except (ConnectionProblem, Gone, ServerProblem):
+            await asyncio.sleep(RETRY_SECONDS)

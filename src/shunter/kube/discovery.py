@@ -1,0 +1,72 @@
+"""Which resource a manifest's apiVersion and kind mean on this server, and what to say when it serves none."""
+
+from __future__ import annotations
+
+import difflib
+
+import msgspec
+
+from shunter.api.meta import Struct
+from shunter.api.resources import Resource
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+
+
+class ApiResource(Struct, frozen=True):
+    """One entry of an APIResourceList."""
+
+    name: str
+    kind: str
+    namespaced: bool = False
+
+
+class ApiResourceList(Struct, frozen=True):
+    resources: tuple[ApiResource, ...] = ()
+
+
+class Discovery:
+    """Answers from the server, each group-version asked for once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._lists: dict[str, tuple[Resource, ...]] = {}
+
+    async def resources(self, api_version: str) -> tuple[Resource, ...]:
+        """What the server serves under an apiVersion; nothing when it does not know it."""
+        if api_version not in self._lists:
+            group, _, version = api_version.rpartition("/")
+            try:
+                body = await self._client.raw("GET", f"/apis/{api_version}" if group else f"/api/{api_version}")
+                served = msgspec.json.decode(body, type=ApiResourceList).resources
+            except NotFound:
+                served = ()
+            self._lists[api_version] = tuple(
+                Resource(group, version, entry.kind, entry.name, entry.namespaced) for entry in served if "/" not in entry.name
+            )
+        return self._lists[api_version]
+
+    async def resource_for(self, api_version: str, kind: str, place: str) -> Resource:
+        """The resource of a manifest; InputError naming `place` (file and line), the kind and what is close to it."""
+        served = await self.resources(api_version)
+        for resource in served:
+            if resource.kind == kind:
+                return resource
+        if not served:
+            raise InputError(
+                f"{place}: this cluster serves no apiVersion {api_version!r} ({kind}).",
+                await self._where_served(api_version, kind),
+            )
+        close = difflib.get_close_matches(kind, [resource.kind for resource in served], n=1, cutoff=0.5)
+        remedy = f"Did you mean {close[0]}?" if close else f"It serves {', '.join(sorted(r.kind for r in served))}."
+        raise InputError(f"{place}: {api_version} has no kind {kind!r}.", remedy)
+
+    async def _where_served(self, api_version: str, kind: str) -> str:
+        """Where else the kind is served, as a remedy."""
+        groups = msgspec.json.decode(await self._client.raw("GET", "/apis"))["groups"]
+        offered = [version["groupVersion"] for group in groups for version in group["versions"]]
+        for other in ("v1", *offered):
+            if any(resource.kind == kind for resource in await self.resources(other)):
+                return f"{kind} is served as {other}."
+        close = difflib.get_close_matches(api_version, offered, n=1)
+        return f"Did you mean {close[0]}?" if close else "Is the CustomResourceDefinition installed?"
