@@ -23,17 +23,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command("run")(run.run)
-app.command("jobs")(jobs.jobs)
-app.command("describe")(jobs.describe)
-app.command("logs")(jobs.logs)
-app.command("delete")(jobs.delete)
-app.command("up")(clusters.up)
-app.command("down")(clusters.down)
-app.command("status")(clusters.status)
-app.command("kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
-app.command("operator")(operator.operator)
-app.command("demo")(demo.demo)
+app.command("run", short_help="Apply manifests, follow all ranks, exit with the outcome.")(run.run)
+app.command("jobs", short_help="List training jobs of both generations.")(jobs.jobs)
+app.command("describe", short_help="Show one job: conditions, ranks, faults, events.")(jobs.describe)
+app.command("logs", short_help="Print the logs of a job's ranks.")(jobs.logs)
+app.command("delete", short_help="Delete a job and its pods.")(jobs.delete)
+app.command("up", short_help="Start the embedded cluster.")(clusters.up)
+app.command("down", short_help="Stop the embedded cluster.")(clusters.down)
+app.command("status", short_help="Show the embedded cluster.")(clusters.status)
+app.command("kubectl", short_help="Run kubectl on the embedded cluster.", context_settings=kubectl.CONTEXT_SETTINGS)(
+    kubectl.kubectl
+)
+app.command("operator", short_help="Run the operator against any API server.")(operator.operator)
+app.command("demo", short_help="Train three distributed jobs for real, then clean up.")(demo.demo)
 
 
 def print_version(wanted: bool) -> None:

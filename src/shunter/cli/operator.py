@@ -14,9 +14,7 @@ def operator(
     config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
     webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
     webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
-    webhook_cert_dir: Annotated[
-        Path | None, typer.Option(help="Directory with tls.crt and tls.key [default: made anew].")
-    ] = None,
+    webhook_cert_dir: Annotated[Path | None, typer.Option(help="Holds tls.crt and tls.key [default: made anew].")] = None,
     register_webhooks: Annotated[
         bool, typer.Option("--register-webhooks", help="Write the webhook configurations with our own address and CA.")
     ] = False,

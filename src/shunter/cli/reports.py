@@ -51,7 +51,8 @@ def description(job: Json, pods: list[Json], events: list[Json], logs: dict[str,
     yield f"  Age      {age(row.created)}{f', ran {age(row.created, row.finished)}' if row.finished else ''}"
     yield "Conditions"
     for condition in job.get("status", {}).get("conditions", []):
-        yield f"  {condition['type']:<11} {condition['status']:<6} {condition.get('reason', ''):<24} {condition.get('message', '')}"
+        reason, message = condition.get("reason", ""), condition.get("message", "")
+        yield f"  {condition['type']:<11} {condition['status']:<6} {reason:<24} {message}"
     yield "Pods"
     for pod in sorted(pods, key=lambda pod: (member(job, pod).rank is None, member(job, pod).rank or 0)):
         yield from pod_lines(job, pod)
@@ -65,7 +66,8 @@ def description(job: Json, pods: list[Json], events: list[Json], logs: dict[str,
         about = event.get("involvedObject", {}).get("name", "")
         count = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         when = age(moment(event_time(event) or None))
-        yield f"  {when:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {event.get('message', '').strip()}{count}"
+        message = event.get("message", "").strip()
+        yield f"  {when:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
 
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:
@@ -73,7 +75,8 @@ def pod_lines(job: Json, pod: Json) -> Iterator[str]:
     containers = status.get("containerStatuses", [])
     restarts = sum(container.get("restartCount", 0) for container in containers)
     rank = f"rank {who.rank}" if who.rank is not None else ""
-    yield f"  {who.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {status.get('podIP', ''):<14} {pod['metadata']['name']}"
+    address, name = status.get("podIP", ""), pod["metadata"]["name"]
+    yield f"  {who.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {address:<14} {name}"
 
 
 def phase(pod: Json) -> str:
