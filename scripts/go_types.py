@@ -59,7 +59,8 @@ def main() -> None:
         group = re.search(r'GroupName = "([^"]*)"', (folder / "register.go").read_text())
         assert group, f"{folder}: no group"
         groups[f"{group[1]}/{folder.name}" if group[1] else folder.name] = package[1]
-    tables = {"groups": groups, "messages": {name: dict(table(message, messages)) for name, message in messages.items()}}
+    used = {name: dict(table(message, messages)) for name, message in messages.items()}
+    tables = {"groups": groups, "messages": used}
     write(OUTPUT / "protobuf-tables.json.gz", tables)
     by_value = {definition(name): fields for name in messages if (fields := list(structs_by_value(name, messages)))}
     write(OUTPUT / "structs-by-value.json.gz", by_value)
@@ -96,7 +97,17 @@ def table(message: Message, messages: dict[str, Message]) -> Iterator[tuple[int,
         go = message.go.get(number)
         json_name = go.json_name if go else proto_name
         flag = "p" if go and go.is_pointer else "" if not go or go.omits_empty else "r"
-        yield number, [json_name, typed(label, kind, message.name), flag]
+        yield number, [json_name, decoded(typed(label, kind, message.name), messages), flag]
+
+
+def decoded(kind: str, messages: dict[str, Message]) -> str:
+    """A type as the decoder reads it: a message that wraps nothing but a list is `=` and the type of the items."""
+    prefix, name = ("", kind) if kind[:2] not in ("[]", "{}") else (kind[:2], kind[2:])
+    wrapped = messages.get(name)
+    if wrapped and not wrapped.go and [field[2] for field in wrapped.fields.values()] == ["items"]:
+        label, item, _ = wrapped.fields[1]
+        return prefix + "=" + typed(label, item, name)[2:]
+    return kind
 
 
 def typed(label: str, kind: str, message: str) -> str:
