@@ -250,9 +250,11 @@ class Client:
         field_selector: str = "",
         timeout_seconds: int | None = None,
         send_initial_events: bool = False,
+        silence: float | None = None,
     ) -> AsyncGenerator[Change[T] | Bookmark | Malformed]:
         """Changes after `resource_version`, until the server ends the watch. With `send_initial_events` the present objects come
-        first, as ADDED, closed by a bookmark. Raises what an ERROR line carries, e.g. Gone. Never retried here."""
+        first, as ADDED, closed by a bookmark. Raises what an ERROR line carries, e.g. Gone, and ConnectionProblem when nothing
+        comes for `silence` seconds. Never retried here."""
         params = _selectors(label_selector, field_selector)
         params |= {"watch": "true", "allowWatchBookmarks": "true"}
         if resource_version:
@@ -263,7 +265,7 @@ class Client:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         decode = line_decoder(cast("type[T]", view or dict))
         async with aclosing(self.stream(resource.path(namespace), params=params)) as chunks:
-            async for batch in lines(chunks):
+            async for batch in lines(chunks, silence=silence):
                 for line in batch:
                     yield decode(line)
 

@@ -6,7 +6,8 @@ larger than any reader's line limit.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
@@ -106,10 +107,13 @@ def _other(line: bytes, error: str) -> Bookmark | Malformed:
     return Malformed(frame.type, metadata.key, metadata.resource_version, error)
 
 
-async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
-    """The complete lines of each chunk, without their ends; an unfinished last line is dropped, since it never was sent."""
+async def lines(chunks: AsyncGenerator[bytes, None], *, silence: float | None = None) -> AsyncGenerator[list[bytes], None]:
+    """The complete lines of each chunk, without their ends; an unfinished last line is dropped, since it never was sent.
+
+    ConnectionProblem when nothing comes for `silence` seconds.
+    """
     buffer = bytearray()
-    async for chunk in chunks:
+    while (chunk := await _next(chunks, silence)) is not None:
         end = chunk.rfind(b"\n")
         if end < 0:
             buffer += chunk
@@ -117,3 +121,12 @@ async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
         buffer += chunk[:end]
         yield [line for line in bytes(buffer).split(b"\n") if line]
         buffer = bytearray(chunk[end + 1 :])
+
+
+async def _next(chunks: AsyncGenerator[bytes, None], silence: float | None) -> bytes | None:
+    """The next chunk, or None after the last."""
+    try:
+        async with asyncio.timeout(silence):
+            return await anext(chunks, None)
+    except TimeoutError:
+        raise ConnectionProblem(f"The watch said nothing for {silence:g} seconds.") from None

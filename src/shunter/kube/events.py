@@ -1,0 +1,241 @@
+"""Events: what happened to an object, for people who ask `kubectl describe`. Nothing depends on them.
+
+Recording never waits and never fails: notes go into a bounded queue and one task sends them. The same note again within minutes
+counts up the event that is there instead of making another; one object can flood neither the server nor its own events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from logging import getLogger
+from typing import Literal
+
+from shunter.api.meta import Json, rfc3339, rfc3339_micro
+from shunter.api.resources import CORE_EVENTS, EVENTS
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.kube.plan import Note
+
+log = getLogger(__name__)
+
+SERIES_SECONDS = 360.0
+"""A note repeated within this time belongs to the event that is there."""
+
+UPDATE_SECONDS = 5.0
+"""The count of one event is sent at most this often."""
+
+BURST = 25
+REFILL_SECONDS = 300.0
+"""New events of one reason about one object: so many at once, and then one each `REFILL_SECONDS`."""
+
+LONGEST_MESSAGE = 1024
+MAX_WAITING = 4096
+CONCURRENCY = 16
+MAX_REMEMBERED = 4096
+
+Form = Literal["events.k8s.io/v1", "v1"]
+"""Which API events are written to. `v1` is what the v1 training operator used: with count, first and last time."""
+
+
+@dataclass(slots=True)
+class _Series:
+    """An event on the server, and how often its note was recorded."""
+
+    note: Note
+    name: str
+    last: float
+    last_seen: datetime
+    count: int = 1
+    sent_at: float = 0.0
+
+
+class EventRecorder:
+    """Records notes as one component, e.g. `pytorchjob-controller`; `run` sends them."""
+
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        form: Form = "events.k8s.io/v1",
+        instance: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._component = component
+        self._resource = EVENTS if form == EVENTS.api_version else CORE_EVENTS
+        self._instance = instance or f"{component}-{socket.gethostname()}"[:128]
+        self._now = now
+        self._waiting: deque[Note] = deque()
+        self._series: OrderedDict[Note, _Series] = OrderedDict()
+        self._outdated: dict[Note, _Series] = {}
+        """Events whose count on the server is too low."""
+        self._tokens: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+        self._wakeup = asyncio.Event()
+        self._dropped = 0
+        self._serial = 0
+
+    def record(self, note: Note) -> None:
+        """Takes a note to be sent soon; never waits, never fails."""
+        if len(self._waiting) >= MAX_WAITING:
+            self._dropped += 1
+            return
+        self._waiting.append(note)
+        self._wakeup.set()
+
+    async def run(self) -> None:
+        """Sends notes until cancelled; call `flush` after that."""
+        while True:
+            try:
+                async with asyncio.timeout(UPDATE_SECONDS if self._outdated else None):
+                    await self._wakeup.wait()
+            except TimeoutError:
+                pass
+            self._wakeup.clear()
+            await self._send_waiting()
+            await self._send_updates(time.monotonic() - UPDATE_SECONDS)
+
+    async def flush(self, timeout: float = 5.0) -> None:
+        """Sends what is left, for at most `timeout` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send_waiting()
+                await self._send_updates(time.monotonic())
+        except TimeoutError:
+            log.warning("%d events were not sent: the server is too slow", len(self._waiting))
+
+    async def _send_waiting(self) -> None:
+        if self._dropped:
+            log.warning("%d events were dropped: the server is too slow", self._dropped)
+            self._dropped = 0
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), CONCURRENCY))]
+            fresh = [series for note in batch if (series := self._count(note))]
+            await asyncio.gather(*(self._create(series) for series in fresh))
+
+    def _count(self, note: Note) -> _Series | None:
+        """The event to create for a note; None when one is there already, or there are too many."""
+        now = time.monotonic()
+        moment = self._now()
+        series = self._series.get(note)
+        if series is not None and now - series.last < SERIES_SECONDS:
+            series.count += 1
+            series.last = now
+            series.last_seen = moment
+            self._series.move_to_end(note)
+            self._outdated[note] = series
+            return None
+        if not self._take_token(note, now):
+            return None
+        self._serial += 1
+        name = f"{note.regarding.name[:230]}.{int(moment.timestamp() * 1e6):x}{self._serial % 4096:03x}"
+        series = _Series(note, name, last=now, last_seen=moment)
+        self._series[note] = series
+        if len(self._series) > MAX_REMEMBERED:
+            self._series.popitem(last=False)
+        return series
+
+    async def _create(self, series: _Series) -> None:
+        body = self._event(series) if self._resource is EVENTS else self._core_event(series)
+        try:
+            await self._client.create(self._resource, body)
+        except ApiError as error:
+            self._forget(series)
+            self._lost(series.note, error)
+
+    async def _send_updates(self, sent_before: float) -> None:
+        due = [series for series in self._outdated.values() if series.sent_at <= sent_before]
+        for series in due:
+            self._outdated.pop(series.note, None)
+            await self._send_update(series)
+
+    async def _send_update(self, series: _Series) -> None:
+        patch: Json
+        if self._resource is EVENTS:
+            patch = {"series": {"count": series.count, "lastObservedTime": rfc3339_micro(series.last_seen)}}
+        else:
+            patch = {"count": series.count, "lastTimestamp": rfc3339(series.last_seen)}
+        series.sent_at = time.monotonic()
+        try:
+            await self._client.patch(self._resource, series.name, _namespace(series.note), patch)
+        except NotFound:
+            # Events live an hour on the server.
+            self._forget(series)
+        except ApiError as error:
+            self._lost(series.note, error)
+
+    def _forget(self, series: _Series) -> None:
+        self._series.pop(series.note, None)
+        self._outdated.pop(series.note, None)
+
+    def _take_token(self, note: Note, now: float) -> bool:
+        source = (note.regarding.uid or str(note.regarding), note.reason)
+        tokens, since = self._tokens.get(source, (float(BURST), now))
+        tokens = min(float(BURST), tokens + (now - since) / REFILL_SECONDS)
+        allowed = tokens >= 1
+        self._tokens[source] = (tokens - 1 if allowed else tokens, now)
+        self._tokens.move_to_end(source)
+        if len(self._tokens) > MAX_REMEMBERED:
+            self._tokens.popitem(last=False)
+        return allowed
+
+    def _event(self, series: _Series) -> Json:
+        note = series.note
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": series.name, "namespace": _namespace(note)},
+            "eventTime": rfc3339_micro(series.last_seen),
+            "reportingController": self._component,
+            "reportingInstance": self._instance,
+            "action": note.action,
+            "reason": note.reason,
+            "regarding": _reference(note),
+            "note": note.message[:LONGEST_MESSAGE],
+            "type": note.type,
+        }
+
+    def _core_event(self, series: _Series) -> Json:
+        note = series.note
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": series.name, "namespace": _namespace(note)},
+            "involvedObject": _reference(note),
+            "reason": note.reason,
+            "message": note.message[:LONGEST_MESSAGE],
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": "",
+            "firstTimestamp": rfc3339(series.last_seen),
+            "lastTimestamp": rfc3339(series.last_seen),
+            "count": 1,
+            "type": note.type,
+        }
+
+    def _lost(self, note: Note, error: ApiError) -> None:
+        # An object in a namespace that is being deleted gets no events; that is nobody's problem.
+        level = log.debug if isinstance(error, Forbidden | NotFound) and "terminat" in error.message else log.warning
+        level("An event about %s %s was not recorded: %s", note.regarding.resource.kind, note.regarding.name, error.message)
+
+
+def _namespace(note: Note) -> str:
+    return note.regarding.namespace or "default"
+
+
+def _reference(note: Note) -> Json:
+    ref = note.regarding
+    reference = {
+        "apiVersion": ref.resource.api_version,
+        "kind": ref.resource.kind,
+        "name": ref.name,
+        "namespace": ref.namespace,
+        "uid": ref.uid,
+    }
+    return {key: value for key, value in reference.items() if value}

@@ -1,0 +1,184 @@
+"""Carries out plans: the only code that writes. It decides nothing, and may be killed between any two writes.
+
+Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches of 1, 2, 4, 8, ... as client-go's
+controllers do, so that a thousand creations that are all refused (quota, webhook down) cost one request and not a thousand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Conflict, Invalid, NotFound
+from shunter.kube.events import EventRecorder
+from shunter.kube.expectations import Written
+from shunter.kube.merge_patch import difference
+from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.watch_events import Identified
+
+NOT_LEADING = "NotLeading"
+"""Reason of a write that was not sent because another process leads by now."""
+
+_TRANSIENT_CODES = (0, 429, 503, 504)
+
+
+class Outcome(NamedTuple):
+    """What the server carried out, and the write that it refused, if any; writes after that one were not sent."""
+
+    written: tuple[Written, ...]
+    failure: Failure | None = None
+
+
+class Executor:
+    """Writes as one component. `may_write` is asked before every request: False once another process may lead."""
+
+    def __init__(
+        self, client: Client, recorder: EventRecorder | None = None, *, may_write: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._may_write = may_write
+
+    async def execute(self, plan: Plan) -> Outcome:
+        """Writes, then the status, then the events; stops at the first failure. Cancelling it stops between requests."""
+        written: list[Written] = []
+        for batch in batches(plan.writes):
+            results = await asyncio.gather(*(self._write(write) for write in batch))
+            written += [result for result in results if isinstance(result, Written)]
+            failure = next((result for result in results if isinstance(result, Failure)), None)
+            if failure:
+                return Outcome(tuple(written), failure)
+        if plan.status is not None:
+            result = await self._write_status(plan.status)
+            if isinstance(result, Failure):
+                return Outcome(tuple(written), result)
+            if result:
+                written.append(result)
+        for note in plan.events:
+            self._record(note)
+        return Outcome(tuple(written))
+
+    async def _write(self, write: Write) -> Written | Failure | None:
+        """None when there was nothing to write to (any more)."""
+        if not self._may_write():
+            return Failure(write, 0, NOT_LEADING, "Another process leads by now.")
+        try:
+            written = await self._send(write)
+        except ApiError as error:
+            failure = Failure(write, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
+            if write.failed and concerns_user(failure):
+                self._record(_with(write.failed, "{error}", error.message))
+            return failure
+        if write.succeeded and written:
+            self._record(_with(write.succeeded, "{name}", written.key.name))
+        return written
+
+    async def _send(self, write: Write) -> Written | None:
+        match write:
+            case Create(resource=resource, body=body):
+                return _written(resource, await self._client.create(resource, body, view=Identified))
+            case Apply(resource=resource, body=body, field_manager=manager):
+                applied = await self._client.apply(resource, body, field_manager=manager, view=Identified)
+                return _written(resource, applied)
+            case Patch(ref=ref, patch=patch, subresource=subresource):
+                return await self._patch(ref, _guarded(patch, ref), subresource)
+            case Delete(ref=ref):
+                return await self._delete(write)
+
+    async def _patch(self, ref: Ref, patch: Json, subresource: str) -> Written | None:
+        try:
+            patched = await self._client.patch(
+                ref.resource, ref.name, ref.namespace, patch, subresource=subresource, view=Identified
+            )
+        except NotFound:
+            return None
+        return _written(ref.resource, patched)
+
+    async def _delete(self, write: Delete) -> Written | None:
+        ref = write.ref
+        try:
+            await self._client.delete(
+                ref.resource,
+                ref.name,
+                ref.namespace,
+                uid=ref.uid,
+                propagation=write.propagation,
+                grace_period_seconds=write.grace_period_seconds,
+            )
+        except NotFound:
+            return None
+        except Conflict:
+            if not ref.uid:
+                raise
+            # The uid is the only precondition: what was to be deleted is gone, and the name has a new owner.
+            return None
+        return Written(ref.resource, Key(ref.namespace, ref.name), ref.uid)
+
+    async def _write_status(self, status: StatusWrite) -> Written | Failure | None:
+        patch = difference(status.observed, status.wanted)
+        if not patch:
+            return None
+        if not self._may_write():
+            return Failure(status, 0, NOT_LEADING, "Another process leads by now.")
+        body = _guarded({"status": patch}, status.ref)
+        if status.resource_version:
+            body = {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": status.resource_version}}
+        try:
+            return await self._patch(status.ref, body, "status")
+        except ApiError as error:
+            return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
+
+    def _record(self, note: Note) -> None:
+        if self._recorder:
+            self._recorder.record(note)
+
+
+def batches(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
+    """Runs of writes of the same verb and resource, cut into batches that double from one."""
+    for _, run in groupby(writes, key=lambda write: (type(write), _resource(write))):
+        waiting = list(run)
+        size = 1
+        while waiting:
+            yield waiting[:size]
+            waiting = waiting[size:]
+            size *= 2
+
+
+def concerns_user(failure: Failure) -> bool:
+    """Whether a failure says something about what the user asked for, and not only that this was a bad moment."""
+    return failure.code not in _TRANSIENT_CODES and failure.reason != "Conflict"
+
+
+def _resource(write: Write) -> Resource:
+    return write.resource if isinstance(write, Create | Apply) else write.ref.resource
+
+
+def _guarded(patch: Json, ref: Ref) -> Json:
+    """The patch with the ref's uid as precondition."""
+    if not ref.uid:
+        return patch
+    return {**patch, "metadata": {**patch.get("metadata", {}), "uid": ref.uid}}
+
+
+def _is_conflict(error: ApiError) -> bool:
+    """A patch that carries another uid is a Conflict for some kinds and, without a resourceVersion, Invalid for others."""
+    if isinstance(error, Conflict):
+        return True
+    causes = error.status.details.causes if isinstance(error, Invalid) and error.status.details else ()
+    return any(cause.field == "metadata.uid" for cause in causes)
+
+
+def _written(resource: Resource, answer: Identified) -> Written:
+    metadata = answer.metadata
+    return Written(resource, metadata.key, metadata.uid, metadata.resource_version)
+
+
+def _with(note: Note, mark: str, text: str) -> Note:
+    return msgspec.structs.replace(note, message=note.message.replace(mark, text))

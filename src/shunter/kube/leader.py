@@ -1,0 +1,181 @@
+"""Leader election by a Lease: of several processes one writes.
+
+client-go's times and rules. A candidate trusts only its own clock: a lease is free when it has not changed for its duration since
+the candidate first saw it. The leader stops writing when it could not renew for `renew_deadline`, well before anybody may lead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from logging import getLogger
+
+from shunter.api.meta import Json, ObjectMeta, Struct, rfc3339_micro
+from shunter.api.resources import LEASES
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+
+log = getLogger(__name__)
+
+
+def process_identity() -> str:
+    """A name for this process that no other process, also after a restart, has."""
+    return f"{socket.gethostname()}_{os.getpid()}_{random.getrandbits(64):016x}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderOptions:
+    """Times are seconds; `retry_period` < `renew_deadline` < `lease_duration`."""
+
+    name: str
+    namespace: str
+    identity: str = field(default_factory=process_identity)
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+class LeaseSpec(Struct, frozen=True):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: datetime | None = None
+    renew_time: datetime | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()
+
+
+class LeaderElection:
+    """This process's part in one election: `acquire`, then `hold`, then `release`."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: LeaderOptions,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._clock = clock
+        self._now = now
+        self._lease: Lease | None = None
+        """The lease as last seen, by us or by the server's answer to our write."""
+        self._seen_at = 0.0
+        self._valid_until = 0.0
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process may write: also False when it was stopped or starved for so long that another may lead."""
+        return self._clock() < self._valid_until
+
+    async def acquire(self) -> None:
+        """Returns when this process leads."""
+        log.info("waiting to lead by lease %s/%s", self._options.namespace, self._options.name)
+        while True:
+            if await self._attempt():
+                break
+            await asyncio.sleep(self._options.retry_period * random.uniform(1.0, 2.2))
+        log.info("leading as %s", self._options.identity)
+
+    async def hold(self) -> None:
+        """Renews the lease; returns when it is lost."""
+        while self.is_leader:
+            await asyncio.sleep(self._options.retry_period)
+            try:
+                async with asyncio.timeout(max(0.0, self._valid_until - self._clock())):
+                    if not await self._attempt() and self._is_held_by_another():
+                        self._valid_until = 0.0
+            except TimeoutError:
+                self._valid_until = 0.0
+        log.error("lease %s/%s is lost", self._options.namespace, self._options.name)
+
+    async def release(self) -> None:
+        """Lets another process lead at once; only for a leader that has stopped writing."""
+        lease = self._lease
+        if not self.is_leader or lease is None:
+            return
+        self._valid_until = 0.0
+        spec = {**self._spec(lease), "holderIdentity": "", "leaseDurationSeconds": 1}
+        try:
+            async with asyncio.timeout(self._options.retry_period):
+                await self._client.update(LEASES, self._body(spec, lease.metadata.resource_version))
+        except (ApiError, TimeoutError) as error:
+            log.warning("the lease was not released, it runs out by itself: %s", error)
+
+    async def _attempt(self) -> bool:
+        """Takes or renews the lease; whether this process leads now."""
+        asked_at = self._clock()
+        try:
+            if self._lease is None or not self.is_leader:
+                self._notice(await self._client.get(LEASES, self._options.name, self._options.namespace, view=Lease))
+            if self._lease is not None and self._is_held_by_another() and not self._has_run_out():
+                return False
+            version = self._lease.metadata.resource_version if self._lease else ""
+            written = await self._client.update(LEASES, self._body(self._spec(self._lease), version), view=Lease)
+        except NotFound:
+            return await self._create(asked_at)
+        except Conflict:
+            self._lease = None
+            return False
+        except ApiError as error:
+            log.warning("lease %s/%s: %s", self._options.namespace, self._options.name, error)
+            return False
+        self._won(written, asked_at)
+        return True
+
+    async def _create(self, asked_at: float) -> bool:
+        try:
+            self._won(await self._client.create(LEASES, self._body(self._spec(None), ""), view=Lease), asked_at)
+        except AlreadyExists:
+            return False
+        except ApiError as error:
+            log.warning("lease %s/%s: %s", self._options.namespace, self._options.name, error)
+            return False
+        return True
+
+    def _won(self, lease: Lease, asked_at: float) -> None:
+        self._notice(lease)
+        self._valid_until = asked_at + self._options.renew_deadline
+
+    def _notice(self, lease: Lease) -> None:
+        if self._lease is None or self._lease.metadata.resource_version != lease.metadata.resource_version:
+            self._lease = lease
+            self._seen_at = self._clock()
+
+    def _is_held_by_another(self) -> bool:
+        return self._lease is not None and self._lease.spec.holder_identity not in (None, "", self._options.identity)
+
+    def _has_run_out(self) -> bool:
+        assert self._lease is not None
+        duration = self._lease.spec.lease_duration_seconds or 0
+        return self._clock() >= self._seen_at + duration
+
+    def _spec(self, before: Lease | None) -> Json:
+        """The lease's spec once this process holds it."""
+        now = rfc3339_micro(self._now())
+        spec = before.spec if before else LeaseSpec()
+        is_renewal = spec.holder_identity == self._options.identity and spec.acquire_time is not None
+        return {
+            "holderIdentity": self._options.identity,
+            "leaseDurationSeconds": round(self._options.lease_duration),
+            "acquireTime": rfc3339_micro(spec.acquire_time) if is_renewal and spec.acquire_time else now,
+            "renewTime": now,
+            "leaseTransitions": (spec.lease_transitions or 0) + (0 if is_renewal or before is None else 1),
+        }
+
+    def _body(self, spec: Json, resource_version: str) -> Json:
+        metadata: Json = {"name": self._options.name, "namespace": self._options.namespace}
+        if resource_version:
+            metadata["resourceVersion"] = resource_version
+        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}

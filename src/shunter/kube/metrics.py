@@ -1,0 +1,119 @@
+"""Prometheus metrics under controller-runtime's and client-go's names, so that existing dashboards and alerts work.
+
+Only a process that serves metrics imports this module: prometheus_client costs 5 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from shunter.kube.controller import Controller, Result
+from shunter.kube.health import Answer
+
+_QUEUE_BUCKETS = [10.0**exponent for exponent in range(-8, 4)]
+_RECONCILE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
+
+
+class Metrics:
+    """All metrics of one process. Rooms add their own to `registry`."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        queue = ["name", "controller"]
+        self.queue_depth = Gauge("workqueue_depth", "Keys that wait for a worker", queue, registry=registry)
+        self.queue_adds = Counter("workqueue_adds", "Keys added", queue, registry=registry)
+        self.queue_retries = Counter("workqueue_retries", "Keys put back after a failure", queue, registry=registry)
+        self.queue_seconds = Histogram(
+            "workqueue_queue_duration_seconds", "Waiting for a worker", queue, buckets=_QUEUE_BUCKETS, registry=registry
+        )
+        self.work_seconds = Histogram(
+            "workqueue_work_duration_seconds", "Being worked on", queue, buckets=_QUEUE_BUCKETS, registry=registry
+        )
+        self.unfinished_seconds = Gauge(
+            "workqueue_unfinished_work_seconds", "Age of the work under way, all together", queue, registry=registry
+        )
+        self.longest_seconds = Gauge(
+            "workqueue_longest_running_processor_seconds", "Age of the oldest work under way", queue, registry=registry
+        )
+        controller = ["controller"]
+        self.reconciles = Counter(
+            "controller_runtime_reconcile", "Reconciles by result", ["controller", "result"], registry=registry
+        )
+        self.errors = Counter("controller_runtime_reconcile_errors", "Reconciles that failed", controller, registry=registry)
+        self.panics = Counter(
+            "controller_runtime_reconcile_panics", "Reconciles that failed by a bug", controller, registry=registry
+        )
+        self.reconcile_seconds = Histogram(
+            "controller_runtime_reconcile_time_seconds",
+            "Duration of reconciles",
+            controller,
+            buckets=_RECONCILE_BUCKETS,
+            registry=registry,
+        )
+        self.workers = Gauge("controller_runtime_max_concurrent_reconciles", "Workers", controller, registry=registry)
+        self.active = Gauge("controller_runtime_active_workers", "Workers that have a key", controller, registry=registry)
+        self.leading = Gauge("leader_election_master_status", "1 while this process leads", ["name"], registry=registry)
+
+    def of_controller(self, name: str) -> ControllerMetrics:
+        """The metrics of one controller and its queue."""
+        return ControllerMetrics(self, name)
+
+    def follow_leader(self, lease: str, is_leader: Callable[[], bool]) -> None:
+        self.leading.labels(lease).set_function(lambda: float(is_leader()))
+
+    def answer(self) -> Answer:
+        """What /metrics says."""
+        return Answer(200, generate_latest(self.registry).decode(), CONTENT_TYPE_LATEST)
+
+
+class ControllerMetrics:
+    """Both `QueueMetrics` and `ReconcileMetrics` of one controller."""
+
+    def __init__(self, metrics: Metrics, name: str) -> None:
+        self._metrics = metrics
+        self._name = name
+        self._depth = metrics.queue_depth.labels(name, name)
+        self._adds = metrics.queue_adds.labels(name, name)
+        self._retries = metrics.queue_retries.labels(name, name)
+        self._queue_seconds = metrics.queue_seconds.labels(name, name)
+        self._work_seconds = metrics.work_seconds.labels(name, name)
+        self._errors = metrics.errors.labels(name)
+        self._panics = metrics.panics.labels(name)
+        self._reconcile_seconds = metrics.reconcile_seconds.labels(name)
+        self._active = metrics.active.labels(name)
+
+    def follow(self, controller: Controller[Any]) -> None:
+        """Adds what is read from the controller at each scrape."""
+        queue = controller.queue
+        self._metrics.workers.labels(self._name).set(controller.workers)
+        self._metrics.unfinished_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[0])
+        self._metrics.longest_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[1])
+
+    def added(self, depth: int) -> None:
+        self._adds.inc()
+        self._depth.set(depth)
+
+    def taken(self, depth: int, waited: float) -> None:
+        self._depth.set(depth)
+        self._queue_seconds.observe(waited)
+        self._active.inc()
+
+    def finished(self, worked: float) -> None:
+        self._work_seconds.observe(worked)
+        self._active.dec()
+
+    def retried(self) -> None:
+        self._retries.inc()
+
+    def reconciled(self, result: Result, seconds: float) -> None:
+        self._metrics.reconciles.labels(self._name, result).inc()
+        self._reconcile_seconds.observe(seconds)
+        if result == "error":
+            self._errors.inc()
+
+    def panicked(self) -> None:
+        self._panics.inc()
