@@ -123,6 +123,8 @@ def _assemble_root(spec: dict[str, Any], scratch: str) -> str:
                 _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", target)
     for path in (*_OWN_TREES, "/tmp"):
         os.makedirs(root + path, exist_ok=True)
+    # All devices of the machine (GPUs are found by their names), but what is created here stays here.
+    _overlay("/dev", f"{scratch}/upper-dev", f"{scratch}/work-dev", f"{root}/dev")
     return root
 
 
@@ -149,7 +151,9 @@ def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
 
 def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-    linux.mount(f"{_OLD_ROOT}/dev", "/dev", flags=linux.MS_BIND | linux.MS_REC)
+    os.makedirs("/dev/pts", exist_ok=True)
+    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.makedirs("/dev/shm", exist_ok=True)
     linux.mount(_OLD_ROOT + shm, "/dev/shm", flags=linux.MS_BIND)
     if own_network:
         linux.mount("sysfs", "/sys", "sysfs", linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)

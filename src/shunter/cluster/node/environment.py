@@ -1,0 +1,88 @@
+"""The environment, command and arguments of a container. Pure.
+
+Source: kubelet 1.36 `makeEnvironmentVariables`: envFrom first, env after it in order, later names win, and a value may refer
+to names set before it only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shunter.api.meta import Json
+from shunter.cluster.node.downward import Surroundings, field_value, resource_value
+from shunter.cluster.node.expansion import expand, expand_all
+from shunter.cluster.node.references import MissingSourceError, Sources
+
+
+def declared_environment(pod: Json, container: Json, *, sources: Sources, around: Surroundings) -> dict[str, str]:
+    """What the pod says the environment is; it overrides the image's.
+
+    Raises MissingSourceError when a ConfigMap, Secret or key that is not optional does not exist, ValueError for a reference that
+    Kubernetes does not offer.
+    """
+    declared: dict[str, str] = {}
+    for source in container.get("envFrom") or ():
+        for kind, find in (("configMapRef", sources.config_map), ("secretRef", sources.secret)):
+            if kind in source:
+                entries = find(source[kind].get("name", ""), optional=bool(source[kind].get("optional")))
+                prefix = source.get("prefix", "")
+                declared.update({prefix + key: value.decode() for key, value in (entries or {}).items()})
+    for variable in container.get("env") or ():
+        value = _value(variable, pod, container, declared, sources, around)
+        if value is not None:
+            declared[variable["name"]] = value
+    return declared
+
+
+def program(container: Json, declared: Mapping[str, str]) -> list[str]:
+    """command and args with their `$(VAR)` expanded. Raises ValueError when there is nothing to run: an image here is a Python
+    environment or a directory, which has no ENTRYPOINT."""
+    command = expand_all(container.get("command") or (), declared)
+    arguments = expand_all(container.get("args") or (), declared)
+    if not command:
+        raise ValueError(
+            f'container "{container["name"]}" has no command, and image "{container.get("image", "")}" stands for a local '
+            "environment without an ENTRYPOINT. Set `command` in the pod template."
+        )
+    return command + arguments
+
+
+def _value(
+    variable: Json, pod: Json, container: Json, declared: Mapping[str, str], sources: Sources, around: Surroundings
+) -> str | None:
+    """None when the variable's optional source does not exist: the variable is left out."""
+    if variable.get("value"):
+        return expand(str(variable["value"]), declared)
+    source = variable.get("valueFrom") or {}
+    if "fieldRef" in source:
+        return field_value(source["fieldRef"]["fieldPath"], pod, around)
+    if "resourceFieldRef" in source:
+        return resource_value(source["resourceFieldRef"], _named(pod, source["resourceFieldRef"], container), around)
+    for kind, title, find in (
+        ("configMapKeyRef", "ConfigMap", sources.config_map),
+        ("secretKeyRef", "Secret", sources.secret),
+    ):
+        if kind in source:
+            reference = source[kind]
+            optional = bool(reference.get("optional"))
+            entries = find(reference.get("name", ""), optional=optional)
+            if entries is not None and reference["key"] in entries:
+                return entries[reference["key"]].decode()
+            if optional:
+                return None
+            namespace = pod["metadata"].get("namespace", "")
+            raise MissingSourceError(f"couldn't find key {reference['key']} in {title} {namespace}/{reference.get('name', '')}")
+    return ""
+
+
+def _named(pod: Json, reference: Json, default: Json) -> Json:
+    """The container a resourceFieldRef names; the one it stands in by default."""
+    name = reference.get("containerName")
+    if not name:
+        return default
+    spec = pod["spec"]
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        if container["name"] == name:
+            found: Json = container
+            return found
+    raise ValueError(f"container {name} not found")

@@ -1,0 +1,109 @@
+"""What `image:` means on this node: a Python environment of this machine, or a root directory.
+
+By default every image is the environment that runs us. A mapping file says otherwise, first match wins:
+
+    - image: "ghcr.io/acme/bert:*"      glob over the whole image name
+      venv: /opt/venvs/bert             its bin/ comes first in PATH
+    - image: "ubuntu:*"
+      root: /srv/rootfs/ubuntu          the container's root directory
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from shunter.errors import InputError
+
+SHIMS = "/run/shunter/bin"
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_INHERITED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
+
+
+class ImageError(Exception):
+    """An image's local target cannot be used. The message is shown in the pod's status."""
+
+
+class Image(NamedTuple):
+    """What an image name stands for: the root directory a container sees, and what the image puts into its environment."""
+
+    root: str
+    environment: dict[str, str]
+
+
+class ImageRule(NamedTuple):
+    """One entry of the mapping file; exactly one of venv and root is set."""
+
+    pattern: str
+    venv: str = ""
+    root: str = ""
+
+
+class Images:
+    """Answers what an image name stands for. `path` is the mapping file, for messages; None when there is none."""
+
+    def __init__(self, rules: tuple[ImageRule, ...] = (), path: Path | None = None) -> None:
+        self._rules = rules
+        self._path = path
+
+    def find(self, image: str) -> Image:
+        """Raises ImageError when the mapping sends the image to something that is not there."""
+        for rule in self._rules:
+            if fnmatchcase(image, rule.pattern):
+                return self._mapped(image, rule)
+        return _python_environment(os.path.dirname(sys.executable), "/")
+
+    def _mapped(self, image: str, rule: ImageRule) -> Image:
+        if rule.venv:
+            binaries = os.path.join(rule.venv, "bin")
+            if not os.path.exists(os.path.join(binaries, "python")):
+                raise ImageError(self._complaint(image, rule.pattern, f"venv {rule.venv}, which has no bin/python"))
+            return _python_environment(binaries, "/")
+        if not os.path.isdir(rule.root):
+            raise ImageError(self._complaint(image, rule.pattern, f"root {rule.root}, which is not a directory"))
+        return Image(os.path.realpath(rule.root), {"PATH": _SYSTEM_PATH, "HOME": "/root"})
+
+    def _complaint(self, image: str, pattern: str, what: str) -> str:
+        return f'image "{image}": {self._path} maps "{pattern}" to {what}. Create it or change the mapping.'
+
+
+def load_images(path: Path | None) -> Images:
+    """Reads the mapping file; none or a missing one means no rules. Raises InputError naming the entry that is wrong."""
+    if path is None or not path.exists():
+        return Images()
+    try:
+        entries = yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML: {error}", "See docs/images.md.") from error
+    if not isinstance(entries, list):
+        raise InputError(f"{path}: holds {type(entries).__name__}, not a list.", "Write `- image: PATTERN` entries.")
+    return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path)
+
+
+def _rule(entry: Any, number: int, path: Path) -> ImageRule:
+    where = f"{path}: [{number}]"
+    if not isinstance(entry, dict) or not isinstance(entry.get("image"), str):
+        raise InputError(f"{where}: has no image.", 'Write `image: "PATTERN"`.')
+    targets = [name for name in ("venv", "root") if entry.get(name)]
+    unknown = sorted(set(entry) - {"image", "venv", "root"})
+    if unknown:
+        raise InputError(f"{where}: unknown field {unknown[0]!r}.", "Known are image, venv and root.")
+    if len(targets) != 1:
+        raise InputError(f"{where}: image {entry['image']!r} needs exactly one of venv and root.", "Set one.")
+    target = os.path.expanduser(str(entry[targets[0]]))
+    return ImageRule(entry["image"], **{targets[0]: os.path.join(path.parent.absolute(), target)})
+
+
+def _python_environment(binaries: str, root: str) -> Image:
+    environment = {
+        "PATH": f"{binaries}:{SHIMS}:{_SYSTEM_PATH}",
+        "HOME": os.path.expanduser("~"),
+        "LANG": "C.UTF-8",
+    }
+    environment.update({name: os.environ[name] for name in _INHERITED if name in os.environ})
+    return Image(root, environment)

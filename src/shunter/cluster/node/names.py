@@ -1,0 +1,86 @@
+"""Which names resolve to which addresses: Services and pods in, DNS zone out. Pure.
+
+Source: the Kubernetes DNS specification for headless Services. A pod is `hostname.service.namespace.svc.cluster.local` when its
+subdomain names the Service; the Service itself resolves to all its pods. A pod that is not ready has no name, unless the
+Service publishes not ready addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from shunter.api.core import Service
+
+CLUSTER_DOMAIN = "cluster.local"
+
+
+class Endpoint(NamedTuple):
+    """What a pod contributes to the zone. `address` is empty until it has one."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    hostname: str
+    subdomain: str
+    address: str
+    ready: bool
+    finished: bool
+
+
+class Zone(NamedTuple):
+    """`addresses`: what every name resolves to. `expected`: names without an address that pods are about to get."""
+
+    addresses: Mapping[str, tuple[str, ...]]
+    expected: frozenset[str]
+    names: Mapping[str, str]
+    """Address -> name, for reverse look-ups."""
+
+
+EMPTY = Zone({}, frozenset(), {})
+
+
+def zone(services: Iterable[Service], endpoints: Iterable[Endpoint]) -> Zone:
+    """The zone of all headless Services; a Service with a selector but without pods is expected to get some."""
+    by_namespace: dict[str, list[Endpoint]] = {}
+    for endpoint in endpoints:
+        by_namespace.setdefault(endpoint.namespace, []).append(endpoint)
+    addresses: dict[str, list[str]] = {}
+    expected: set[str] = set()
+    reverse: dict[str, str] = {}
+    for service in services:
+        if not service.spec.selector:
+            continue
+        suffix = service_name(service.metadata.name, service.metadata.namespace)
+        expected.add(suffix)
+        for endpoint in by_namespace.get(service.metadata.namespace, ()):
+            if endpoint.finished or not _selects(service.spec.selector, endpoint.labels):
+                continue
+            names = [suffix]
+            if endpoint.subdomain == service.metadata.name and endpoint.hostname:
+                names.insert(0, f"{endpoint.hostname}.{suffix}")
+            published = endpoint.ready or service.spec.publish_not_ready_addresses
+            if endpoint.address and published:
+                reverse.setdefault(endpoint.address, names[0])
+                for name in names:
+                    addresses.setdefault(name, []).append(endpoint.address)
+            else:
+                expected.update(names)
+    return Zone(
+        {name: tuple(sorted(found)) for name, found in addresses.items()},
+        frozenset(expected - addresses.keys()),
+        reverse,
+    )
+
+
+def service_name(service: str, namespace: str) -> str:
+    return f"{service}.{namespace}.svc.{CLUSTER_DOMAIN}"
+
+
+def search_domains(namespace: str) -> tuple[str, ...]:
+    """The search list of a pod's resolv.conf (dnsPolicy ClusterFirst)."""
+    return (f"{namespace}.svc.{CLUSTER_DOMAIN}", f"svc.{CLUSTER_DOMAIN}", CLUSTER_DOMAIN)
+
+
+def _selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    return all(labels.get(key) == value for key, value in selector.items())

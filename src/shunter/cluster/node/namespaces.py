@@ -1,0 +1,170 @@
+"""Level `namespaces`: a pod has its own network address, host name and IPC; a container its own root, mounts and processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from shunter.api.core import Service
+from shunter.api.meta import Json
+from shunter.cluster.node import images
+from shunter.cluster.node.dns import NameServer, bound_sockets
+from shunter.cluster.node.environment import program
+from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.mounts import memory_volumes
+from shunter.cluster.node.names import Endpoint, zone
+from shunter.cluster.node.network import PREFIX, Network, choose_network, hosts_file, resolver_file
+from shunter.cluster.node.quantities import quantity
+from shunter.cluster.node.runtime import ContainerRequest, Level, host_name, uses_host_network
+from shunter.cluster.node.shims import write_shims
+
+SHM_BYTES = 64 * 1024 * 1024
+"""Size of /dev/shm, as containerd makes it; an emptyDir with medium Memory mounted there replaces it, as on a cluster."""
+DNS_PORT = 53
+_NAMESPACES = ("net", "uts", "ipc")
+# What containerd gives a container (CAP_* numbers of capabilities(7)).
+_CAPABILITIES = {
+    "CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
+    "NET_BIND_SERVICE": 10, "NET_RAW": 13, "SYS_CHROOT": 18, "MKNOD": 27, "AUDIT_WRITE": 29, "SETFCAP": 31,
+}  # fmt: skip
+_GRANTABLE = {"NET_ADMIN": 12, "IPC_LOCK": 14, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYS_RESOURCE": 24}
+_ALL_CAPABILITIES = 41
+
+
+class NamespaceRuntime:
+    """Linux with the right to create namespaces, mounts and a bridge."""
+
+    level = Level.NAMESPACES
+
+    def __init__(self, node: NodeDirectory, launcher: Launcher, *, host_ip: str) -> None:
+        self._node = node
+        self._launcher = launcher
+        self._host_ip = host_ip
+        self._network = _stored_network(node)
+        self._addresses: dict[str, str] = {}
+        self._names = NameServer()
+
+    @property
+    def network(self) -> Network:
+        return self._network
+
+    async def start(self) -> None:
+        write_shims(self._node.shims, self._network.gateway)
+        await self._launcher.request(
+            "bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX
+        )
+        await self._names.start(*bound_sockets(self._network.gateway, DNS_PORT))
+
+    async def stop(self) -> None:
+        await self._names.stop()
+
+    async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        on_host = uses_host_network(pod)
+        address = self._host_ip if on_host else self._network.free_address(self._addresses.values())
+        if not on_host:
+            self._addresses[directory.uid] = address
+        await self._launcher.request(
+            "pod",
+            directory=str(directory.path),
+            hostname=host_name(pod),
+            shm_bytes=SHM_BYTES,
+            memory_volumes=[
+                {"path": str(directory.volume(name)), "bytes": int(quantity(limit)) if limit else 0}
+                for name, limit in memory_volumes(pod["spec"]).items()
+            ],
+            network=None
+            if on_host
+            else {
+                "bridge": self._network.bridge,
+                "gateway": self._network.gateway,
+                "prefix": PREFIX,
+                "address": address,
+                "host_end": self._network.host_end(address),
+            },
+        )
+        attempt.write_json(str(directory.sandbox_file), {"address": address, "on_host": on_host})
+        return address
+
+    def adopt_sandbox(self, directory: PodDirectory) -> str:
+        stored = attempt.read_json(str(directory.sandbox_file))
+        # After a reboot the files are there, but nothing is mounted on them.
+        if not stored or not os.path.ismount(directory.shm):
+            return ""
+        if not stored["on_host"]:
+            self._addresses[directory.uid] = stored["address"]
+        return str(stored["address"])
+
+    async def remove_sandbox(self, directory: PodDirectory) -> None:
+        await self._launcher.request("remove", directory=str(directory.path))
+        self._addresses.pop(directory.uid, None)
+
+    def attempt_spec(self, request: ContainerRequest) -> Json:
+        pod, container = request.pod, request.container
+        hostname = host_name(pod)
+        on_host = uses_host_network(pod)
+        address = self._host_ip if on_host else self._addresses[request.directory.uid]
+        attempt_directory = request.directory.attempt(container["name"], request.number)
+        mounts = [
+            {"source": str(self._node.shims), "target": images.SHIMS, "read_only": True},
+            *(mount._asdict() for mount in request.mounts),
+            {
+                "source": str(attempt_directory / "termination"),
+                "target": container.get("terminationMessagePath") or "/dev/termination-log",
+                "read_only": False,
+            },
+        ]
+        files = {"/etc/hostname": f"{hostname}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
+        if not on_host:
+            files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
+        return {
+            "level": self.level.value,
+            "argv": program(container, request.declared),
+            "env": {**request.image.environment, "HOSTNAME": hostname, **request.declared},
+            "cwd": container.get("workingDir") or "/",
+            "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
+            "image_root": request.image.root,
+            "files": files,
+            "shm": str(request.directory.shm),
+            "mounts": mounts,
+            "hidden": [str(self._node.path.parent)],
+            "capabilities": capabilities(container.get("securityContext") or {}),
+            "cgroup_files": list(request.group.join_files),
+            "oom_files": list(request.group.oom_files),
+        }
+
+    def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        self._names.publish(zone(services, endpoints))
+
+    def probe_address(self, pod_ip: str) -> str:
+        return pod_ip
+
+
+def capabilities(security: Json) -> list[int]:
+    """The numbers of the capabilities a container keeps: containerd's default, changed by its securityContext."""
+    if security.get("privileged"):
+        return list(range(_ALL_CAPABILITIES))
+    changes = security.get("capabilities") or {}
+    added = {_plain_name(name) for name in changes.get("add") or ()}
+    dropped = {_plain_name(name) for name in changes.get("drop") or ()}
+    if "ALL" in added:
+        return list(range(_ALL_CAPABILITIES))
+    kept = {} if "ALL" in dropped else {name: number for name, number in _CAPABILITIES.items() if name not in dropped}
+    kept.update({name: number for name, number in {**_CAPABILITIES, **_GRANTABLE}.items() if name in added})
+    return sorted(kept.values())
+
+
+def _plain_name(capability: str) -> str:
+    return capability.upper().removeprefix("CAP_")
+
+
+def _stored_network(node: NodeDirectory) -> Network:
+    """The cluster's network: chosen once, as running pods have its addresses."""
+    stored = attempt.read_json(str(node.network_file))
+    if stored:
+        return Network(**stored)
+    network = choose_network(Path(node.path.parent))
+    attempt.write_json(str(node.network_file), network._asdict())
+    return network

@@ -1,0 +1,142 @@
+"""Level `plain`: every container is a process of this machine, in its own session and directory. Works anywhere."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+from collections.abc import Iterable
+
+from shunter.api.core import Service
+from shunter.api.meta import Json
+from shunter.cluster.node import images
+from shunter.cluster.node.environment import program
+from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.names import Endpoint
+from shunter.cluster.node.runtime import ContainerRequest, Level, host_name
+from shunter.cluster.node.shims import write_shims
+from shunter.cluster.node.substitution import (
+    LOOPBACK,
+    Substitution,
+    directory,
+    endpoint_key,
+    substituted,
+    substituted_environment,
+    substituted_paths,
+)
+
+
+class PlainRuntime:
+    """Pods as processes that share this machine's network and files."""
+
+    level = Level.PLAIN
+
+    def __init__(self, node: NodeDirectory, launcher: Launcher) -> None:
+        self._node = node
+        self._launcher = launcher
+        self._services: tuple[Service, ...] = ()
+        self._endpoints: tuple[Endpoint, ...] = ()
+        self._ports = PortTable()
+
+    async def start(self) -> None:
+        write_shims(self._node.shims)
+
+    async def stop(self) -> None:
+        """Nothing here belongs to the agent alone."""
+
+    async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        attempt.write_json(str(directory.sandbox_file), {"address": LOOPBACK})
+        return LOOPBACK
+
+    def adopt_sandbox(self, directory: PodDirectory) -> str:
+        return LOOPBACK if directory.sandbox_file.exists() else ""
+
+    async def remove_sandbox(self, directory: PodDirectory) -> None:
+        shutil.rmtree(directory.path, ignore_errors=True)
+
+    def attempt_spec(self, request: ContainerRequest) -> Json:
+        container = request.container
+        substitution = self._substitution(request)
+        environment = substituted_environment(request.declared, substitution)
+        base = {name: value.replace(images.SHIMS, str(self._node.shims)) for name, value in request.image.environment.items()}
+        work = request.directory.attempt(container["name"], request.number) / "work"
+        wanted = container.get("workingDir") or ""
+        cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
+        return {
+            "level": self.level.value,
+            "argv": [substituted(argument, substitution) for argument in program(container, environment)],
+            "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **environment},
+            # A workingDir that no volume provides would be this machine's own directory of that name.
+            "cwd": cwd if cwd != wanted else str(work),
+            "cgroup_files": list(request.group.join_files),
+            "oom_files": list(request.group.oom_files),
+        }
+
+    def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        self._services = tuple(services)
+        self._endpoints = tuple(endpoints)
+        self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints if not one.finished})
+
+    def probe_address(self, pod_ip: str) -> str:
+        return LOOPBACK
+
+    def _substitution(self, request: ContainerRequest) -> Substitution:
+        metadata, spec = request.pod["metadata"], request.pod["spec"]
+        namespace, subdomain = metadata.get("namespace", ""), spec.get("subdomain", "")
+        own_key = f"{host_name(request.pod)}.{subdomain}" if subdomain else metadata["name"]
+        return Substitution(
+            directory(namespace, self._services, self._endpoints, subdomain),
+            own_key,
+            tuple(request.mounts),
+            lambda key, port: self._ports.port((namespace, key), port),
+        )
+
+
+class PortTable:
+    """The port of this machine that stands for a pod's port: the same number where it is free, else another."""
+
+    def __init__(self) -> None:
+        self._ports: dict[tuple[tuple[str, str], int], int] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def port(self, pod: tuple[str, str], port: int) -> int:
+        """The same answer for the same (namespace, pod key) and port until `keep` drops the pod."""
+        known = self._ports.get((pod, port))
+        if known is not None:
+            return known
+        taken = set(self._ports.values())
+        chosen = port if port not in taken and _is_free(port) else _free_port(taken)
+        self._ports[pod, port] = chosen
+        return chosen
+
+    def keep(self, pods: set[tuple[str, str]]) -> None:
+        """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
+        gone = self._seen - pods
+        self._ports = {(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone}
+        self._seen = pods
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port(taken: set[int]) -> int:
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind(("", 0))
+            port: int = probe.getsockname()[1]
+        if port not in taken:
+            return port
+
+
+def _loopback_defaults() -> dict[str, str]:
+    """Peers are on this machine: gloo shall not look for another interface, nor a resolver wait for lost answers."""
+    return {"GLOO_SOCKET_IFNAME": "lo" if sys.platform == "linux" else "lo0", "RES_OPTIONS": "timeout:1 attempts:1"}

@@ -1,0 +1,250 @@
+"""The status of a pod, from what is known about its containers. Pure.
+
+Source: kubelet 1.36 `generateAPIPodStatus`, `getPhase`, `convertToAPIContainerStatuses` and package `status`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from shunter.api.meta import Json, rfc3339
+from shunter.cluster.node.containers import Attempt, Containers, Role, Seen, Waiting, declared
+from shunter.cluster.node.lifecycle import will_restart
+
+RUNTIME = "shunter"
+_OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+
+
+class Situation(NamedTuple):
+    """What a status is made of besides the containers. Addresses are empty until known."""
+
+    host_ip: str
+    pod_ip: str = ""
+    has_sandbox: bool = False
+    started_at: float = 0.0
+    """When the node first saw the pod; seconds since the epoch."""
+    ending: bool = False
+    """The pod is being stopped: what has ended stays ended, whatever its restart policy."""
+    phase: str = ""
+    """Decided from outside, e.g. Failed when the pod ran past its deadline; empty: it follows from the containers."""
+    reason: str = ""
+    message: str = ""
+
+
+def pod_status(pod: Json, containers: Containers, situation: Situation, now: datetime) -> Json:
+    """The whole status, conditions of others included."""
+    spec, before = pod["spec"], pod.get("status") or {}
+    phase = situation.phase or pod_phase(spec, containers, ending=situation.ending)
+    if before.get("phase") in ("Succeeded", "Failed"):
+        phase = before["phase"]
+    statuses = {container["name"]: _container_status(spec, container, containers) for container, _ in declared(spec)}
+    status: Json = {
+        "phase": phase,
+        "observedGeneration": pod["metadata"].get("generation"),
+        "reason": situation.reason or before.get("reason"),
+        "message": situation.message or before.get("message"),
+        "hostIP": situation.host_ip,
+        "hostIPs": [{"ip": situation.host_ip}],
+        "podIP": situation.pod_ip or None,
+        "podIPs": [{"ip": situation.pod_ip}] if situation.pod_ip else None,
+        "qosClass": before.get("qosClass") or qos_class(spec),
+        "startTime": before.get("startTime") or rfc3339(datetime.fromtimestamp(situation.started_at, UTC)),
+        "conditions": _conditions(pod, containers, situation, phase, now),
+        "containerStatuses": [statuses[container["name"]] for container, role in declared(spec) if role is Role.MAIN],
+    }
+    inits = [statuses[container["name"]] for container, role in declared(spec) if role is not Role.MAIN]
+    if inits:
+        status["initContainerStatuses"] = inits
+    return {key: value for key, value in status.items() if value is not None}
+
+
+def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
+    """Pending, Running, Succeeded or Failed (kubelet: getPhase)."""
+    policy = spec.get("restartPolicy", "Always")
+    mains = [seen for seen in containers.values() if seen.role is Role.MAIN]
+    sidecars = [seen for seen in containers.values() if seen.role is Role.SIDECAR]
+    initialized = any(seen.attempt is not None and seen.attempt.started_at for seen in mains)
+    pending_inits = 0
+    for seen in containers.values():
+        if seen.role is not Role.INIT:
+            continue
+        last = _last_run(seen)
+        if last is None:
+            pending_inits += 1
+        elif last.exit_code and not will_restart(policy, Role.INIT, last.exit_code):
+            return "Failed"
+    pending_sidecars = sum(1 for seen in sidecars if (not seen.started if seen.is_running else _last_run(seen) is None))
+    waiting = sum(1 for seen in mains if not seen.is_running and _last_run(seen) is None)
+    waiting += sum(1 for seen in sidecars if not seen.is_running and _last_run(seen) is None)
+    if pending_inits or (pending_sidecars and not initialized) or waiting:
+        return "Pending"
+    if any(seen.is_running for seen in (*mains, *sidecars)):
+        return "Running"
+    endings = [last.exit_code or 0 for seen in mains if (last := _last_run(seen)) is not None]
+    if not endings:
+        return "Pending"
+    if not ending and any(will_restart(policy, Role.MAIN, code) for code in endings):
+        return "Running"
+    return "Failed" if any(endings) else "Succeeded"
+
+
+def qos_class(spec: Json) -> str:
+    """Guaranteed, Burstable or BestEffort, from cpu and memory only."""
+    guaranteed = True
+    any_set = False
+    for container, _ in declared(spec):
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        any_set = any_set or any(name in values for values in (limits, requests) for name in ("cpu", "memory"))
+        for name in ("cpu", "memory"):
+            guaranteed = guaranteed and name in limits and requests.get(name, limits[name]) == limits[name]
+    if not any_set:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def is_ready(status: Json) -> bool:
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ())
+
+
+def container_state(seen: Seen, *, has_inits: bool) -> Json:
+    """The `state` of a container status."""
+    if seen.waiting is not None:
+        return _waiting_state(seen.waiting)
+    if seen.attempt is None or not (seen.attempt.started_at or seen.attempt.is_over):
+        return _waiting_state(Waiting("PodInitializing" if has_inits else "ContainerCreating"))
+    return _attempt_state(seen.attempt)
+
+
+def _container_status(spec: Json, container: Json, containers: Containers) -> Json:
+    seen = containers[container["name"]]
+    state = container_state(seen, has_inits=bool(spec.get("initContainers")))
+    # A container in back-off waits: its last run moves to lastState.
+    last = seen.attempt if "waiting" in state and seen.is_over else seen.previous
+    shown = seen.attempt if seen.attempt is not None and (seen.attempt.started_at or seen.is_over) else seen.previous
+    done = seen.role is Role.INIT and seen.has_succeeded
+    status: Json = {
+        "name": container["name"],
+        "state": state,
+        "lastState": _attempt_state(last) if last is not None else {},
+        "ready": done or (seen.is_running and seen.started and seen.ready),
+        "restartCount": shown.number if shown is not None else 0,
+        "image": container.get("image", ""),
+        "imageID": "",
+        "started": seen.is_running and seen.started,
+    }
+    if shown is not None:
+        status["containerID"] = f"{RUNTIME}://{shown.id}"
+        status["imageID"] = f"{RUNTIME}://local"
+    if container.get("resources"):
+        status["resources"] = container["resources"]
+        if container["resources"].get("requests"):
+            status["allocatedResources"] = container["resources"]["requests"]
+    return status
+
+
+def _attempt_state(attempt: Attempt) -> Json:
+    if not attempt.is_over:
+        return {"running": {"startedAt": _time(attempt.started_at)}}
+    terminated: Json = {
+        "exitCode": attempt.exit_code,
+        "reason": attempt.reason,
+        "startedAt": _time(attempt.started_at),
+        "finishedAt": _time(attempt.finished_at),
+        "containerID": f"{RUNTIME}://{attempt.id}",
+    }
+    if attempt.message:
+        terminated["message"] = attempt.message
+    return {"terminated": terminated}
+
+
+def _waiting_state(waiting: Waiting) -> Json:
+    return {"waiting": {"reason": waiting.reason, **({"message": waiting.message} if waiting.message else {})}}
+
+
+def _conditions(pod: Json, containers: Containers, situation: Situation, phase: str, now: datetime) -> list[Json]:
+    spec = pod["spec"]
+    before = {one["type"]: one for one in (pod.get("status") or {}).get("conditions") or ()}
+    ready = _containers_ready(spec, containers, phase)
+    wanted = {
+        "PodReadyToStartContainers": ("True" if situation.has_sandbox else "False", "", ""),
+        "Initialized": _initialized(spec, containers, phase),
+        "Ready": _gated(spec, ready, before.values()),
+        "ContainersReady": ready,
+        "PodScheduled": ("True", "", ""),
+    }
+    conditions = [one for type, one in before.items() if type not in _OWNED]
+    for type, (status, reason, message) in wanted.items():
+        old = before.get(type, {})
+        condition: Json = {
+            "type": type,
+            "status": status,
+            "observedGeneration": pod["metadata"].get("generation"),
+            "reason": reason or None,
+            "message": message or None,
+            "lastTransitionTime": old["lastTransitionTime"] if old.get("status") == status else rfc3339(now),
+        }
+        conditions.append({"lastProbeTime": None} | {key: value for key, value in condition.items() if value is not None})
+    return conditions
+
+
+def _containers_ready(spec: Json, containers: Containers, phase: str) -> tuple[str, str, str]:
+    if phase in ("Succeeded", "Failed"):
+        return "False", "PodCompleted" if phase == "Succeeded" else "PodFailed", ""
+    unready = [
+        container["name"]
+        for container, role in declared(spec)
+        if role is not Role.INIT and not _is_ready(containers[container["name"]])
+    ]
+    if unready:
+        return "False", "ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]"
+    return "True", "", ""
+
+
+def _gated(spec: Json, ready: tuple[str, str, str], conditions: Iterable[Json]) -> tuple[str, str, str]:
+    """ContainersReady, held back by the pod's readiness gates."""
+    if ready[0] != "True":
+        return ready
+    statuses = {one["type"]: one["status"] for one in conditions}
+    messages = []
+    for gate in spec.get("readinessGates") or ():
+        type = gate["conditionType"]
+        if type not in statuses:
+            messages.append(f'corresponding condition of pod readiness gate "{type}" does not exist.')
+        elif statuses[type] != "True":
+            messages.append(f'the status of pod readiness gate "{type}" is not "True", but {statuses[type]}')
+    return ("False", "ReadinessGatesNotReady", ", ".join(messages)) if messages else ready
+
+
+def _initialized(spec: Json, containers: Containers, phase: str) -> tuple[str, str, str]:
+    if phase == "Succeeded":
+        return "True", "PodCompleted", ""
+    if any(seen.attempt is not None and seen.attempt.started_at for seen in containers.values() if seen.role is Role.MAIN):
+        return "True", "", ""
+    incomplete = [container["name"] for container, _ in declared(spec) if not _is_initialized(containers[container["name"]])]
+    if incomplete:
+        return "False", "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(incomplete)}]"
+    return "True", "", ""
+
+
+def _is_initialized(seen: Seen) -> bool:
+    if seen.role is Role.MAIN:
+        return True
+    return seen.has_succeeded if seen.role is Role.INIT else seen.is_running and seen.started
+
+
+def _is_ready(seen: Seen) -> bool:
+    return seen.is_running and seen.started and seen.ready
+
+
+def _last_run(seen: Seen) -> Attempt | None:
+    """The newest attempt that has ended."""
+    if seen.attempt is not None and seen.attempt.is_over:
+        return seen.attempt
+    return None if seen.is_running else seen.previous
+
+
+def _time(moment: float) -> str:
+    return rfc3339(datetime.fromtimestamp(moment, UTC))

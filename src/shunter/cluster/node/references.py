@@ -1,0 +1,91 @@
+"""The ConfigMaps, Secrets and service account tokens a pod needs before it can run. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+
+
+class MissingSourceError(Exception):
+    """A ConfigMap, Secret or key that a pod needs is not there. The message is kubelet's."""
+
+
+class TokenKey(NamedTuple):
+    """One projected service account token."""
+
+    audience: str
+    expiration_seconds: int
+
+
+class References(NamedTuple):
+    """Names in the pod's namespace."""
+
+    config_maps: frozenset[str]
+    secrets: frozenset[str]
+    tokens: frozenset[TokenKey]
+
+
+class Sources(NamedTuple):
+    """What was found: object by name; a name that is absent does not exist (yet)."""
+
+    config_maps: Mapping[str, Json]
+    secrets: Mapping[str, Json]
+    tokens: Mapping[TokenKey, str]
+
+    def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
+        """Its entries; None when it does not exist but may be missing."""
+        found = self.config_maps.get(name)
+        if found is None:
+            _require(optional, f'configmap "{name}" not found')
+            return None
+        entries = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
+        entries.update({key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()})
+        return entries
+
+    def secret(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
+        """Its decoded entries; None when it does not exist but may be missing."""
+        found = self.secrets.get(name)
+        if found is None:
+            _require(optional, f'secret "{name}" not found')
+            return None
+        return {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
+
+
+def _require(optional: bool, otherwise: str) -> None:
+    if not optional:
+        raise MissingSourceError(otherwise)
+
+
+def references(pod: Json) -> References:
+    """Everything that env, envFrom and volumes of the pod name."""
+    config_maps: set[str] = set()
+    secrets: set[str] = set()
+    tokens: set[TokenKey] = set()
+    spec = pod["spec"]
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        for source in container.get("envFrom") or ():
+            config_maps.update(_names(source, "configMapRef"))
+            secrets.update(_names(source, "secretRef"))
+        for variable in container.get("env") or ():
+            config_maps.update(_names(variable.get("valueFrom") or {}, "configMapKeyRef"))
+            secrets.update(_names(variable.get("valueFrom") or {}, "secretKeyRef"))
+    for volume in spec.get("volumes") or ():
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+            config_maps.update(_names(source, "configMap"))
+            if "secret" in source:
+                secrets.add(source["secret"].get("secretName") or source["secret"].get("name", ""))
+            if "serviceAccountToken" in source:
+                tokens.add(token_key(source["serviceAccountToken"]))
+    return References(frozenset(config_maps - {""}), frozenset(secrets - {""}), frozenset(tokens))
+
+
+def token_key(projection: Json) -> TokenKey:
+    return TokenKey(projection.get("audience", ""), projection.get("expirationSeconds") or 3600)
+
+
+def _names(holder: Json, field: str) -> Iterator[str]:
+    if field in holder:
+        yield holder[field].get("name", "")
