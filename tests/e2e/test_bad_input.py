@@ -1,0 +1,172 @@
+"""What users get wrong: each time one clear message with object, field, value and remedy, and nothing half done."""
+
+import copy
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def pytorch_job(namespace: str, **changes: Any) -> dict[str, Any]:
+    container = {"name": "pytorch", "image": "any:1", "command": ["true"], **changes.pop("container", {})}
+    pod = {"containers": [container], **changes.pop("pod", {})}
+    master = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": pod}, **changes.pop("master", {})}
+    specs = {"Master": master, **changes.pop("roles", {})}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "bad", "namespace": namespace},
+        "spec": {"pytorchReplicaSpecs": specs, **changes},
+    }
+
+
+def run(cluster: Any, job: dict[str, Any], **options: Any) -> Any:
+    return cluster.shunter("run", "-", stdin=json.dumps(job), **options)
+
+
+def without(job: dict[str, Any], *path: str) -> dict[str, Any]:
+    changed = copy.deepcopy(job)
+    parent = changed
+    for part in path[:-1]:
+        parent = parent[part]
+    del parent[path[-1]]
+    return changed
+
+
+REFUSED = {
+    "broken yaml": ("a: [1, }", "standard input:1:8: not valid YAML"),
+    "no object": ("[]", "standard input:1: expected a Kubernetes object, found list []"),
+    "unknown kind": (
+        json.dumps({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJobs", "metadata": {"name": "x"}}),
+        "kubeflow.org/v1 has no kind 'PyTorchJobs'.\n       Did you mean PyTorchJob?",
+    ),
+    "unknown version": (
+        json.dumps({"apiVersion": "trainer.kubeflow.org/v2alpha1", "kind": "TrainJob", "metadata": {"name": "x"}}),
+        "TrainJob is served as trainer.kubeflow.org/v1alpha1.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_text_that_is_no_job_is_refused_with_its_place(cluster: Any, text: str, message: str) -> None:
+    done = cluster.shunter("run", "-", stdin=text)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+JOBS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown field": ({"nprocPerNodes": "2"}, "nprocPerNodes"),
+    "two masters": ({"master": {"replicas": 2}}, "spec.pytorchReplicaSpecs[Master].replicas: Forbidden: must be 1"),
+    "container of another name": (
+        {"container": {"name": "main"}},
+        "must have at least one container with name pytorch",
+    ),
+    "unknown replica type": (
+        {"roles": {"Chief": {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "a:1"}]}}}}},
+        'Unsupported value: "Chief": supported values: "Master", "Worker"',
+    ),
+    "no image": ({"container": {"image": ""}}, "Required value: must be required"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), JOBS.values(), ids=JOBS)
+def test_a_wrong_job_is_refused_naming_its_field(cluster: Any, namespace: str, changes: dict[str, Any], message: str) -> None:
+    done = run(cluster, pytorch_job(namespace, **copy.deepcopy(changes)))
+    assert done.returncode == 2
+    assert "standard input:1: PyTorchJob" in done.stderr
+    assert message in done.stderr
+    assert cluster.get("pytorchjobs", "-n", namespace)["items"] == []
+
+
+def test_a_job_without_replica_specs_is_refused(cluster: Any, namespace: str) -> None:
+    done = run(cluster, without(pytorch_job(namespace), "spec", "pytorchReplicaSpecs"))
+    assert done.returncode == 2
+    assert "spec.pytorchReplicaSpecs" in done.stderr
+
+
+def test_a_trainjob_without_its_runtime_is_refused(cluster: Any, namespace: str) -> None:
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "bad", "namespace": namespace},
+        "spec": {"runtimeRef": {"name": "nowhere"}},
+    }
+    done = run(cluster, job)
+    assert done.returncode == 2
+    assert "specified clusterTrainingRuntime must be created before the TrainJob is created" in done.stderr
+
+
+def test_a_typo_in_the_last_document_leaves_nothing_half_done(cluster: Any, namespace: str) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "first", "namespace": namespace}}
+    wrong = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJobb", "metadata": {"name": "x", "namespace": namespace}}
+    done = cluster.shunter("run", "-", stdin=f"{json.dumps(config_map)}\n---\n{json.dumps(wrong)}")
+    assert done.returncode == 2
+    assert cluster.try_kubectl("get", "configmap", "first", "-n", namespace).returncode != 0
+
+
+FAILING: dict[str, tuple[list[str], str]] = {
+    "exit code 1": (["sh", "-c", "echo the reason >&2; exit 1"], "exit code 1"),
+    "segfault": (["sh", "-c", "kill -SEGV $$"], "exit code 139 (segmentation fault)"),
+    "command not found": (["no-such-program"], "no-such-program"),
+}
+
+
+@pytest.mark.parametrize(("command", "message"), FAILING.values(), ids=FAILING)
+def test_a_failing_pod_is_explained(cluster: Any, namespace: str, command: list[str], message: str) -> None:
+    done = run(cluster, pytorch_job(namespace, container={"command": command}))
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "pod bad-master-0, container pytorch" in done.stderr
+    described = cluster.shunter("describe", "bad", "-n", namespace).stdout
+    assert message in described
+
+
+def test_a_pod_that_eats_too_much_memory_is_oom_killed(cluster: Any, namespace: str) -> None:
+    hungry = ["python", "-c", "x = bytearray(400 * 2**20); x[::4096] = b'x' * len(x[::4096]); import time; time.sleep(60)"]
+    limits = {"resources": {"limits": {"memory": "100Mi"}}}
+    done = run(cluster, pytorch_job(namespace, container={"command": hungry, **limits}))
+    assert done.returncode == 1
+    assert "OOMKilled, exit code 137" in done.stderr
+
+
+def test_a_missing_config_map_is_named_while_the_job_waits(cluster: Any, namespace: str) -> None:
+    volume = {"name": "code", "configMap": {"name": "missing"}}
+    mount = {"name": "code", "mountPath": "/workspace"}
+    job = pytorch_job(namespace, container={"volumeMounts": [mount]}, pod={"volumes": [volume]})
+    cluster.apply(job)
+    cluster.kubectl(
+        "wait", "--for=jsonpath={.reason}=FailedMount", "event", "-n", namespace, "--field-selector=type=Warning", "--timeout=20s"
+    )
+    described = cluster.shunter("describe", "bad", "-n", namespace).stdout
+    assert "FailedMount" in described
+    assert 'configmap "missing" not found' in described
+
+
+def test_a_taken_port_is_said(tmp_path: Path, cluster: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = cluster.shunter("up", "--state-dir", str(tmp_path / "other"), "--port", str(port))
+    assert done.returncode == 3
+    assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+
+
+def test_an_unwritable_state_directory_is_said(tmp_path: Path, cluster: Any) -> None:
+    (tmp_path / "file").write_text("")
+    done = cluster.shunter("up", "--state-dir", str(tmp_path / "file" / "below"))
+    assert done.returncode == 3
+    assert "state directory" in done.stderr
+    assert "--state-dir" in done.stderr
+
+
+def test_an_unreachable_server_is_said(tmp_path: Path, cluster: Any) -> None:
+    kubeconfig = cluster.state.kubeconfig.read_text()
+    server = json.loads(kubeconfig)["clusters"][0]["cluster"]["server"]
+    other = tmp_path / "kubeconfig"
+    other.write_text(kubeconfig.replace(server, "https://127.0.0.1:1"))
+    done = cluster.shunter("jobs", "--kubeconfig", str(other))
+    assert done.returncode == 1
+    assert "no answer from https://127.0.0.1:1" in done.stderr
