@@ -127,5 +127,5 @@ class Job(Struct, frozen=True):
 
 def status_json(status: JobStatus) -> Json:
     """The status as it is stored; times must be whole seconds in UTC."""
-    encoded: Json = msgspec.to_builtins(status)
+    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
     return encoded

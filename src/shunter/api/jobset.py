@@ -108,7 +108,7 @@ class VolumeClaimPolicy(Struct, frozen=True):
         list_atomic(maxItems=50),
         doc("Claims made for the JobSet; a pod volume of a template's name uses its claim."),
     ] = ()
-    retention_policy: Annotated[RetentionPolicy, doc("How long the claims live.")] = RetentionPolicy()
+    retention_policy: Annotated[RetentionPolicy | None, doc("How long the claims live.")] = None
 
 
 class JobSetSpec(Struct, frozen=True):

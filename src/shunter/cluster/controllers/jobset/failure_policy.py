@@ -83,7 +83,12 @@ def _found(pattern: str, message: str) -> bool:
 
 def _first(failed: tuple[Job, ...]) -> Job:
     """The Job that failed first."""
-    return min(failed, key=lambda job: ((condition := job.status.condition("Failed")) and condition.last_transition_time) or _NEVER)
+    return min(failed, key=_failed_at)
+
+
+def _failed_at(job: Job) -> datetime:
+    condition = job.status.condition("Failed")
+    return (condition and condition.last_transition_time) or _NEVER
 
 
 def _naming(message: str, job: Job) -> str:

@@ -50,8 +50,10 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if success_policy.is_met(jobset, children):
         return _written(jobset, success_policy.completed(progress), writes)
     writes += _network_and_claims(observed, progress.jobset)
-    created, progress = _creations(jobset, children, statuses, progress)
+    created, progress, more = _creations(jobset, children, statuses, progress)
     writes += created
+    if more:
+        return Plan(writes=tuple(writes))
     if jobset.spec.suspend:
         writes += suspension.suspensions(children.active)
         progress = suspension.suspended(progress)
@@ -111,22 +113,25 @@ def _network_and_claims(observed: Observed, ref: Ref) -> Iterable[Write]:
 
 def _creations(
     jobset: JobSet, children: Children, statuses: tuple[ReplicatedJobStatus, ...], progress: Progress
-) -> tuple[list[Write], Progress]:
-    """The Jobs that are missing and may start; in order, only those of the first replicated job that has not started."""
-    writes: list[Write] = []
+) -> tuple[list[Write], Progress, bool]:
+    """The Jobs that are missing and may start, of one replicated job: the next look, which these Jobs bring about, takes the
+    next, so that a refused Job holds up those listed after it. True when there may be more to create.
+
+    In order, none after the first replicated job that has not started.
+    """
     one_by_one = startup_policy.in_order(jobset) and not jobset.spec.suspend
     policy = jobset.spec.failure_policy
     held = policy is not None and policy.restart_strategy == "BlockingRecreate" and bool(children.previous)
-    for job in jobset.spec.replicated_jobs:
-        if not depends_on.is_released(jobset, job, statuses):
-            continue
+    released = [job for job in jobset.spec.replicated_jobs if depends_on.is_released(jobset, job, statuses)]
+    for job in released:
         if one_by_one and startup_policy.has_started(job, statuses):
             continue
-        if not held:
-            writes += _missing(jobset, job, children, progress.jobset)
+        writes = [] if held else [*_missing(jobset, job, children, progress.jobset)]
         if one_by_one:
-            return writes, startup_policy.starting(progress)
-    return writes, startup_policy.started(progress) if one_by_one else progress
+            return writes, startup_policy.starting(progress), False
+        if writes:
+            return writes, progress, job is not released[-1]
+    return [], startup_policy.started(progress) if one_by_one else progress, False
 
 
 def _missing(jobset: JobSet, job: ReplicatedJob, children: Children, ref: Ref) -> Iterable[Write]:

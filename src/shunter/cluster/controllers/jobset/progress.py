@@ -65,7 +65,7 @@ def status_json(status: JobSetStatus) -> Json:
     is empty."""
     if status == JobSetStatus():
         return {}
-    encoded: Json = msgspec.to_builtins(status)
+    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
     encoded["restarts"] = status.restarts
     if status.conditions:
         encoded["conditions"] = [_condition_json(condition) for condition in status.conditions]

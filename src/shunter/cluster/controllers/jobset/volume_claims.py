@@ -8,7 +8,7 @@ from shunter.cluster.controllers.jobset.names import JOBSET_NAME, claim_name, ow
 
 
 def claims_of(jobset: JobSet) -> list[Json]:
-    """The claims as they are created. Those with retention Retain have no owner, so they stay."""
+    """The claims as they are created. Those not to be deleted with the JobSet have no owner."""
     claims = []
     for policy in jobset.spec.volume_claim_policies:
         for template in policy.templates:
@@ -20,7 +20,7 @@ def claims_of(jobset: JobSet) -> list[Json]:
             }
             if source.get("annotations"):
                 metadata["annotations"] = source["annotations"]
-            if policy.retention_policy.when_deleted == "Delete":
+            if policy.retention_policy is not None and policy.retention_policy.when_deleted == "Delete":
                 metadata["ownerReferences"] = [owner(jobset)]
             spec = template.get("spec") or {}
             claims.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})

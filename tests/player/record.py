@@ -1,0 +1,64 @@
+"""What one step changed: the difference between two looks at a namespace, in the form of a recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from player.shape import Json, Shapes
+
+NOISE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+
+
+class Recorder:
+    """Keeps what was shown before, so that each step records only what is new."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = shapes
+        self._before: dict[str, Json] = {}
+        self._events: set[str] = set()
+
+    def record(self, objects: Iterable[Json], events: Iterable[Json], answers: list[Json]) -> Json:
+        """The step's record. Several objects of one shown name are told apart as NAME#2, oldest first."""
+        now: dict[str, Json] = {}
+        normal = self._shapes.normal
+        relevant = [obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) not in NOISE]
+        for obj in sorted(relevant, key=lambda obj: (obj["kind"], normal(obj["metadata"]["name"]), self._shapes.age(obj))):
+            reference = twin = f"{obj['kind']}/{normal(obj['metadata']['name'])}"
+            number = 1
+            while twin in now:
+                number += 1
+                twin = f"{reference}#{number}"
+            now[twin] = self._shapes.shown(obj)
+        record: dict[str, Any] = {}
+        if answers:
+            record["answers"] = normal(answers)
+        if new := {name: obj for name, obj in now.items() if name not in self._before}:
+            record["new"] = new
+        if changed := {name: _changed_parts(self._before[name], obj) for name, obj in now.items() if name in self._before}:
+            record["changed"] = {name: parts for name, parts in changed.items() if parts}
+            if not record["changed"]:
+                del record["changed"]
+        if removed := sorted(set(self._before) - set(now)):
+            record["removed"] = removed
+        if fresh := self._fresh(events):
+            record["events"] = fresh
+        self._before = now
+        return record
+
+    def _fresh(self, events: Iterable[Json]) -> list[Json]:
+        """Events whose shown form was not there before, in a fixed order."""
+        fresh: dict[str, Json] = {}
+        for event in events:
+            shown = self._shapes.event(event)
+            text = json.dumps(shown, sort_keys=True)
+            if text not in self._events:
+                fresh[text] = shown
+        self._events |= set(fresh)
+        return [fresh[text] for text in sorted(fresh)]
+
+
+def _changed_parts(before: Json, now: Json) -> Json:
+    """The top-level parts of an object that differ; None where a part went."""
+    return {part: now.get(part) for part in {**before, **now} if now.get(part) != before.get(part)}
