@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
@@ -89,6 +89,11 @@ def no_admission(obj: Json, old: Json | None, objects: Objects) -> None:
     """Kinds that nothing changes or refuses on the way in."""
 
 
+def no_warnings(obj: Json, old: Json | None) -> list[str]:
+    """Kinds that nobody is warned about."""
+    return []
+
+
 def no_rules(obj: Json, old: Json | None) -> list[FieldError]:
     """Kinds whose rules all stand in the schema."""
     return []
@@ -131,6 +136,10 @@ class Kind:
     """Hand-written rules beside those of metadata, which every kind has; `old` is None on create. uid and name are set."""
     name_faults: Callable[[str], list[str]] = subdomain_faults
     """What is wrong with a name of this kind, also with the start of a generated one."""
+    warnings: Callable[[Json, Json | None], list[str]] = no_warnings
+    """Texts for Warning headers of a successful write."""
+    default_propagation: Literal["Background", "Orphan"] = "Background"
+    """What a DELETE without propagationPolicy does with dependents; batch/v1 Jobs leave their pods behind."""
     admit: Callable[[Json, Json | None, Objects], None] = no_admission
     """Built-in mutating admission in place (a pod's priority, a service's address); raises RejectedError."""
     review: Callable[[Json, Json | None, Objects], None] = no_admission
