@@ -31,6 +31,9 @@ from shunter.errors import EnvironmentProblem
 
 HOST = "127.0.0.1"
 READY_SECONDS = 60.0
+DEFAULT_BACKOFF_LIMIT = 3
+"""Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
+should fail its job while somebody is looking."""
 COMPONENTS = ("admin", "operator", "agent")
 CERTIFICATE_NAMES = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
@@ -86,6 +89,7 @@ def start_locked(state: StateDir, options: Options, begun: float, foreground: bo
         server=f"https://{HOST}:{port}",
         supervisor=0,
         operator_health=f"{HOST}:{free_port()}",
+        agent_health=f"{HOST}:{free_port()}",
         started=time.time(),
         simulate=options.simulate,
         strict_resources=options.strict_resources,
@@ -143,7 +147,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     """What the supervisor starts, in order."""
     root = str(state.root)
     python = [sys.executable, "-m"]
-    agent = [*python, "shunter.cluster.agent", "--state-dir", root]
+    agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
     if options.simulate:
         agent.append("--simulate")
     if options.strict_resources:
@@ -159,7 +163,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "--kubeconfig", str(state.component_kubeconfig("operator")),
         "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
         "--metrics-bind-address", "0", "--health-probe-bind-address", record.operator_health,
-        "--no-leader-elect",
+        "--no-leader-elect", "--default-backoff-limit", str(DEFAULT_BACKOFF_LIMIT),
     ]  # fmt: skip
     return {
         "children": [
@@ -265,7 +269,7 @@ def wait_until_ready(state: StateDir, record: Record, process: subprocess.Popen[
     checks = {
         "apiserver": f"{record.server}/readyz",
         "operator": f"http://{record.operator_health}/readyz",
-        "agent": f"{record.server}/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/shunter-agent",
+        "agent": f"http://{record.agent_health}/readyz",
     }
     for component, url in checks.items():
         for _ in every(0.02, deadline):

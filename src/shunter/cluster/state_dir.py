@@ -20,6 +20,7 @@ class Record(msgspec.Struct, kw_only=True):
     children: dict[str, int] = {}
     restarts: dict[str, int] = {}
     operator_health: str = ""
+    agent_health: str = ""
     started: float = 0.0
     simulate: bool = False
     strict_resources: bool = False
