@@ -1,0 +1,45 @@
+"""Events on the job for pods that do not get on (R8): images that cannot be pulled, crashing containers, pods without a node."""
+
+from __future__ import annotations
+
+from shunter.api.core import Pod
+from shunter.api.meta import Condition
+from shunter.kube.plan import Note, Ref
+
+REPORTED_PODS = 20
+"""How many pods are reported at most: a thousand pods that nobody can place have one reason, not a thousand."""
+
+
+def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
+    """A warning for each container with something to say, else for the pod's newest condition that is not True."""
+    active = [pod for pod in pods if not pod.is_finished and pod.metadata.deletion_timestamp is None]
+    notes = (note for pod in active for note in _notes(job, pod))
+    return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
+
+
+def _notes(job: Ref, pod: Pod) -> list[Note]:
+    name = pod.metadata.name
+    notes = []
+    for status in pod.status.container_statuses:
+        terminated, waiting = status.state.terminated, status.state.waiting
+        if terminated is not None and terminated.exit_code != 0 and terminated.message:
+            text = f"exitCode: {terminated.exit_code} terminated message: {terminated.message}"
+            notes.append(_warning(job, terminated.reason, f"Error pod {name} container {status.name} {text}"))
+        elif waiting is not None and waiting.message:
+            notes.append(
+                _warning(job, waiting.reason, f"Error pod {name} container {status.name} waiting message: {waiting.message}")
+            )
+    if notes or not pod.status.conditions:
+        return notes
+    newest = max(pod.status.conditions, key=_changed_at)
+    if newest.is_true or not newest.message:
+        return []
+    return [_warning(job, newest.reason, f"Error pod {name} condition message: {newest.message}")]
+
+
+def _changed_at(condition: Condition) -> float:
+    return condition.last_transition_time.timestamp() if condition.last_transition_time else 0.0
+
+
+def _warning(job: Ref, reason: str, message: str) -> Note:
+    return Note(regarding=job, type="Warning", reason=reason or "Unknown", message=message)

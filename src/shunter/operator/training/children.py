@@ -1,0 +1,54 @@
+"""A job's pods and services by role and index: what `observe` found, in the order the rules need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from shunter.api.core import Pod, Service
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.names import REPLICA_TYPE, index_of
+
+Child = TypeVar("Child", Pod, Service)
+
+
+class Children(msgspec.Struct, frozen=True):
+    """Pods and services that the job owns; services without an owner but with its labels count as its own (N6)."""
+
+    pods: tuple[Pod, ...] = ()
+    services: tuple[Service, ...] = ()
+
+    def pods_of(self, replica_type: str) -> list[Pod]:
+        """Pods of one role by index; pods without a valid index are nobody's (R4)."""
+        return _of_role(self.pods, replica_type)
+
+    def services_of(self, replica_type: str) -> list[Service]:
+        return _of_role(self.services, replica_type)
+
+
+def children_of(job: AnyJob, pods: Iterable[Pod], services: Iterable[Service]) -> Children:
+    """What of these pods and services belongs to the job, sorted by name so that plans are the same every time."""
+    uid = job.metadata.uid
+    owned_pods = [pod for pod in pods if pod.metadata.controller is not None and pod.metadata.controller.uid == uid]
+    owned_services = [
+        service for service in services if service.metadata.controller is None or service.metadata.controller.uid == uid
+    ]
+    return Children(
+        tuple(sorted(owned_pods, key=lambda pod: pod.metadata.name)),
+        tuple(sorted(owned_services, key=lambda service: service.metadata.name)),
+    )
+
+
+def index(child: Child) -> int:
+    """The replica index of a child that `pods_of` or `services_of` gave."""
+    found = index_of(child.metadata.labels)
+    assert found is not None
+    return found
+
+
+def _of_role(children: tuple[Child, ...], replica_type: str) -> list[Child]:
+    label = replica_type.lower()
+    of_role = (child for child in children if child.metadata.labels.get(REPLICA_TYPE) == label)
+    return sorted((child for child in of_role if index_of(child.metadata.labels) is not None), key=index)

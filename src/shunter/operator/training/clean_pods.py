@@ -1,0 +1,39 @@
+"""cleanPodPolicy (R9): which pods and services go when the job has finished."""
+
+from __future__ import annotations
+
+from shunter.api.core import Pod
+from shunter.api.meta import ObjectMeta
+from shunter.kube.plan import Delete
+from shunter.operator.training.children import Children
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.writes import delete_pod, delete_service
+
+
+def clean_up(job: AnyJob, children: Children) -> list[Delete]:
+    """Deletions by the job's policy: None keeps all, Running removes what has not finished, any other value removes all.
+
+    A service goes with its pod, and also when its pod is gone already: the clean-up may have been interrupted between the two.
+    """
+    policy = job.run_policy.clean_pod_policy
+    if policy == "None":
+        return []
+    kept = {pod.metadata.name for pod in children.pods if policy == "Running" and not _may_run(pod)}
+    return deletions(job, children, kept)
+
+
+def deletions(job: AnyJob, children: Children, kept: set[str]) -> list[Delete]:
+    """Deletion of every pod and service but those with these names; what is being deleted is left alone."""
+    return [
+        *(delete_pod(job.ref, pod) for pod in children.pods if _goes(pod.metadata, kept)),
+        *(delete_service(job.ref, service) for service in children.services if _goes(service.metadata, kept)),
+    ]
+
+
+def _goes(metadata: ObjectMeta, kept: set[str]) -> bool:
+    return metadata.name not in kept and metadata.deletion_timestamp is None
+
+
+def _may_run(pod: Pod) -> bool:
+    """A pending pod will run as soon as there is room for it."""
+    return pod.status.phase in ("", "Pending", "Running")

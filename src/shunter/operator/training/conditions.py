@@ -1,0 +1,61 @@
+"""The condition list of a job as upstream keeps it (S3): its order is contract, as the last entry is what `kubectl get` shows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.training.job import JobCondition
+
+Conditions = tuple[JobCondition, ...]
+
+_EXCLUDES = {"Running": "Restarting", "Restarting": "Running"}
+_ENDS = ("Succeeded", "Failed")
+
+
+def with_condition(
+    conditions: Conditions, type: str, reason: str, message: str, now: datetime, *, status: str = "True"
+) -> Conditions:
+    """The list with this condition at its end.
+
+    Nothing changes once the job has failed, or when the condition has this status and reason already (its message stays).
+    Running and Restarting take each other's place; the end of a job turns Running to False where it stands.
+    """
+    if is_true(conditions, "Failed"):
+        return conditions
+    current = find(conditions, type)
+    if current is not None and (current.status, current.reason) == (status, reason):
+        return conditions
+    changed = current is None or current.status != status
+    condition = JobCondition(
+        type=type,
+        status=status,
+        reason=reason,
+        message=message,
+        last_update_time=now,
+        last_transition_time=now if changed or current is None else current.last_transition_time,
+    )
+    excluded = (type, _EXCLUDES.get(type, type))
+    kept = (other for other in conditions if other.type not in excluded)
+    return (*(_stopped(other) if type in _ENDS else other for other in kept), condition)
+
+
+def find(conditions: Conditions, type: str) -> JobCondition | None:
+    return next((condition for condition in conditions if condition.type == type), None)
+
+
+def is_true(conditions: Conditions, type: str) -> bool:
+    condition = find(conditions, type)
+    return condition is not None and condition.is_true
+
+
+def _stopped(condition: JobCondition) -> JobCondition:
+    if condition.type != "Running":
+        return condition
+    return JobCondition(
+        type=condition.type,
+        status="False",
+        reason=condition.reason,
+        message=condition.message,
+        last_update_time=condition.last_update_time,
+        last_transition_time=condition.last_transition_time,
+    )

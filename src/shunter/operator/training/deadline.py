@@ -1,0 +1,18 @@
+"""activeDeadlineSeconds (R12): an unfinished job fails when its deadline is over.
+
+Unlike upstream, which notices only when something else happens, a timer brings the job back at its deadline (X1).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from shunter.operator.training.framework import AnyJob
+
+
+def remaining(job: AnyJob, now: datetime) -> float | None:
+    """Seconds until the deadline, 0 or less when it is over; None without a deadline or before the start."""
+    seconds, start = job.run_policy.active_deadline_seconds, job.status.start_time
+    if seconds is None or start is None:
+        return None
+    return (start + timedelta(seconds=seconds) - now).total_seconds()

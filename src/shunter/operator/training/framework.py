@@ -1,0 +1,133 @@
+"""What the engine wants to know of a job kind: one small protocol, and the one value that all kinds are turned into.
+
+Ids in brackets (E1, R6, S9, ...) are those of the behavioural specification of Training Operator v1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json, ObjectMeta, controller_reference
+from shunter.api.resources import Resource
+from shunter.api.training.job import JobStatus, ReplicaSpec, ReplicaStatus, RunPolicy
+from shunter.kube.plan import Ref
+
+Spec = TypeVar("Spec")
+View = TypeVar("View", bound="JobView")
+
+
+class JobView(Protocol):
+    """What the cached views of all job kinds have."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+    @property
+    def status(self) -> JobStatus: ...
+
+
+class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=False):
+    """One job of any kind with its kind's defaults applied: every role has a number of replicas and a restart policy."""
+
+    resource: Resource
+    metadata: ObjectMeta
+    run_policy: RunPolicy
+    replicas: Mapping[str, ReplicaSpec]
+    """Roles in the order in which the framework ranks and judges them."""
+    status: JobStatus
+    spec: Spec
+    """The kind's own fields; only its framework reads them."""
+
+    @property
+    def kind(self) -> str:
+        return self.resource.kind
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def controller(self) -> str:
+        """The name under which the job's controller labels objects and reports events: `pytorchjob-controller`."""
+        return f"{self.kind.lower()}-controller"
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.resource, self.namespace, self.name, self.metadata.uid)
+
+    @property
+    def owner_reference(self) -> Json:
+        return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
+
+    def replica_count(self, replica_type: str) -> int:
+        """Wanted pods of one role; 0 for a role that the job does not have."""
+        spec = self.replicas.get(replica_type)
+        return spec.replicas or 0 if spec else 0
+
+    @property
+    def total_replicas(self) -> int:
+        return sum(self.replica_count(replica_type) for replica_type in self.replicas)
+
+
+class Verdict(NamedTuple):
+    """What the pods of a job say about it; the engine turns it into a condition and an event."""
+
+    type: Literal["Running", "Restarting", "Succeeded", "Failed"]
+    message: str
+
+
+class Framework(Protocol[Spec, View]):
+    """One job kind of kubeflow.org/v1."""
+
+    resource: Resource
+    view: type[View]
+    """What its objects are cached as."""
+    container: str
+    """The container that trains: its ports make the service, its exit code decides about restarts."""
+    metrics_label: str
+    """The value of `framework` in the operator's metrics."""
+    ttl_event: str
+    """Reason of the event when a finished job is deleted: upstream's kinds differ (R13)."""
+    reports_selector: bool
+    """Whether replicaStatuses carry the selector that the scale subresource shows (S8)."""
+
+    def read(self, view: View) -> TrainingJob[Spec]:
+        """The job with its defaults applied (D1-D6). Never fails: what cannot be read is for `validate` to name."""
+
+    def validate(self, view: View, old: View | None) -> tuple[list[FieldError], list[str]]:
+        """Faults that admission refuses, and warnings; `old` is None on creation (W1-W9)."""
+
+    def environment(self, job: TrainingJob[Spec], replica_type: str, index: int) -> list[Json]:
+        """The variables appended to every container of one pod, in upstream's order (E1-E10)."""
+
+    def init_containers(self, job: TrainingJob[Spec], replica_type: str) -> list[Json]:
+        """Init containers appended to the pods of one role."""
+
+    def is_master_role(self, job: TrainingJob[Spec], replica_type: str, index: int) -> bool:
+        """Whether the pod carries the label job-role=master (N2)."""
+
+    def verdicts(self, job: TrainingJob[Spec], counts: Mapping[str, ReplicaStatus]) -> Iterable[Verdict]:
+        """What the counted pods mean for the job, in the order in which conditions are written (S9)."""
+
+
+AnyFramework = Framework[Any, Any]
+AnyJob = TrainingJob[Any]
+
+
+def restart_or_failure(job: AnyJob, replica_type: str, counts: ReplicaStatus) -> Verdict | None:
+    """The rule that PyTorch, Paddle and JAX share: failed pods restart the job, unless their role never restarts."""
+    alive = counts.succeeded + counts.active
+    if counts.failed == 0 or job.replica_count(replica_type) <= alive:
+        return None
+    reason = f"because {counts.failed} {replica_type} replica(s) failed."
+    if job.replicas[replica_type].restart_policy == "Never":
+        return Verdict("Failed", f"{job.kind} {job.name} is failed {reason}")
+    return Verdict("Restarting", f"{job.kind} {job.name} is restarting {reason}")

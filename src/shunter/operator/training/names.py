@@ -1,0 +1,35 @@
+"""Names and labels of a job's pods and services (N1, N2, N4): dashboards, SDKs and scripts select on them."""
+
+from __future__ import annotations
+
+from shunter.operator.training.framework import AnyJob
+
+OPERATOR_NAME = "training.kubeflow.org/operator-name"
+JOB_NAME = "training.kubeflow.org/job-name"
+REPLICA_TYPE = "training.kubeflow.org/replica-type"
+REPLICA_INDEX = "training.kubeflow.org/replica-index"
+JOB_ROLE = "training.kubeflow.org/job-role"
+MASTER_ROLE = "master"
+
+
+def replica_name(job_name: str, replica_type: str, index: int) -> str:
+    """The name of a pod and of its service: `bert-worker-3`."""
+    return f"{job_name}-{replica_type.lower()}-{index}"
+
+
+def job_labels(job: AnyJob) -> dict[str, str]:
+    return {JOB_NAME: job.name, OPERATOR_NAME: job.controller}
+
+
+def replica_type_labels(job: AnyJob, replica_type: str) -> dict[str, str]:
+    return {**job_labels(job), REPLICA_TYPE: replica_type.lower()}
+
+
+def replica_labels(job: AnyJob, replica_type: str, index: int) -> dict[str, str]:
+    return {**replica_type_labels(job, replica_type), REPLICA_INDEX: str(index)}
+
+
+def index_of(labels: dict[str, str]) -> int | None:
+    """The replica index that the labels say; None when there is none or it is no number."""
+    text = labels.get(REPLICA_INDEX, "")
+    return int(text) if text.isascii() and text.isdecimal() else None

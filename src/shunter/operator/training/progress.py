@@ -1,0 +1,96 @@
+"""A job's status in the making: what one plan changes about it, and the events it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.training.job import JobStatus, ReplicaStatus
+from shunter.kube.plan import Note, Ref, StatusWrite
+from shunter.operator.training.conditions import Conditions, is_true, with_condition
+from shunter.operator.training.framework import AnyJob
+
+EventType = Literal["Normal", "Warning"]
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """Grows step by step through a plan; every step gives a new value."""
+
+    ref: Ref
+    kind: str
+    now: datetime
+    """In whole seconds, as the server keeps times."""
+    resource_version: str
+    observed: JobStatus
+    status: JobStatus
+    events: tuple[Note, ...] = ()
+
+    @classmethod
+    def of(cls, job: AnyJob, now: datetime) -> Progress:
+        return cls(
+            ref=job.ref,
+            kind=job.kind,
+            now=now.replace(microsecond=0),
+            resource_version=job.metadata.resource_version,
+            observed=job.status,
+            status=job.status,
+        )
+
+    @property
+    def conditions(self) -> Conditions:
+        return self.status.conditions
+
+    @property
+    def is_failed(self) -> bool:
+        return is_true(self.conditions, "Failed")
+
+    def condition(self, type: str, message: str, *, cause: str = "", status: str = "True") -> Progress:
+        """With this condition; its reason is `KIND` and the cause, which is the type when not given: `PyTorchJobRunning` (S2)."""
+        conditions = with_condition(self.conditions, type, self.reason(cause or type), message, self.now, status=status)
+        return self._with_status(msgspec.structs.replace(self.status, conditions=conditions))
+
+    def event(self, type: EventType, cause: str, message: str) -> Progress:
+        """With an event whose reason is `KIND` and the cause."""
+        return self.note(type, self.reason(cause), message)
+
+    def note(self, type: EventType, reason: str, message: str) -> Progress:
+        return self.notes((Note(regarding=self.ref, type=type, reason=reason, message=message),))
+
+    def notes(self, notes: tuple[Note, ...]) -> Progress:
+        return msgspec.structs.replace(self, events=(*self.events, *notes))
+
+    def started(self) -> Progress:
+        """With now as the start of the job."""
+        return self._with_status(msgspec.structs.replace(self.status, start_time=self.now))
+
+    def completed(self) -> Progress:
+        """With now as the end of the job, if it has none yet."""
+        return self._with_status(msgspec.structs.replace(self.status, completion_time=self.status.completion_time or self.now))
+
+    def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
+        return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
+
+    def reason(self, cause: str) -> str:
+        return f"{self.kind}{cause}"
+
+    @property
+    def status_write(self) -> StatusWrite:
+        return StatusWrite(
+            ref=self.ref,
+            observed=status_json(self.observed),
+            wanted=status_json(self.status),
+            resource_version=self.resource_version,
+        )
+
+    def _with_status(self, status: JobStatus) -> Progress:
+        return msgspec.structs.replace(self, status=status)
+
+
+def status_json(status: JobStatus) -> Json:
+    """The status as it is stored, with Go's omissions: zero counters and empty lists are left out."""
+    encoded: Json = msgspec.to_builtins(status)
+    return encoded

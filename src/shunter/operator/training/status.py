@@ -1,0 +1,65 @@
+"""What a job's pods make of its status: counters by role (S8) and the conditions that follow from them (S9)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.api.core import Pod
+from shunter.api.training.job import ReplicaStatus
+from shunter.operator.training.children import Children, index
+from shunter.operator.training.conditions import is_true
+from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.names import replica_type_labels
+from shunter.operator.training.progress import Progress
+
+
+def replica_counts(framework: AnyFramework, job: AnyJob, children: Children) -> dict[str, ReplicaStatus]:
+    """Counters of every role of the job; pods beyond its number of replicas do not count, as they are on their way out."""
+    return {
+        replica_type: _counted(
+            [pod for pod in children.pods_of(replica_type) if index(pod) < job.replica_count(replica_type)],
+            selector(job, replica_type) if framework.reports_selector else "",
+        )
+        for replica_type in job.replicas
+    }
+
+
+def selector(job: AnyJob, replica_type: str) -> str:
+    """The label selector of one role's pods, as the scale subresource shows it."""
+    return ",".join(f"{label}={value}" for label, value in sorted(replica_type_labels(job, replica_type).items()))
+
+
+def judged(framework: AnyFramework, job: AnyJob, progress: Progress) -> Progress:
+    """The progress with the conditions and events that the counted pods give rise to."""
+    for verdict in framework.verdicts(job, progress.status.replica_statuses):
+        if verdict.type == "Succeeded":
+            progress = progress.event("Normal", "Succeeded", verdict.message).completed()
+        elif verdict.type == "Failed":
+            progress = progress.event("Normal", "Failed", verdict.message).completed()
+        elif verdict.type == "Restarting" and not is_true(progress.observed.conditions, "Restarting"):
+            progress = progress.event("Warning", "Restarting", verdict.message)
+        progress = progress.condition(verdict.type, verdict.message)
+    return progress
+
+
+def settled(progress: Progress) -> Progress:
+    """After success nothing counts as active any more: what still ran counts as succeeded (S8)."""
+    return progress.counts(
+        {
+            replica_type: msgspec.structs.replace(counts, succeeded=counts.succeeded + counts.active, active=0)
+            for replica_type, counts in progress.status.replica_statuses.items()
+        }
+    )
+
+
+def _counted(pods: list[Pod], selector: str) -> ReplicaStatus:
+    phases = [_counted_as(pod) for pod in pods]
+    return ReplicaStatus(
+        active=phases.count("Running"), succeeded=phases.count("Succeeded"), failed=phases.count("Failed"), selector=selector
+    )
+
+
+def _counted_as(pod: Pod) -> str:
+    """The phase, but a running pod that is being deleted has failed."""
+    is_leaving = pod.status.phase == "Running" and pod.metadata.deletion_timestamp is not None
+    return "Failed" if is_leaving else pod.status.phase

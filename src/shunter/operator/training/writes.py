@@ -1,0 +1,46 @@
+"""The engine's writes, each with the event that upstream records for it (V1)."""
+
+from __future__ import annotations
+
+from shunter.api.core import Pod, Service
+from shunter.api.meta import Json
+from shunter.api.resources import PODS, SERVICES
+from shunter.kube.plan import Create, Delete, Note, Ref
+
+
+def create_pod(job: Ref, body: Json) -> Create:
+    return Create(
+        resource=PODS,
+        body=body,
+        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulCreatePod", message="Created pod: {name}"),
+        failed=Note(regarding=job, type="Warning", reason="FailedCreatePod", message="Error creating: {error}"),
+    )
+
+
+def create_service(job: Ref, body: Json) -> Create:
+    return Create(
+        resource=SERVICES,
+        body=body,
+        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulCreateService", message="Created service: {name}"),
+        failed=Note(regarding=job, type="Warning", reason="FailedCreateService", message="Error creating: {error}"),
+    )
+
+
+def delete_pod(job: Ref, pod: Pod) -> Delete:
+    metadata = pod.metadata
+    return Delete(
+        ref=Ref(PODS, metadata.namespace, metadata.name, metadata.uid),
+        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulDeletePod", message=f"Deleted pod: {metadata.name}"),
+        failed=Note(regarding=job, type="Warning", reason="FailedDeletePod", message="Error deleting: {error}"),
+    )
+
+
+def delete_service(job: Ref, service: Service) -> Delete:
+    metadata = service.metadata
+    return Delete(
+        ref=Ref(SERVICES, metadata.namespace, metadata.name, metadata.uid),
+        succeeded=Note(
+            regarding=job, type="Normal", reason="SuccessfulDeleteService", message=f"Deleted service: {metadata.name}"
+        ),
+        failed=Note(regarding=job, type="Warning", reason="FailedDeleteService", message="Error deleting: {error}"),
+    )
