@@ -152,5 +152,5 @@ class TrainJob(Struct, frozen=True):
     """One training job, on top of a runtime."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[TrainJobSpec, REQUIRED, doc("What to train.")] = TrainJobSpec()
+    spec: Annotated[TrainJobSpec, doc("What to train.")] = TrainJobSpec()
     status: Annotated[TrainJobStatus, schema(minProperties=1), doc("What runs.")] = TrainJobStatus()
