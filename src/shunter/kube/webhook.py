@@ -1,0 +1,240 @@
+"""The admission webhook server: functions from an object that somebody writes to a verdict, behind HTTPS.
+
+An answer is always an AdmissionReview, also when a function of ours fails: the writer then sees which webhook failed and why, and
+the traceback is in our log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import inspect
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from logging import getLogger
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from shunter.api.meta import Json, Struct
+from shunter.errors import EnvironmentProblem
+from shunter.kube.certificates import KeyPair
+from shunter.kube.json_patch import difference
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+log = getLogger(__name__)
+
+MAX_BODY = 8 * 2**20
+"""Bytes of one review: an update carries two objects of up to 1.5 MiB and is JSON inside JSON."""
+
+RELOAD_SECONDS = 5.0
+
+_REASONS = {400: "BadRequest", 403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
+
+
+class GroupVersionKind(Struct, frozen=True):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class GroupVersionResource(Struct, frozen=True):
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class UserInfo(Struct, frozen=True):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class AdmissionRequest(Struct, frozen=True):
+    """What is to be decided. `object` is None for DELETE, `old_object` for CREATE."""
+
+    uid: str
+    kind: GroupVersionKind = GroupVersionKind()
+    resource: GroupVersionResource = GroupVersionResource()
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"] = "CREATE"
+    user_info: UserInfo = UserInfo()
+    object: Json | None = None
+    old_object: Json | None = None
+    dry_run: bool | None = None
+
+
+class AdmissionReview(Struct, frozen=True):
+    request: AdmissionRequest
+    api_version: str = "admission.k8s.io/v1"
+
+
+class AdmissionResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict. `code` and `message` matter when it is no; `patch` is a JSON Patch of the object."""
+
+    allowed: bool
+    message: str = ""
+    code: int = 403
+    warnings: Sequence[str] = ()
+    patch: Sequence[Json] = ()
+
+
+def allowed(*, warnings: Sequence[str] = ()) -> AdmissionResponse:
+    return AdmissionResponse(allowed=True, warnings=warnings)
+
+
+def denied(message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> AdmissionResponse:
+    """The writer reads `admission webhook "NAME" denied the request: MESSAGE`."""
+    return AdmissionResponse(allowed=False, message=message, code=code, warnings=warnings)
+
+
+def mutated(before: Json, after: Json, *, warnings: Sequence[str] = ()) -> AdmissionResponse:
+    """Allowed, with `before` changed to `after`."""
+    return AdmissionResponse(allowed=True, patch=difference(before, after), warnings=warnings)
+
+
+Handler = Callable[[AdmissionRequest], AdmissionResponse | Awaitable[AdmissionResponse]]
+
+
+class WebhookServer:
+    """Serves `routes` (path to function). The certificate is a pair, or a directory with tls.crt and tls.key that is read again
+    whenever it changes, as cert-manager's secrets do."""
+
+    def __init__(self, host: str, port: int, certificate: KeyPair | Path, routes: Mapping[str, Handler]) -> None:
+        self.host = host
+        self.port = port
+        self._certificate = certificate
+        self._routes = routes
+        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self) -> None:
+        """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
+        from aiohttp import web
+
+        self._load_certificate()
+        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None))
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self.host or None, self.port, ssl_context=self._tls).start()
+        except OSError as error:
+            await self.stop()
+            raise EnvironmentProblem(
+                f"The webhook server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                "Choose another --webhook-port.",
+            ) from error
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Answers the requests under way and closes."""
+        if self._runner is not None:
+            runner, self._runner = self._runner, None
+            await runner.cleanup()
+
+    async def run(self) -> None:
+        """Serves until cancelled, reloading the certificate; for `Manager.background`. Starts the server unless it is."""
+        if self._runner is None:
+            await self.start()
+        try:
+            await self._follow_certificate()
+        finally:
+            await self.stop()
+
+    def why_not_ready(self) -> str:
+        """For /readyz."""
+        return "" if self._runner is not None else "the webhook server does not listen"
+
+    async def _follow_certificate(self) -> None:
+        seen = self._certificate_stamp()
+        while True:
+            await asyncio.sleep(RELOAD_SECONDS)
+            stamp = self._certificate_stamp()
+            if stamp == seen:
+                continue
+            try:
+                self._load_certificate()
+            except EnvironmentProblem as error:
+                # Half a renewal: the other file follows.
+                log.warning("%s", error)
+            else:
+                seen = stamp
+                log.info("reloaded the serving certificate")
+
+    def _certificate_stamp(self) -> tuple[int, ...]:
+        if isinstance(self._certificate, KeyPair):
+            return ()
+        files = (self._certificate / "tls.crt", self._certificate / "tls.key")
+        return tuple(file.stat().st_mtime_ns for file in files if file.exists())
+
+    def _load_certificate(self) -> None:
+        """New connections get the certificate that is there now."""
+        try:
+            if isinstance(self._certificate, KeyPair):
+                with tempfile.NamedTemporaryFile() as file:
+                    file.write(self._certificate.certificate + b"\n" + self._certificate.key)
+                    file.flush()
+                    self._tls.load_cert_chain(file.name)
+            else:
+                self._tls.load_cert_chain(self._certificate / "tls.crt", self._certificate / "tls.key")
+        except (OSError, ssl.SSLError) as error:
+            raise EnvironmentProblem(
+                f"The webhook server's certificate cannot be loaded from {self._certificate}: {error}.",
+                "The directory must hold tls.crt and tls.key, in PEM, that belong together.",
+            ) from error
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        from aiohttp import web
+
+        handler = self._routes.get(request.path)
+        if handler is None:
+            return web.Response(status=404, text="no such webhook\n")
+        # Not request.read(): that refuses more than 1 MiB.
+        body = bytearray()
+        async for chunk in request.content.iter_any():
+            body += chunk
+            if len(body) > MAX_BODY:
+                return web.Response(status=413, text=f"a review may have {MAX_BODY} bytes\n")
+        try:
+            review = _decoder.decode(body)
+        except msgspec.DecodeError as error:
+            return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
+        response = await _verdict(request.path, handler, review.request)
+        return web.Response(body=_encoded(review, response), headers={"Content-Type": "application/json"})
+
+
+_decoder = msgspec.json.Decoder(AdmissionReview)
+
+
+async def _verdict(path: str, handler: Handler, request: AdmissionRequest) -> AdmissionResponse:
+    try:
+        response = handler(request)
+        return await response if inspect.isawaitable(response) else response
+    except Exception as error:
+        log.exception(
+            "webhook %s failed for %s %s/%s", path, request.kind.kind, request.namespace, request.name or "(generated name)"
+        )
+        return denied(f"{type(error).__name__}: {error}", code=500)
+
+
+def _encoded(review: AdmissionReview, response: AdmissionResponse) -> bytes:
+    answer: Json = {"uid": review.request.uid, "allowed": response.allowed}
+    if not response.allowed:
+        answer["status"] = {
+            "status": "Failure",
+            "code": response.code,
+            "reason": _REASONS.get(response.code, ""),
+            "message": response.message,
+        }
+    if response.warnings:
+        answer["warnings"] = list(response.warnings)
+    if response.allowed and response.patch:
+        answer["patchType"] = "JSONPatch"
+        answer["patch"] = base64.b64encode(msgspec.json.encode(response.patch)).decode()
+    return msgspec.json.encode({"apiVersion": review.api_version, "kind": "AdmissionReview", "response": answer})
