@@ -1,0 +1,23 @@
+"""activeDeadlineSeconds (3.13): counted from creation, or from the last resume; a suspended or finished job has no deadline."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from shunter.api.meta import Condition
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.status import DEADLINE_EXCEEDED, FAILED, SUSPENDED, Conditions, find
+
+EXCEEDED = Condition(type=FAILED, status="True", reason=DEADLINE_EXCEEDED, message="TrainJob exceeded its active deadline")
+
+
+def remaining(job: TrainJob, conditions: Conditions, now: datetime) -> float | None:
+    """Seconds until the deadline, 0 or less when it is over; None without one."""
+    seconds = job.spec.active_deadline_seconds
+    if not seconds or job.spec.suspend:
+        return None
+    suspension = find(conditions, SUSPENDED)
+    start = suspension.last_transition_time if suspension is not None else job.metadata.creation_timestamp
+    if start is None:
+        return None
+    return (start + timedelta(seconds=seconds) - now).total_seconds()

@@ -1,0 +1,106 @@
+"""The value that flows through the plugins: a JobSet in the making, and what it is made from.
+
+Plugins change the model in place. What they may change was copied when the model was built, one level at a time: the runtime's
+own JSON is shared with the cache and is never touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.errors import InputError
+
+
+class BuildError(InputError):
+    """A job and a runtime that do not go together; the text goes into the job's event."""
+
+
+@dataclass(slots=True)
+class PodSet:
+    """The pods of one replicated job."""
+
+    name: str
+    ancestor: str
+    """Which section of the TrainJob overrides it (`trainer`, `dataset-initializer`, ...); empty for none."""
+    count: int
+    template: Json
+    """The pod template's parts that no plugin changes."""
+    containers: list[Json]
+    init_containers: list[Json]
+
+    def container(self, name: str) -> Json | None:
+        return next((container for container in self.containers if container.get("name") == name), None)
+
+
+@dataclass(slots=True)
+class Model:
+    job: TrainJob
+    policy: MLPolicy | None
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    spec: Json
+    """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
+    pod_sets: list[PodSet] = field(default_factory=list)
+
+    @property
+    def trainer_set(self) -> PodSet | None:
+        """The pods that train: the first replicated job with the ancestor `trainer`."""
+        return next((pod_set for pod_set in self.pod_sets if pod_set.ancestor == ANCESTOR_TRAINER), None)
+
+    @property
+    def node_container(self) -> Json | None:
+        """The container that trains."""
+        pod_set = self.trainer_set
+        return pod_set.container(NODE) if pod_set else None
+
+    def pod_set(self, name: str) -> PodSet | None:
+        return next((pod_set for pod_set in self.pod_sets if pod_set.name == name), None)
+
+
+def model_of(job: TrainJob, policy: MLPolicy | None, template_metadata: Json, jobset_spec: Json) -> Model:
+    """The model before any plugin: every replicated job with as many pods as the runtime says (3.5)."""
+    model = Model(
+        job=job,
+        policy=policy,
+        labels={**(template_metadata.get("labels") or {})},
+        annotations={**(template_metadata.get("annotations") or {})},
+        spec=jobset_spec,
+    )
+    for replicated_job in jobset_spec.get("replicatedJobs") or []:
+        job_template = replicated_job.get("template") or {}
+        job_spec = job_template.get("spec") or {}
+        pod_template = job_spec.get("template") or {}
+        pod_spec = pod_template.get("spec") or {}
+        ancestor = ((job_template.get("metadata") or {}).get("labels") or {}).get(ANCESTOR_LABEL, "")
+        model.pod_sets.append(
+            PodSet(
+                name=replicated_job.get("name", ""),
+                ancestor=ancestor,
+                count=_count(job_spec, ancestor, policy),
+                template=pod_template,
+                containers=[_own(container) for container in pod_spec.get("containers") or []],
+                init_containers=[_own(container) for container in pod_spec.get("initContainers") or []],
+            )
+        )
+    return model
+
+
+def _count(job_spec: Json, ancestor: str, policy: MLPolicy | None) -> int:
+    parallelism = job_spec.get("parallelism")
+    count = 1 if parallelism is None else int(parallelism)
+    if ancestor == ANCESTOR_TRAINER and policy is not None:
+        count = 1 if policy.num_nodes is None else policy.num_nodes
+    return max(count, 1)
+
+
+def _own(container: Json) -> Json:
+    """A copy whose lists may be appended to."""
+    own: dict[str, Any] = {**container}
+    for name in ("env", "ports", "volumeMounts"):
+        if own.get(name):
+            own[name] = [*own[name]]
+    return own

@@ -1,0 +1,93 @@
+"""The last step: the JobSet from a model that all plugins have been through (3.6)."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER
+from shunter.api.trainer.trainjob import InitializerSource, Trainer
+from shunter.operator.trainer.model import Model, PodSet
+from shunter.operator.trainer.upserts import applied_env, upsert_env
+
+ANCESTORS = (ANCESTOR_TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
+
+
+def jobset(model: Model) -> Json:
+    """The JobSet without its owner. Every replicated job runs as many pods as it completes; the sections of the TrainJob override
+    the containers of their replicated jobs."""
+    for pods in model.pod_sets:
+        override(model, pods)
+    metadata: Json = {"name": model.job.metadata.name, "namespace": model.job.metadata.namespace}
+    if model.labels:
+        metadata["labels"] = model.labels
+    if model.annotations:
+        metadata["annotations"] = model.annotations
+    replicated_jobs = model.spec.get("replicatedJobs") or []
+    return {
+        "apiVersion": JOBSETS.api_version,
+        "kind": JOBSETS.kind,
+        "metadata": metadata,
+        "spec": {
+            **model.spec,
+            "replicatedJobs": [
+                replicated_job(original, pods) for original, pods in zip(replicated_jobs, model.pod_sets, strict=True)
+            ],
+            "suspend": bool(model.job.spec.suspend),
+        },
+    }
+
+
+def replicated_job(original: Json, pods: PodSet) -> Json:
+    job_template = original.get("template") or {}
+    pod_spec = {**(pods.template.get("spec") or {}), "containers": pods.containers}
+    if pods.init_containers:
+        pod_spec["initContainers"] = pods.init_containers
+    job_spec = {
+        **(job_template.get("spec") or {}),
+        "parallelism": pods.count,
+        "completions": pods.count,
+        "template": {**pods.template, "spec": pod_spec},
+    }
+    built = {**original, "template": {**job_template, "spec": job_spec}}
+    if pods.ancestor in ANCESTORS:
+        built["replicas"] = 1
+    return built
+
+
+def override(model: Model, pods: PodSet) -> None:
+    """The TrainJob's section for this replicated job, if it has one."""
+    spec = model.job.spec
+    if pods.ancestor == ANCESTOR_TRAINER and spec.trainer is not None:
+        _override_trainer(pods, spec.trainer)
+    initializer = spec.initializer
+    sources = {DATASET_INITIALIZER: initializer.dataset, MODEL_INITIALIZER: initializer.model} if initializer else {}
+    source = sources.get(pods.ancestor)
+    if source is not None:
+        _override_initializer(pods, source)
+
+
+def _override_trainer(pods: PodSet, trainer: Trainer) -> None:
+    """An empty command or list of arguments takes the runtime's away; an absent one keeps it."""
+    container = pods.container("node")
+    if container is None:
+        return
+    if trainer.image is not None:
+        container["image"] = trainer.image
+    for field, words in (("command", trainer.command), ("args", trainer.args)):
+        if words is not None:
+            container.pop(field, None)
+        if words:
+            container[field] = [*words]
+    upsert_env(container, applied_env(trainer.env))
+
+
+def _override_initializer(pods: PodSet, source: InitializerSource) -> None:
+    container = pods.container(pods.ancestor)
+    if container is None:
+        return
+    if source.storage_uri is not None:
+        upsert_env(container, [{"name": "STORAGE_URI", "value": source.storage_uri}])
+    upsert_env(container, applied_env(source.env))
+    if source.secret_ref is not None:
+        secret = {"secretRef": {"name": source.secret_ref.get("name", "")}}
+        container["envFrom"] = [*(container.get("envFrom") or []), secret]

@@ -1,0 +1,80 @@
+"""torchrun: every node is told the group by PET_* variables, which torchrun reads as its own options (3.7).
+
+Only jobs with a `trainer` section get them, be it empty (9-S2). The address of the first node is always that of the replicated
+job `node` under the job's own name, whatever the runtime calls them (9-S6).
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.model import BuildError, Model
+from shunter.operator.trainer.plugin import Plugin
+from shunter.operator.trainer.resources import cpu_count, gpu_count
+from shunter.operator.trainer.upserts import applied_env, upsert_env, upsert_port
+
+MASTER_PORT = 29500
+COMPLETION_INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+class Torch(Plugin):
+    def apply(self, model: Model) -> None:
+        if model.policy is None or model.policy.torch is None or model.trainer_set is None:
+            return
+        trainer, pods, node = model.job.spec.trainer, model.trainer_set, model.node_container
+        if trainer is not None and trainer.num_nodes is not None:
+            pods.count = trainer.num_nodes
+        variables = [*group_variables(pods.count, processes_per_node(model)), *master_variables(model.job)]
+        if trainer is not None and node is not None:
+            upsert_env(node, applied_env(trainer.env))
+            upsert_env(node, variables)
+            upsert_port(node, {"containerPort": MASTER_PORT})
+        self._inject(model, variables)
+
+    def _inject(self, model: Model, variables: list[Json]) -> None:
+        """The same variables for further containers that the runtime names."""
+        injection = model.policy.torch.env_injection if model.policy and model.policy.torch else None
+        for target in injection.targets if injection else ():
+            pods = model.pod_set(target.job_name)
+            for name in target.container_names:
+                containers = [*pods.containers, *pods.init_containers] if pods else []
+                container = next((container for container in containers if container.get("name") == name), None)
+                if container is None:
+                    raise BuildError(
+                        f'envInjection target podSet "{target.job_name}" container "{name}" not found in runtime template'
+                    )
+                upsert_env(container, variables)
+
+
+def group_variables(nodes: int, processes: str) -> list[Json]:
+    return [
+        {"name": "PET_NNODES", "value": str(nodes)},
+        {"name": "PET_NPROC_PER_NODE", "value": processes},
+        {"name": "PET_NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": COMPLETION_INDEX_FIELD}}},
+    ]
+
+
+def master_variables(job: TrainJob) -> list[Json]:
+    return [
+        {"name": "PET_MASTER_ADDR", "value": first_node(job)},
+        {"name": "PET_MASTER_PORT", "value": str(MASTER_PORT)},
+    ]
+
+
+def first_node(job: TrainJob) -> str:
+    """The name under which all pods reach node 0."""
+    return f"{job.metadata.name}-node-0-0.{job.metadata.name}"
+
+
+def processes_per_node(model: Model) -> str:
+    """PET_NPROC_PER_NODE: the job's number; else `auto` with GPUs, which torchrun counts itself; else one a CPU.
+
+    The job's resources, when it has any, are looked at alone, not merged with the runtime's.
+    """
+    trainer, node = model.job.spec.trainer, model.node_container
+    if trainer is not None and trainer.num_proc_per_node is not None:
+        return str(trainer.num_proc_per_node)
+    resources = trainer.resources_per_node if trainer is not None else None
+    if resources is None:
+        resources = (node or {}).get("resources") or {}
+    return "auto" if gpu_count(resources) else str(max(1, cpu_count(resources)))

@@ -1,0 +1,35 @@
+"""Counting GPUs and CPUs of a container's resources, and merging a job's resources over a runtime's (3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from shunter.api.meta import Json
+from shunter.api.quantity import canonical_resource, parse
+
+
+def merged_resources(runtime: Json, job: Json) -> Json:
+    """Limits and requests key by key, the job's win; claims of both are dropped, as upstream does (9-S3)."""
+    merged = {field: {**(runtime.get(field) or {}), **(job.get(field) or {})} for field in ("limits", "requests")}
+    return {
+        field: {name: canonical_resource(value) for name, value in values.items()} for field, values in merged.items() if values
+    }
+
+
+def gpu_count(resources: Json) -> int:
+    """The number of the first resource with `gpu` in its name, among the requests, else the limits; 0 without one (9-S26)."""
+    for field in ("requests", "limits"):
+        for name, value in (resources.get(field) or {}).items():
+            if "gpu" in name.lower():
+                return math.ceil(parse(value))
+    return 0
+
+
+def cpu_count(resources: Json) -> int:
+    """Requested CPUs, else the limit, in whole cores rounded up; 0 without either."""
+    return _cpus(resources.get("requests")) or _cpus(resources.get("limits"))
+
+
+def _cpus(values: Mapping[str, str | int | float] | None) -> int:
+    return math.ceil(parse((values or {}).get("cpu", 0)))

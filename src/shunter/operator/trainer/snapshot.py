@@ -1,0 +1,118 @@
+"""The runtime as it was when a job first met it, kept in a ConfigMap of the job (3.4).
+
+Later changes of the runtime, or its deletion, do not reach the job. The ConfigMap is the source of truth: editing it changes the
+job, deleting it takes the present runtime.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import yaml
+
+from shunter.api.core import ConfigMap
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.model import BuildError
+
+DATA_KEY = "runtime"
+KINDS = {(resource.kind, resource.group): resource for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)}
+"""The runtimes a TrainJob may refer to, by kind and API group."""
+
+
+def snapshot_name(job_name: str) -> str:
+    return f"{job_name}-runtime-snapshot"
+
+
+def snapshot_of(job: TrainJob, runtime: Json) -> Json:
+    """The ConfigMap that keeps this runtime for this job, without its owner."""
+    text = yaml.dump(
+        as_go_writes(runtime), Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=2**31
+    )
+    return {
+        "apiVersion": CONFIG_MAPS.api_version,
+        "kind": CONFIG_MAPS.kind,
+        "metadata": {"name": snapshot_name(job.metadata.name), "namespace": job.metadata.namespace},
+        "data": {DATA_KEY: text},
+    }
+
+
+def runtime_in(job: TrainJob, config_map: ConfigMap) -> Json:
+    """The runtime that the job's snapshot keeps. Raises BuildError when it is not this job's, broken, or of another runtime."""
+    owner = config_map.metadata.controller
+    if owner is None or owner.uid != job.metadata.uid:
+        raise _invalid(job, "a snapshot configmap exists but is owned by another object")
+    text = config_map.data.get(DATA_KEY)
+    if text is None:
+        raise _invalid(job, f'snapshot ConfigMap missing "{DATA_KEY}" data key')
+    try:
+        runtime = _parsed(text)
+    except yaml.YAMLError as error:
+        raise _invalid(job, f"unable to unmarshal the snapshot: {' '.join(str(error).split())}") from error
+    if not isinstance(runtime, dict):
+        raise _invalid(job, "unable to unmarshal the snapshot: it is not an object")
+    reference = job.spec.runtime_ref
+    wanted = (reference.name, reference.api_group, reference.kind)
+    name = (runtime.get("metadata") or {}).get("name", "")
+    found = (name, runtime.get("apiVersion", "").partition("/")[0], runtime.get("kind", ""))
+    if found != wanted:
+        expected, got = (", ".join(f'"{part}"' for part in parts) for parts in (wanted, found))
+        raise _invalid(
+            job,
+            "the snapshot refers to the wrong runtime: expecting a runtime with name, api group and kind of "
+            f"{expected} but found runtime with name, api group and kind of {got}",
+        )
+    return runtime
+
+
+def not_found(job: TrainJob) -> BuildError:
+    """The job's runtime does not exist, in the words of upstream and of the API server."""
+    reference = job.spec.runtime_ref
+    missing = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
+    if reference.kind == TRAINING_RUNTIMES.kind:
+        return BuildError(f"TrainingRuntime specified in TrainJob is not found: {missing}")
+    return BuildError(f"not found ClusterTrainingRuntime specified in TrainJob: {missing}")
+
+
+def _invalid(job: TrainJob, reason: str) -> BuildError:
+    outer = "unable to get" if job.spec.runtime_ref.kind == TRAINING_RUNTIMES.kind else "getting"
+    return BuildError(f"{outer} runtime snapshot: invalid runtime snapshot: {reason}")
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str) -> object:
+    """Shared between reconciles of all jobs, and never changed by them."""
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes what occurs twice twice: no anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def as_go_writes(runtime: Json) -> Json:
+    """The runtime as Go's types write it: metadata of templates and resources of containers are always there, be they empty."""
+    spec = runtime.get("spec") or {}
+    if "template" not in spec:
+        return runtime
+    template = spec["template"] or {}
+    jobset_spec = template.get("spec") or {}
+    written = {**jobset_spec}
+    if "replicatedJobs" in jobset_spec:
+        written["replicatedJobs"] = [_replicated_job(job) for job in jobset_spec["replicatedJobs"]]
+    return {**runtime, "spec": {**spec, "template": {"metadata": {}, **template, "spec": written}}}
+
+
+def _replicated_job(job: Json) -> Json:
+    job_template = job.get("template") or {}
+    job_spec = job_template.get("spec") or {}
+    pod_template = job_spec.get("template") or {}
+    pod_spec = {**(pod_template.get("spec") or {})}
+    for field in ("initContainers", "containers"):
+        if field in pod_spec:
+            pod_spec[field] = [{"resources": {}, **container} for container in pod_spec[field]]
+    written_spec = {**job_spec, "template": {"metadata": {}, **pod_template, "spec": pod_spec}}
+    return {**job, "template": {"metadata": {}, **job_template, "spec": written_spec}}

@@ -1,0 +1,110 @@
+"""A TrainJob's status from its own spec and its JobSet (1.1, 3.12). Conditions are kept as apimachinery's list of conditions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.jobset import JobSet, ReplicatedJobStatus
+from shunter.api.meta import Condition, Json, rfc3339
+from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
+
+SUSPENDED, COMPLETE, FAILED = "Suspended", "Complete", "Failed"
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+
+Conditions = tuple[Condition, ...]
+
+
+def find(conditions: Conditions, type: str) -> Condition | None:
+    return next((condition for condition in conditions if condition.type == type), None)
+
+
+def is_finished(status: TrainJobStatus) -> bool:
+    """Whether the job has ended for good. Any failure but a missed deadline is taken back when its JobSet is made anew."""
+    failed = find(status.conditions, FAILED)
+    complete = find(status.conditions, COMPLETE)
+    missed_deadline = failed is not None and failed.is_true and failed.reason == DEADLINE_EXCEEDED
+    return missed_deadline or (complete is not None and complete.is_true)
+
+
+def with_condition(conditions: Conditions, wanted: Condition, now: datetime) -> Conditions:
+    """The list with this condition in its type's place, or at the end. The transition time stays while the status does; a new
+    one is the wanted condition's own, or now."""
+    current = find(conditions, wanted.type)
+    if current is not None and current.status == wanted.status:
+        changed = current.last_transition_time
+    else:
+        changed = wanted.last_transition_time or now
+    condition = msgspec.structs.replace(wanted, last_transition_time=changed)
+    if current is None:
+        return (*conditions, condition)
+    return tuple(condition if other.type == wanted.type else other for other in conditions)
+
+
+def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime) -> Conditions:
+    """Suspended while the job is; Resumed afterwards, only if it ever was."""
+    current = find(conditions, SUSPENDED)
+    if is_suspended:
+        wanted = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
+        return with_condition(conditions, wanted, now)
+    if current is None or not current.is_true:
+        return conditions
+    wanted = Condition(type=SUSPENDED, status="False", reason="Resumed", message="TrainJob is resumed")
+    return with_condition(conditions, wanted, now)
+
+
+def without_retryable_failure(conditions: Conditions) -> Conditions:
+    """The list without a failure that the job's JobSet does not have to confirm for ever."""
+    return tuple(condition for condition in conditions if condition.type != FAILED or condition.reason == DEADLINE_EXCEEDED)
+
+
+def with_outcome(conditions: Conditions, jobset: JobSet, now: datetime) -> Conditions:
+    """The end of the JobSet is the end of the job, in its words and with its time."""
+    for type, own in (("Completed", COMPLETE), ("Failed", FAILED)):
+        condition = find(jobset.status.conditions, type)
+        if condition is not None and condition.is_true:
+            conditions = with_condition(conditions, msgspec.structs.replace(condition, type=own), now)
+    return conditions
+
+
+def jobs_status(statuses: tuple[ReplicatedJobStatus, ...]) -> tuple[TrainJobJobStatus, ...]:
+    """The JobSet's counters of Jobs, in its order."""
+    return tuple(
+        TrainJobJobStatus(
+            name=status.name,
+            ready=status.ready,
+            succeeded=status.succeeded,
+            failed=status.failed,
+            active=status.active,
+            suspended=status.suspended,
+        )
+        for status in statuses
+    )
+
+
+def status_json(status: TrainJobStatus) -> Json:
+    """Conditions and counters as they are stored, required fields included; what others write into the status is left out."""
+    written: Json = {}
+    if status.conditions:
+        written["conditions"] = [_condition_json(condition) for condition in status.conditions]
+    if status.jobs_status:
+        written["jobsStatus"] = [
+            {field: getattr(entry, field) for field in ("name", "ready", "succeeded", "failed", "active", "suspended")}
+            for entry in status.jobs_status
+        ]
+    return written
+
+
+def _condition_json(condition: Condition) -> Json:
+    written: Json = {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    if condition.last_transition_time is not None:
+        written["lastTransitionTime"] = rfc3339(condition.last_transition_time)
+    if condition.observed_generation is not None:
+        written["observedGeneration"] = condition.observed_generation
+    return written
