@@ -62,6 +62,11 @@ class Cluster:
             check=False,
         )
 
+    def start_kubectl(self, *arguments: str) -> subprocess.Popen[str]:
+        """A kubectl that goes on running; its standard output is a pipe."""
+        environment = {**self.environment, "KUBECONFIG": str(self.state.kubeconfig)}
+        return subprocess.Popen([KUBECTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+
     def get(self, *arguments: str) -> dict[str, Any]:
         result: dict[str, Any] = json.loads(self.kubectl("get", *arguments, "-o", "json"))
         return result

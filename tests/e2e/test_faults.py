@@ -1,0 +1,81 @@
+"""kill -9 of any process at any time: pods are adopted, nothing runs twice, nothing acknowledged is lost."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def eventually(check: Callable[[], Any], *, seconds: float = 40) -> Any:
+    """The first true result of `check` within the deadline."""
+    deadline = time.monotonic() + seconds
+    while not (result := check()):
+        assert time.monotonic() < deadline, "not so in time"
+        time.sleep(0.1)
+    return result
+
+
+def job(namespace: str, script: str, **run_policy: Any) -> dict[str, Any]:
+    container = {"name": "pytorch", "image": "any:1", "command": ["sh", "-c", script]}
+    replica = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "j", "namespace": namespace},
+        "spec": {"pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}}, "runPolicy": run_policy},
+    }
+
+
+def state(cluster: Any, namespace: str) -> str:
+    rows = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout or "[]")
+    return str(rows[0]["state"]) if rows else ""
+
+
+@pytest.mark.parametrize("component", ["agent", "operator", "apiserver"])
+def test_a_job_survives_the_death_of(component: str, cluster: Any, namespace: str, tmp_path: Path) -> None:
+    started, go = tmp_path / "started", tmp_path / "go"
+    os.chmod(tmp_path, 0o777)
+    script = f"echo $$ >> {started}; while [ ! -e {go} ]; do sleep 0.1; done"
+    mount = {"volumes": [{"name": "t", "hostPath": {"path": str(tmp_path)}}]}
+    wanted = job(namespace, script)
+    pod = wanted["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod.update(mount)
+    pod["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": str(tmp_path)}]
+    cluster.apply(wanted)
+    eventually(lambda: state(cluster, namespace) == "Running" and started.exists())
+    killed = cluster.children()[component]
+    os.kill(killed, signal.SIGKILL)
+    eventually(lambda: cluster.children().get(component, killed) != killed)
+    go.touch()
+    eventually(lambda: state(cluster, namespace) == "Succeeded")
+    assert len(started.read_text().splitlines()) == 1, "the script ran exactly once"
+
+
+def test_a_killed_supervisor_is_replaced_by_the_next_up(cluster: Any, namespace: str) -> None:
+    cluster.apply(job(namespace, "sleep 3"))
+    eventually(lambda: state(cluster, namespace) == "Running")
+    record = cluster.state.read_record()
+    os.kill(record.supervisor, signal.SIGKILL)
+    eventually(lambda: not cluster.state.is_locked())
+    again = cluster.shunter("up")
+    assert again.returncode == 0, again.stderr
+    assert cluster.state.read_record().server == record.server, "kubeconfigs stay valid"
+    eventually(lambda: state(cluster, namespace) == "Succeeded")
+
+
+def test_a_second_up_says_it_is_already_up(cluster: Any) -> None:
+    again = cluster.shunter("up")
+    assert again.returncode == 0
+    assert "already up" in again.stderr
+    assert f"export KUBECONFIG={cluster.state.kubeconfig}" in again.stdout
+
+
+def test_the_kubeconfig_is_private(cluster: Any) -> None:
+    assert cluster.state.kubeconfig.stat().st_mode & 0o777 == 0o600
