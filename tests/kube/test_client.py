@@ -1,0 +1,188 @@
+"""The client: what it sends, what it makes of answers, and what it sends again."""
+
+from contextlib import aclosing
+
+import pytest
+
+from kube.peer import Peer
+from shunter.api.core import ConfigMap
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES, PODS
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    ConnectionProblem,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerProblem,
+    ServerTimeout,
+    ServiceUnavailable,
+    Status,
+    TooManyRequests,
+    from_answer,
+    from_status,
+)
+from shunter.kube.faults import Disconnect, FaultTransport, LoseAnswer, RecordingTransport, Refuse
+from shunter.kube.watch_events import Bookmark, Change, Malformed
+
+COLLECTION = "/api/v1/configmaps"
+
+
+def config_map(name: str = "a", **data: str) -> dict:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, "data": data}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "kind"),
+    [
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+        (409, "Conflict", Conflict),
+        (409, "AlreadyExists", AlreadyExists),
+        (410, "Expired", Gone),
+        (422, "Invalid", Invalid),
+        (429, "TooManyRequests", TooManyRequests),
+        (500, "InternalError", ServerProblem),
+        (503, "ServiceUnavailable", ServiceUnavailable),
+        (504, "Timeout", ServerTimeout),
+        (418, "", ApiError),
+    ],
+)
+def test_each_status_becomes_its_branch_of_the_tree(code: int, reason: str, kind: type[ApiError]) -> None:
+    error = from_status(Status(code=code, reason=reason, message="why"))
+    assert type(error) is kind
+    assert (error.code, error.reason, str(error)) == (code, reason, "why")
+
+
+def test_a_proxys_error_page_is_shown_with_request_and_code() -> None:
+    error = from_answer("GET", "/api/v1/pods", 502, {}, b"<html>bad gateway</html>")
+    assert isinstance(error, ServerProblem)
+    assert str(error) == "GET /api/v1/pods was answered 502: <html>bad gateway</html>"
+
+
+async def test_an_object_goes_in_as_json_and_comes_out_as_json_or_as_a_view(client: Client) -> None:
+    created = await client.create(CONFIG_MAPS, config_map(x="1"))
+    assert created["metadata"]["namespace"] == "n"
+    read = await client.get(CONFIG_MAPS, "a", "n", view=ConfigMap)
+    assert (read.data, read.metadata.uid) == ({"x": "1"}, created["metadata"]["uid"])
+
+
+async def test_patch_changes_only_what_it_names(client: Client) -> None:
+    await client.create(CONFIG_MAPS, config_map(x="1", y="2"))
+    patched = await client.patch(CONFIG_MAPS, "a", "n", {"data": {"x": None, "z": "3"}})
+    assert patched["data"] == {"y": "2", "z": "3"}
+
+
+async def test_preconditions_are_conflicts(client: Client) -> None:
+    await client.create(CONFIG_MAPS, config_map())
+    with pytest.raises(Conflict):
+        await client.patch(CONFIG_MAPS, "a", "n", {"metadata": {"resourceVersion": "1"}})
+    with pytest.raises(Conflict):
+        await client.delete(CONFIG_MAPS, "a", "n", uid="other")
+
+
+async def test_writes_carry_manager_dry_run_and_validation(client: Client, recorded: RecordingTransport) -> None:
+    await client.apply(CONFIG_MAPS, config_map(), dry_run=True, field_validation="Strict", field_manager="me")
+    assert recorded.requests[0].params == {
+        "fieldManager": "me",
+        "dryRun": "All",
+        "fieldValidation": "Strict",
+        "force": "true",
+    }
+
+
+async def test_a_long_list_is_read_page_by_page(peer: Peer, client: Client, recorded: RecordingTransport) -> None:
+    for number in range(1203):
+        await peer.put(COLLECTION, config_map(f"c{number:04}"))
+    page = await client.list(CONFIG_MAPS, view=ConfigMap)
+    assert [item.metadata.name for item in page.items] == [f"c{number:04}" for number in range(1203)]
+    assert len(recorded.requests) == 3
+
+
+async def test_a_list_leaves_objects_that_do_not_fit_the_view_to_the_caller(peer: Peer, client: Client) -> None:
+    await peer.put(COLLECTION, config_map("good"))
+    await peer.put(COLLECTION, {**config_map("bad"), "data": {"x": 1}})
+    pages = [page async for page in client.pages(CONFIG_MAPS, view=ConfigMap)]
+    assert [item.metadata.name for item in pages[0].items] == ["good"]
+    assert [(bad.key, "data" in bad.error) for bad in pages[0].malformed] == [(("n", "bad"), True)]
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a%2fb"])
+async def test_a_name_that_would_lead_elsewhere_is_refused(client: Client, name: str) -> None:
+    with pytest.raises(InputError):
+        await client.get(PODS, name, "n")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_busy_server_is_asked_again_whatever_the_verb(
+    client: Client, faults: FaultTransport, recorded: RecordingTransport, method: str
+) -> None:
+    faults.inject(Refuse(429, "TooManyRequests", retry_after=0), method=method, times=2)
+    if method == "GET":
+        await client.list(CONFIG_MAPS)
+    else:
+        await client.create(CONFIG_MAPS, config_map())
+    assert [request.status for request in recorded.requests] == [429, 429, 200 if method == "GET" else 201]
+
+
+@pytest.mark.parametrize("fault", [Refuse(500), Refuse(503), Disconnect()], ids=["500", "503", "no answer"])
+async def test_reads_are_repeated_after_a_failure(client: Client, faults: FaultTransport, fault: Refuse | Disconnect) -> None:
+    faults.inject(fault, times=3)
+    assert (await client.list(CONFIG_MAPS)).items == []
+
+
+@pytest.mark.parametrize("fault", [Refuse(500), Refuse(503), LoseAnswer()], ids=["500", "503", "answer lost"])
+async def test_a_write_that_may_have_been_carried_out_is_not_repeated(
+    client: Client, faults: FaultTransport, recorded: RecordingTransport, fault: Refuse | LoseAnswer
+) -> None:
+    faults.inject(fault, method="POST")
+    with pytest.raises((ServerProblem, ConnectionProblem)):
+        await client.create(CONFIG_MAPS, config_map())
+    assert len(recorded.writes) == 1
+
+
+async def test_retries_end(client: Client, faults: FaultTransport, recorded: RecordingTransport) -> None:
+    faults.inject(Refuse(429), times=100)
+    with pytest.raises(TooManyRequests):
+        await client.list(CONFIG_MAPS)
+    assert len(recorded.requests) == 4
+
+
+async def test_no_server_is_said_with_address_and_remedy(client: Client, peer: Peer) -> None:
+    await peer.stop()
+    with pytest.raises(ConnectionProblem, match=r"no answer from http://127\.0\.0\.1:\d+: .* Is the cluster running"):
+        await client.get(NAMESPACES, "default")
+
+
+async def test_a_watch_yields_changes_bookmarks_and_objects_that_do_not_fit(peer: Peer, client: Client) -> None:
+    await peer.put(COLLECTION, config_map("a"))
+    await peer.put(COLLECTION, {**config_map("bad"), "data": 7})
+    events = []
+    async with aclosing(client.watch(CONFIG_MAPS, view=ConfigMap, send_initial_events=True)) as watch:
+        async for event in watch:
+            events.append(event)
+            if isinstance(event, Bookmark):
+                await peer.remove(COLLECTION, "n", "a")
+            if isinstance(event, Change) and event.type == "DELETED":
+                break
+    assert [type(event) for event in events] == [Change, Malformed, Bookmark, Change]
+    assert events[2].ends_initial_events
+
+
+async def test_a_watch_from_a_forgotten_version_raises_gone(peer: Peer, client: Client) -> None:
+    peer.forget_history()
+    with pytest.raises(Gone):
+        async for _ in client.watch(CONFIG_MAPS, resource_version="1"):
+            pass
+
+
+async def test_a_line_of_a_watch_may_be_megabytes_long(peer: Peer, client: Client) -> None:
+    await peer.put(COLLECTION, config_map("big", x="y" * 5_000_000))
+    async with aclosing(client.watch(CONFIG_MAPS, view=ConfigMap, send_initial_events=True)) as watch:
+        event = await anext(watch)
+    assert isinstance(event, Change)
+    assert len(event.object.data["x"]) == 5_000_000
