@@ -40,6 +40,8 @@ class Peer:
         self.compacted = 0
         """Watches and pages from before this revision get 410."""
         self.has_watch_list = True
+        self.tokens_last = True
+        """Whether a continue token still holds when it is used."""
         self.served: set[str] | None = None
         """Collections that exist; None for all."""
         self.requests: list[tuple[str, str, dict[str, str]]] = []
@@ -146,7 +148,9 @@ class Peer:
         for field in ("resourceVersion", "uid"):
             if wanted.get(field, stored["metadata"][field]) != stored["metadata"][field]:
                 raise Refusal(409, "Conflict", f"Operation cannot be fulfilled on {plural} {name}: {field} differs")
-        merged = merge_patch(stored, body) if request.method == "PATCH" else {**body, "metadata": {**stored["metadata"], **wanted}}
+        merged = (
+            merge_patch(stored, body) if request.method == "PATCH" else {**body, "metadata": {**stored["metadata"], **wanted}}
+        )
         if merged == stored:
             return stored
         return await self.put(collection, msgspec.json.decode(msgspec.json.encode(merged)))
@@ -159,7 +163,7 @@ class Peer:
         start, revision = 0, self.last
         if token := request.query.get("continue"):
             start, revision = (int(part) for part in token.split("-"))
-            if revision < self.compacted:
+            if revision < self.compacted or not self.tokens_last:
                 raise Refusal(410, "Expired", "The provided continue parameter is too old")
         limit = int(request.query.get("limit", 0))
         items = self._matching(collection, namespace)[start:]
