@@ -47,6 +47,12 @@ class ObjectMeta(Struct, frozen=True):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
+class MetadataOnly(Struct, frozen=True):
+    """An object of any kind, for who needs no more of it than its metadata."""
+
+    metadata: ObjectMeta
+
+
 class Condition(Struct, frozen=True):
     """metav1.Condition; also decodes the condition lists of Jobs and pods, which have fewer required fields."""
 

@@ -1,0 +1,139 @@
+"""The shell of garbage collection: a metadata informer for every kind served, and one controller over the graph they make.
+
+Kinds come and go with their CRDs. An owner that no informer has is asked for before anything is deleted on account of it, since
+informers of different kinds do not keep step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from functools import partial
+from logging import getLogger
+from typing import Any
+
+from shunter.api.meta import MetadataOnly
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from shunter.cluster.controllers.garbage.graph import Graph
+from shunter.cluster.controllers.garbage.plan import FOREGROUND, Observed, plan
+from shunter.cluster.controllers.metadata_transport import MetadataTransport
+from shunter.cluster.controllers.served_kinds import NOT_COLLECTED, served_kinds
+from shunter.kube.client import Client
+from shunter.kube.controller import Controller
+from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.executor import Executor
+from shunter.kube.expectations import Expectations
+from shunter.kube.informer import Informer
+from shunter.kube.plan import NOTHING, Failure, Key, Plan, Ref
+from shunter.kube.store import Store
+
+log = getLogger(__name__)
+
+DISCOVERY_SECONDS = 30.0
+"""How often served kinds are looked up when no CRD changes."""
+
+SETTLE_SECONDS = 0.2
+"""After a CRD changed: several usually come together, and are served a moment later."""
+
+RETRY_SECONDS = 0.5
+
+
+class GarbageCollector:
+    """Runs beside the manager's controllers, since kinds are added to it while it runs. As a reconciler its keys are uids."""
+
+    def __init__(self, client: Client, *, workers: int = 8) -> None:
+        self._client = client
+        self._metadata = Client(MetadataTransport(client.transport))
+        self._graph = Graph()
+        self._stores: dict[Resource, Store[Any]] = {}
+        self._informers: dict[Resource, tuple[Informer[MetadataOnly], asyncio.Task[None]]] = {}
+        self._verifying: set[asyncio.Task[None]] = set()
+        self._look_again = asyncio.Event()
+        self._controller = Controller("garbage-collector", self, Executor(client), Expectations(self._stores), workers=workers)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            await self._follow(group)
+            for informer, _ in [*self._informers.values()]:
+                await informer.wait_synced()
+            group.create_task(self._controller.run())
+            while True:
+                try:
+                    await asyncio.wait_for(self._look_again.wait(), DISCOVERY_SECONDS)
+                    await asyncio.sleep(SETTLE_SECONDS)
+                except TimeoutError:
+                    pass
+                self._look_again.clear()
+                await self._follow(group)
+
+    def observe(self, key: Key) -> Observed | None:
+        seen = self._graph.look_at(key.name)
+        if isinstance(seen, list):
+            self._verify(key, seen)
+            return None
+        if seen is not None and FOREGROUND in seen.member.metadata.finalizers and not self._is_complete():
+            self._controller.queue.add_after(key, RETRY_SECONDS)
+            return None
+        return seen
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+    def _is_complete(self) -> bool:
+        """Whether every kind has been read: an object may wait for dependents of any of them."""
+        return all(informer.is_synced or informer.trouble for informer, _ in self._informers.values())
+
+    async def _follow(self, group: asyncio.TaskGroup) -> None:
+        """Starts informers of new kinds, and stops those of kinds that are no more."""
+        try:
+            kinds = await served_kinds(self._client, verbs=("list", "watch", "delete"))
+        except ApiError as error:
+            log.warning("looking up the kinds the server serves: %s", error.message)
+            return
+        wanted = {kind for kind in kinds if (kind.group, kind.kind) not in NOT_COLLECTED}
+        for resource in [resource for resource in self._informers if resource not in wanted]:
+            self._informers.pop(resource)[1].cancel()
+            self._stores.pop(resource)
+            self._graph.retire(resource)
+        for resource in wanted - self._informers.keys():
+            informer = Informer(self._metadata, resource, MetadataOnly)
+            informer.add_handler(partial(self._changed, resource))
+            self._stores[resource] = informer.store
+            self._informers[resource] = (informer, group.create_task(informer.run()))
+            self._add(self._graph.serve(resource))
+
+    def _changed(self, resource: Resource, old: MetadataOnly | None, new: MetadataOnly | None) -> None:
+        self._add(self._graph.changed(resource, old, new))
+        if resource == CUSTOM_RESOURCE_DEFINITIONS:
+            self._look_again.set()
+
+    def _add(self, uids: set[str] | list[str]) -> None:
+        for uid in uids:
+            self._controller.add(Key("", uid))
+
+    def _verify(self, key: Key, owners: list[Ref]) -> None:
+        task = asyncio.create_task(self._verified(key, owners))
+        self._verifying.add(task)
+        task.add_done_callback(self._verifying.discard)
+
+    async def _verified(self, key: Key, owners: list[Ref]) -> None:
+        """Asks the server for the owners; the object is looked at again when that is known."""
+        wait = 0.0
+        for ref in owners:
+            try:
+                found = await self._client.get(ref.resource, ref.name, ref.namespace, view=MetadataOnly)
+            except NotFound:
+                self._graph.absent(ref)
+            except ApiError as error:
+                log.warning("asking for owner %s %s: %s", ref.resource.kind, ref.name, error.message)
+                wait = RETRY_SECONDS
+            else:
+                if found.metadata.uid == ref.uid:
+                    wait = RETRY_SECONDS
+                else:
+                    self._graph.absent(ref)
+        self._controller.queue.add_after(key, wait)

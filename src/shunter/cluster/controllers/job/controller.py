@@ -1,0 +1,127 @@
+"""The shells of the Job room: what each planner sees, from the shared caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from shunter.api.batch import Job
+from shunter.api.core import Pod
+from shunter.api.resources import JOBS, PODS
+from shunter.cluster.controllers.job import orphans, ttl
+from shunter.cluster.controllers.job.memory import FinishMemory
+from shunter.cluster.controllers.job.orphans import Orphan
+from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
+from shunter.kube.manager import Manager
+from shunter.kube.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.store import Store, by_controller_uid, key_of
+
+COMPONENT = "job-controller"
+CONTROLLER_UID = "controller-uid"
+UNCONTROLLED = "uncontrolled"
+
+
+def register(manager: Manager) -> None:
+    """Adds the Job controller, the clean-up of orphaned pods, and the deletion of Jobs whose time is over."""
+    jobs = manager.informer(JOBS, Job)
+    pods = manager.informer(PODS, Pod, indexes={CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled})
+    manager.controller(
+        "job",
+        JobReconciler(jobs.store, pods.store),
+        primary=jobs,
+        owned=[pods],
+        mapped=[(pods, lambda pod: adopters(pod, jobs.store))],
+        workers=8,
+        recorder=manager.recorder(COMPONENT, "v1"),
+    )
+    manager.controller("job-ttl", TtlReconciler(jobs.store), primary=jobs, workers=1)
+    manager.controller(
+        "job-orphans",
+        OrphanReconciler(jobs.store, pods.store),
+        primary=pods,
+        mapped=[(jobs, lambda job: tracked_pods(job, pods.store))],
+        workers=1,
+    )
+
+
+def by_namespace_if_uncontrolled(pod: Pod) -> Iterable[str]:
+    """The index of pods that no one manages, by namespace: those a Job could adopt."""
+    return () if pod.metadata.controller else (pod.metadata.namespace,)
+
+
+def adopters(pod: Pod, jobs: Store[Job]) -> Iterable[Key]:
+    """The Jobs whose selector matches a pod that no one manages."""
+    if pod.metadata.controller is not None:
+        return ()
+    candidates = jobs.list(pod.metadata.namespace)
+    return [key_of(job) for job in candidates if job.spec.selector.matches(pod.metadata.labels)]
+
+
+def tracked_pods(job: Job, pods: Store[Pod]) -> Iterable[Key]:
+    """The pods to look at again when a Job has ended or gone."""
+    return [key_of(pod) for pod in pods.by_index(CONTROLLER_UID, job.metadata.uid) if pod.metadata.finalizers]
+
+
+class JobReconciler:
+    """Pods for Jobs."""
+
+    def __init__(self, jobs: Store[Job], pods: Store[Pod]) -> None:
+        self._jobs = jobs
+        self._pods = pods
+        self._memory = FinishMemory()
+        self._uids: dict[Key, str] = {}
+
+    def observe(self, key: Key) -> Observed | None:
+        job = self._jobs.get(key)
+        if job is None or job.outcome is not None or job.metadata.uid != self._uids.get(key, job.metadata.uid):
+            self._memory.forget(self._uids.pop(key, ""))
+        if job is None or job.outcome is not None:
+            return None
+        self._uids[key] = job.metadata.uid
+        controlled = self._pods.by_index(CONTROLLER_UID, job.metadata.uid)
+        pods = (*controlled, *self._pods.by_index(UNCONTROLLED, key.namespace))
+        return Observed(job=job, pods=pods, past=self._memory.past(job, controlled, datetime.now(UTC)))
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return plan_failure(observed, failure, now)
+
+
+class TtlReconciler:
+    """Deletes Jobs whose time after their end is over."""
+
+    def __init__(self, jobs: Store[Job]) -> None:
+        self._jobs = jobs
+
+    def observe(self, key: Key) -> Job | None:
+        return self._jobs.get(key)
+
+    def plan(self, observed: Job, now: datetime) -> Plan:
+        return ttl.plan(observed, now)
+
+    def plan_failure(self, observed: Job, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+class OrphanReconciler:
+    """Takes the tracking finalizer off pods whose Job is gone or has ended."""
+
+    def __init__(self, jobs: Store[Job], pods: Store[Pod]) -> None:
+        self._jobs = jobs
+        self._pods = pods
+
+    def observe(self, key: Key) -> Orphan | None:
+        pod = self._pods.get(key)
+        if pod is None:
+            return None
+        owner = pod.metadata.controller
+        job = self._jobs.get(Key(key.namespace, owner.name)) if owner else None
+        return Orphan(pod=pod, job=job if job and owner and job.metadata.uid == owner.uid else None)
+
+    def plan(self, observed: Orphan, now: datetime) -> Plan:
+        return orphans.plan(observed)
+
+    def plan_failure(self, observed: Orphan, failure: Failure, now: datetime) -> Plan:
+        return NOTHING

@@ -1,0 +1,68 @@
+"""The shell of the JobSet room: what the planner sees, from the shared caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from shunter.api.batch import Job
+from shunter.api.core import Service
+from shunter.api.jobset import JobSet
+from shunter.api.meta import MetadataOnly
+from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
+from shunter.cluster.controllers.jobset.plan import Observed, plan
+from shunter.kube.manager import Manager
+from shunter.kube.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.store import Store, by_controller_uid
+
+COMPONENT = "jobset"
+CONTROLLER_UID = "controller-uid"
+
+
+def register(manager: Manager) -> None:
+    """Adds the JobSet controller; it starts when the server serves JobSets."""
+    jobsets = manager.informer(JOBSETS, JobSet)
+    jobs = manager.informer(JOBS, Job, indexes={CONTROLLER_UID: by_controller_uid})
+    services = manager.informer(SERVICES, Service)
+    claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, MetadataOnly)
+    manager.controller(
+        "jobset",
+        JobSetReconciler(jobsets.store, jobs.store, services.store, claims.store),
+        primary=jobsets,
+        owned=[jobs, services],
+        mapped=[(claims, no_keys)],
+        workers=8,
+        recorder=manager.recorder(COMPONENT),
+    )
+
+
+def no_keys(claim: MetadataOnly) -> Iterable[Key]:
+    """Claims are only created and never looked after."""
+    return ()
+
+
+class JobSetReconciler:
+    """Jobs, services and claims for JobSets."""
+
+    def __init__(self, jobsets: Store[JobSet], jobs: Store[Job], services: Store[Service], claims: Store[MetadataOnly]) -> None:
+        self._jobsets = jobsets
+        self._jobs = jobs
+        self._services = services
+        self._claims = claims
+
+    def observe(self, key: Key) -> Observed | None:
+        jobset = self._jobsets.get(key)
+        if jobset is None:
+            return None
+        return Observed(
+            jobset=jobset,
+            jobs=self._jobs.by_index(CONTROLLER_UID, jobset.metadata.uid),
+            services=frozenset(service.metadata.name for service in self._services.list(key.namespace)),
+            claims=frozenset(claim.metadata.name for claim in self._claims.list(key.namespace)),
+        )
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING

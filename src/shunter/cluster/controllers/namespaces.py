@@ -1,0 +1,187 @@
+"""Namespaces: what each gets when it comes (default ServiceAccount, the cluster's CA) and how it goes (contents first).
+
+A namespace being deleted keeps the finalizer `kubernetes` in its spec until everything in it is gone; the API server creates
+nothing in it any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from logging import getLogger
+
+import msgspec
+
+from shunter.api.core import ConfigMap
+from shunter.api.meta import Json, MetadataOnly
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from shunter.cluster.controllers.metadata_transport import MetadataTransport
+from shunter.cluster.controllers.served_kinds import served_kinds
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.manager import Manager
+from shunter.kube.mapping import Mapping
+from shunter.kube.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
+from shunter.kube.store import Store
+
+log = getLogger(__name__)
+
+ROOT_CA = "kube-root-ca.crt"
+DEFAULT_ACCOUNT = "default"
+FINALIZER = "kubernetes"
+
+FIRST_POLL = 0.05
+LONGEST_POLL = 2.0
+"""Seconds between looks at a namespace whose contents are going."""
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A namespace, whether it has its default ServiceAccount, and the CA it holds (None without the ConfigMap)."""
+
+    namespace: MetadataOnly
+    has_account: bool = False
+    root_ca: str | None = None
+
+
+def plan(observed: Observed, root_ca: str) -> Plan:
+    """What a living namespace lacks. An empty `root_ca` (PEM) publishes none."""
+    metadata = observed.namespace.metadata
+    if metadata.deletion_timestamp is not None:
+        return NOTHING
+    writes: list[Write] = []
+    if not observed.has_account:
+        writes.append(Create(resource=SERVICE_ACCOUNTS, body=_named("v1", "ServiceAccount", metadata.name, DEFAULT_ACCOUNT)))
+    if root_ca and observed.root_ca is None:
+        body = {**_named("v1", "ConfigMap", metadata.name, ROOT_CA), "data": {"ca.crt": root_ca}}
+        writes.append(Create(resource=CONFIG_MAPS, body=body))
+    elif root_ca and observed.root_ca != root_ca:
+        writes.append(Patch(ref=Ref(CONFIG_MAPS, metadata.name, ROOT_CA), patch={"data": {"ca.crt": root_ca}}))
+    return Plan(writes=tuple(writes))
+
+
+def register(manager: Manager, client: Client, *, root_ca: str) -> None:
+    """Adds what namespaces get, and a background task that empties those being deleted."""
+    namespaces = manager.informer(NAMESPACES, MetadataOnly)
+    accounts = manager.informer(SERVICE_ACCOUNTS, MetadataOnly, field_selector=f"metadata.name={DEFAULT_ACCOUNT}")
+    config_maps = manager.informer(CONFIG_MAPS, ConfigMap, field_selector=f"metadata.name={ROOT_CA}")
+    reconciler = NamespaceReconciler(namespaces.store, accounts.store, config_maps.store, root_ca)
+    to_namespace: Mapping[MetadataOnly | ConfigMap] = _to_namespace
+    mapped = [(accounts, to_namespace), (config_maps, to_namespace)]
+    manager.controller("namespaces", reconciler, primary=namespaces, mapped=mapped, workers=2)
+    remover = NamespaceRemover(client)
+    namespaces.add_handler(remover.changed)
+    manager.background("namespace-removal", remover.run)
+
+
+class NamespaceReconciler:
+    """The default contents of namespaces."""
+
+    def __init__(
+        self, namespaces: Store[MetadataOnly], accounts: Store[MetadataOnly], config_maps: Store[ConfigMap], root_ca: str
+    ) -> None:
+        self._namespaces = namespaces
+        self._accounts = accounts
+        self._config_maps = config_maps
+        self._root_ca = root_ca
+
+    def observe(self, key: Key) -> Observed | None:
+        namespace = self._namespaces.get(key)
+        if namespace is None:
+            return None
+        config_map = self._config_maps.get(Key(key.name, ROOT_CA))
+        return Observed(
+            namespace=namespace,
+            has_account=self._accounts.get(Key(key.name, DEFAULT_ACCOUNT)) is not None,
+            root_ca=None if config_map is None else config_map.data.get("ca.crt", ""),
+        )
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, self._root_ca)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+class NamespaceRemover:
+    """Empties namespaces that are being deleted, and lets them go. Looks at the server itself, not at caches: nothing may be
+    left behind."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._metadata = Client(MetadataTransport(client.transport))
+        self._removals: dict[str, asyncio.Task[None]] = {}
+
+    def changed(self, old: MetadataOnly | None, new: MetadataOnly | None) -> None:
+        """For the informer of namespaces."""
+        if new is None or new.metadata.deletion_timestamp is None or new.metadata.name in self._removals:
+            return
+        name = new.metadata.name
+        task = asyncio.create_task(self._remove(name), name=f"removal of namespace {name}")
+        self._removals[name] = task
+        task.add_done_callback(lambda _: self._removals.pop(name, None))
+
+    async def run(self) -> None:
+        """Waits to be cancelled, and then ends all removals."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for task in [*self._removals.values()]:
+                task.cancel()
+
+    async def _remove(self, name: str) -> None:
+        wait = FIRST_POLL
+        while True:
+            try:
+                if not await self._delete_contents(name) and await self._finalize(name):
+                    return
+            except ApiError as error:
+                log.warning("removing namespace %s: %s", name, error.message)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_POLL)
+
+    async def _delete_contents(self, name: str) -> int:
+        """Deletes everything that is not being deleted yet; how much is left."""
+        left = 0
+        for resource in await served_kinds(self._client, verbs=("list", "delete")):
+            if not resource.namespaced:
+                continue
+            try:
+                page = await self._metadata.list(resource, name, view=MetadataOnly)
+            except NotFound:
+                continue
+            left += len(page.items)
+            waiting = [obj for obj in page.items if obj.metadata.deletion_timestamp is None]
+            await asyncio.gather(*(self._delete(resource, obj) for obj in waiting))
+        return left
+
+    async def _delete(self, resource: Resource, obj: MetadataOnly) -> None:
+        try:
+            await self._client.delete(
+                resource, obj.metadata.name, obj.metadata.namespace, uid=obj.metadata.uid, propagation="Background"
+            )
+        except NotFound:
+            return
+
+    async def _finalize(self, name: str) -> bool:
+        """Takes our finalizer off the empty namespace; whether it is done with."""
+        try:
+            namespace = await self._client.get(NAMESPACES, name)
+        except NotFound:
+            return True
+        spec: Json = namespace.get("spec") or {}
+        if "deletionTimestamp" not in namespace["metadata"]:
+            return True
+        spec["finalizers"] = [finalizer for finalizer in spec.get("finalizers") or [] if finalizer != FINALIZER]
+        try:
+            await self._client.update(NAMESPACES, {**namespace, "spec": spec}, subresource="finalize")
+        except NotFound:
+            return True
+        return not namespace["metadata"].get("finalizers")
+
+
+def _to_namespace(obj: MetadataOnly | ConfigMap) -> tuple[Key, ...]:
+    return (Key("", obj.metadata.namespace),)
+
+
+def _named(api_version: str, kind: str, namespace: str, name: str) -> Json:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}}
