@@ -1,0 +1,94 @@
+"""`python -m shunter.cluster.apiserver --state-dir DIR --port N`: serves one embedded cluster until SIGTERM.
+
+Keys and tokens are the supervisor's (docs/architecture.md). Prints nothing when all is well; /readyz answers once it serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import signal
+import ssl
+import sys
+from pathlib import Path
+
+import uvloop
+from aiohttp import web
+
+from shunter.cluster.apiserver import builtin, crd_lifecycle
+from shunter.cluster.apiserver.authn import Authenticator
+from shunter.cluster.apiserver.backend import Backend, StoredObjects
+from shunter.cluster.apiserver.bootstrap import bootstrap
+from shunter.cluster.apiserver.pod_logs import NodeClient
+from shunter.cluster.apiserver.registry import Registry
+from shunter.cluster.apiserver.server import ApiServer
+from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
+from shunter.cluster.apiserver.storage import Store
+from shunter.cluster.apiserver.webhooks import Webhooks
+
+_SHUTDOWN_SECONDS = 5.0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m shunter.cluster.apiserver", description=__doc__)
+    parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    return parser.parse_args()
+
+
+def tls_context(pki: Path) -> ssl.SSLContext:
+    """The server's TLS: its own certificate, and client certificates of the cluster's CA for those who have one."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(pki / "ca.crt"))
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.load_cert_chain(pki / "server.crt", pki / "server.key")
+    return context
+
+
+async def serve(state_dir: Path, host: str, port: int) -> None:
+    """Serves until SIGTERM or SIGINT; then ends watches, lets requests finish, and commits."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    pki = state_dir / "pki"
+    store = Store(state_dir / "store" / "cluster.sqlite3")
+    store.start()
+    backend = Backend(
+        store=store,
+        registry=Registry(builtin.kinds()),
+        objects=StoredObjects(store),
+        webhooks=Webhooks(store),
+    )
+    issuer = TokenIssuer(pki / "server.key")
+    nodes = NodeClient(pki)
+    try:
+        crd_lifecycle.follow(backend)
+        await bootstrap(backend)
+        api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer), issuer, nodes)
+        server = web.Server(api.handle, handler_cancellation=True, keepalive_timeout=3600.0, access_log=None)
+        listener = await loop.create_server(server, host, port, ssl=tls_context(pki), backlog=1024)
+        gc.collect()
+        gc.freeze()
+        await stop.wait()
+        listener.close()
+        api.stop_watches()
+        await server.shutdown(_SHUTDOWN_SECONDS)
+    finally:
+        await backend.webhooks.close()
+        await nodes.close()
+        store.close()
+
+
+def main() -> None:
+    arguments = _arguments()
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    gc.set_threshold(50_000, 20, 50)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(arguments.state_dir, arguments.host, arguments.port))
+
+
+if __name__ == "__main__":
+    main()

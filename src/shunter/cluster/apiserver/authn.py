@@ -1,0 +1,73 @@
+"""Who is asking: bearer tokens of STATE/tokens.json, client certificates of the cluster's CA, and service account tokens.
+
+Anonymous requests are refused, except for health and version.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shunter.cluster.apiserver.requests import User
+from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
+
+log = logging.getLogger(__name__)
+
+_AUTHENTICATED = "system:authenticated"
+
+
+class _KnownUser(msgspec.Struct, gc=False):
+    user: str
+    groups: tuple[str, ...] = ()
+
+
+class Authenticator:
+    """Reads tokens.json again whenever it changes."""
+
+    def __init__(self, tokens_file: Path, issuer: TokenIssuer) -> None:
+        self._file = tokens_file
+        self._issuer = issuer
+        self._seen = 0
+        self._users: dict[str, User] = {}
+
+    def user(self, headers: Mapping[str, str], certificate: Mapping[str, Any] | None) -> User | None:
+        """The user of a request, or None when it must be refused. `certificate` is a verified peer certificate."""
+        authorization = headers.get("Authorization", "")
+        if authorization:
+            scheme, _, token = authorization.partition(" ")
+            return self.user_of_token(token.strip()) if scheme.lower() == "bearer" else None
+        return user_of_certificate(certificate) if certificate else None
+
+    def user_of_token(self, token: str) -> User | None:
+        return self._known(token) or self._issuer.user(token)
+
+    def _known(self, token: str) -> User | None:
+        user = self._users.get(token)
+        if user is None and self._changed():
+            user = self._users.get(token)
+        return user
+
+    def _changed(self) -> bool:
+        try:
+            changed = self._file.stat().st_mtime_ns
+            if changed == self._seen:
+                return False
+            known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _KnownUser])
+        except (OSError, msgspec.DecodeError) as error:
+            log.error("%s: %s", self._file, error)
+            return False
+        self._seen = changed
+        self._users = {token: User(entry.user, (*entry.groups, _AUTHENTICATED)) for token, entry in known.items()}
+        return True
+
+
+def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
+    """The common name is the user, the organizations are the groups; as `ssl.getpeercert()` shows them."""
+    names = [pair for attributes in certificate.get("subject", ()) for pair in attributes]
+    name = next((value for key, value in names if key == "commonName"), "")
+    groups = tuple(value for key, value in names if key == "organizationName")
+    return User(name, (*groups, _AUTHENTICATED)) if name else None

@@ -1,0 +1,72 @@
+"""What every request works on: the store, the served kinds, admission webhooks, and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES, Resource
+from shunter.cluster.apiserver.registry import Registry, Served
+from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
+from shunter.cluster.apiserver.storage import Collection, Entry, Store
+
+if TYPE_CHECKING:
+    from shunter.cluster.apiserver.webhooks import Webhooks
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class StoredObjects:
+    """The objects as built-in admission sees them: the newest versions, whether their commit is through or not."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        entry = self._store.collection(resource.group, resource.plural).head(namespace, name)
+        return entry.document() if entry else None
+
+    def all(self, resource: Resource) -> Iterable[Json]:
+        for entry in self._store.collection(resource.group, resource.plural).heads():
+            yield entry.document()
+
+
+@dataclass(slots=True, kw_only=True)
+class Backend:
+    """One running API server's state."""
+
+    store: Store
+    registry: Registry
+    objects: StoredObjects
+    webhooks: Webhooks
+    now: Callable[[], datetime] = utc_now
+
+    def collection(self, served: Served) -> Collection:
+        return self.store.collection(*served.key)
+
+    def entry(self, served: Served, namespace: str, name: str) -> Entry:
+        """The committed object. Raises 404."""
+        entry = self.collection(served).get(namespace, name)
+        if entry is None:
+            raise not_found(served.resource, name)
+        return entry
+
+    def refuse_without_namespace(self, served: Served, namespace: str, name: str) -> StatusError | None:
+        """Nothing is created in a namespace that is missing or on its way out; source: NamespaceLifecycle admission."""
+        entry = self.store.collection("", NAMESPACES.plural).head("", namespace)
+        if entry is None:
+            return not_found(NAMESPACES, namespace)
+        if entry.field("metadata.deletionTimestamp"):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            cause = {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+            return forbidden(served.resource, name, why, [cause])
+        return None

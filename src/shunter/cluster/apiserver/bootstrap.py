@@ -1,0 +1,72 @@
+"""What a fresh cluster holds: its namespaces, and the definitions of the kinds that the operator serves or needs.
+
+Runs at every start. What is there stays; a packaged definition replaces an older one of ours.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from shunter.cluster.apiserver import crd_lifecycle
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.storage import Collection
+
+log = logging.getLogger(__name__)
+
+_OURS = "app.kubernetes.io/managed-by"
+NAMESPACE_NAMES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+async def bootstrap(backend: Backend) -> None:
+    """Creates what is missing and returns when it is committed."""
+    namespaces = backend.store.collection("", NAMESPACES.plural)
+    for name in NAMESPACE_NAMES:
+        if namespaces.head("", name) is None:
+            await backend.store.write(namespaces, _namespace(backend, name), previous=None, durable=True)
+    definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
+    for packaged in custom_resource_definitions():
+        await _install(backend, definitions, packaged)
+
+
+def _namespace(backend: Backend, name: str) -> Json:
+    return {
+        "metadata": {
+            "name": name,
+            "uid": str(uuid.uuid4()),
+            "creationTimestamp": rfc3339(backend.now()),
+            "labels": {"kubernetes.io/metadata.name": name},
+        },
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+async def _install(backend: Backend, definitions: Collection, packaged: Json) -> None:
+    name = packaged["metadata"]["name"]
+    entry = definitions.head("", name)
+    now = backend.now()
+    if entry is None:
+        metadata = {
+            **packaged["metadata"],
+            "uid": str(uuid.uuid4()),
+            "creationTimestamp": rfc3339(now),
+            "generation": 1,
+            "labels": {**packaged["metadata"].get("labels", {}), _OURS: "shunter"},
+        }
+        document = {"metadata": metadata, "spec": packaged["spec"]}
+        crd_lifecycle.prepare(document, None, now)
+        await backend.store.write(definitions, document, previous=None, durable=True)
+        return
+    if entry.labels.get(_OURS) != "shunter":
+        return
+    stored = entry.document()
+    document = {**stored, "metadata": dict(stored["metadata"]), "spec": packaged["spec"]}
+    crd_lifecycle.prepare(document, stored, now)
+    if document["spec"] != stored["spec"]:
+        document["metadata"]["generation"] = stored["metadata"].get("generation", 0) + 1
+        log.info("replacing the definition of %s with the packaged one", name)
+        await backend.store.write(definitions, document, previous=entry, durable=True)

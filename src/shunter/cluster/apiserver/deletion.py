@@ -1,0 +1,255 @@
+"""DELETE of one object or of many: preconditions, finalizers, graceful deletion, propagation.
+
+Dependents are the garbage collector's business; here an owner only gets the finalizer that asks for it. Source: k8s.io/apiserver
+`registry/generic/registry/store.go` and `registry/rest/delete.go`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json, rfc3339
+from shunter.cluster.apiserver import crd_lifecycle
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.negotiation import read
+from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, dry_run_errors
+from shunter.cluster.apiserver.selectors import Selector
+from shunter.cluster.apiserver.status import (
+    bad_request,
+    forbidden,
+    invalid,
+    not_found,
+    precondition_failed,
+    success,
+)
+from shunter.cluster.apiserver.storage import Entry, Stale
+from shunter.cluster.apiserver.webhooks import Attributes
+from shunter.cluster.apiserver.writes import Outcome
+
+_PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
+
+
+class DeleteOptions(NamedTuple):
+    """`metav1.DeleteOptions`, from the body or the query."""
+
+    grace_seconds: int | None = None
+    propagation: Literal["", "Foreground", "Background", "Orphan"] = ""
+    uid: str = ""
+    resource_version: str = ""
+    dry_run: bool = False
+
+
+def delete_options(call: Call) -> DeleteOptions:
+    """The options of a DELETE. Raises 400 or 422."""
+    body: Json = {}
+    if call.body:
+        body = read(call.body, call.content_type, "DeleteOptions").document
+        if body.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise bad_request(f"{body.get('kind')} is no DeleteOptions")
+    query = call.query
+    dry_run = body.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
+    propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
+    grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+    orphan = body.get("orphanDependents", {"true": True, "false": False}.get(query.get("orphanDependents", "")))
+    errors: list[FieldError] = []
+    if orphan is not None and propagation:
+        text = f'Invalid value: "{propagation}": orphanDependents and deletionPropagation cannot be both set'
+        errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
+    if propagation not in ("", "Foreground", "Background", "Orphan"):
+        supported = '"Foreground", "Background", "Orphan", "nil"'
+        text = f'Unsupported value: "{propagation}": supported values: {supported}'
+        errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
+    errors += dry_run_errors({"dryRun": str(dry_run[0])}) if dry_run else []
+    if errors:
+        raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
+    preconditions = body.get("preconditions") or {}
+    if orphan is not None:
+        propagation = "Orphan" if orphan else "Background"
+    return DeleteOptions(
+        grace_seconds=None if grace is None else int(grace),
+        propagation=propagation,
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        dry_run=bool(dry_run),
+    )
+
+
+async def delete(backend: Backend, call: Call, served: Served) -> Outcome:
+    """DELETE of one object: its last state when it is gone or waits for something, with 200; a Status where kube-apiserver gives
+    one. Raises 404 and 409."""
+    options = delete_options(call)
+    target = call.target
+    collection = backend.collection(served)
+    while True:
+        entry = collection.head(target.namespace, target.name)
+        if entry is None:
+            raise not_found(served.resource, target.name)
+        try:
+            return await _delete_entry(backend, call, served, entry, options)
+        except Stale:
+            continue
+
+
+async def delete_many(backend: Backend, call: Call, served: Served, selector: Selector) -> list[Entry]:
+    """deletecollection: every object that matches, and what they were."""
+    options = delete_options(call)
+    collection = backend.collection(served)
+    found = [entry for entry in collection.entries(call.target.namespace) if selector.matches(entry)]
+    for entry in found:
+        current: Entry | None = entry
+        while current is not None and current.uid == entry.uid:
+            try:
+                await _delete_entry(backend, call, served, current, options)
+                break
+            except Stale:
+                current = collection.head(entry.namespace, entry.name)
+    return found
+
+
+async def _delete_entry(backend: Backend, call: Call, served: Served, entry: Entry, options: DeleteOptions) -> Outcome:
+    resource = served.resource
+    old = served.document(entry)
+    document = served.document(entry)
+    _check_preconditions(served, document, options)
+    if resource.plural == "namespaces" and not resource.group and entry.name in _PROTECTED_NAMESPACES:
+        raise forbidden(resource, entry.name, "this namespace may not be deleted")
+    attributes = Attributes(
+        operation="DELETE",
+        resource=resource,
+        subresource="",
+        namespace=entry.namespace,
+        name=entry.name,
+        old=old,
+        user=call.user,
+        dry_run=options.dry_run,
+        warn=call.warn,
+    )
+    if backend.webhooks.mutating(attributes, None):
+        await backend.webhooks.mutate(attributes, {})
+    if backend.webhooks.validating(attributes, None):
+        await backend.webhooks.validate(attributes, {})
+    now = backend.now()
+    if served.kind.graceful_deletion:
+        mark = _graceful_mark(document, options, now)
+        if mark == "pending":
+            return Outcome(200, entry)
+        if mark == "marked":
+            if options.dry_run:
+                return Outcome(200, None, document)
+            return Outcome(200, await _write(backend, served, document, entry))
+    _set_propagation(document["metadata"], options)
+    if _waits(served, document):
+        _mark_deleting(document, now)
+        if document == old:
+            return Outcome(200, entry)
+        if options.dry_run:
+            return Outcome(200, None, document)
+        return Outcome(200, await _write(backend, served, document, entry))
+    if not options.dry_run:
+        await backend.store.remove(
+            backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
+        )
+    if served.kind.graceful_deletion:
+        return Outcome(200, None, document)
+    details: Json = {"name": entry.name}
+    if resource.group:
+        details["group"] = resource.group
+    return Outcome(200, None, success({**details, "kind": resource.plural, "uid": entry.uid}))
+
+
+async def _write(backend: Backend, served: Served, document: Json, entry: Entry) -> Entry:
+    return await backend.store.write(
+        backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
+    )
+
+
+def _check_preconditions(served: Served, document: Json, options: DeleteOptions) -> None:
+    metadata = document["metadata"]
+    if options.uid and options.uid != metadata["uid"]:
+        raise precondition_failed(
+            served.resource,
+            metadata["name"],
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated",
+        )
+    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
+        raise precondition_failed(
+            served.resource,
+            metadata["name"],
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion in record "
+            f"({metadata['resourceVersion']}). The object might have been modified",
+        )
+
+
+def _graceful_mark(document: Json, options: DeleteOptions, now: datetime) -> Literal["now", "marked", "pending"]:
+    """How a pod goes: marked for its node with the seconds it gets, already on its way, or at once."""
+    metadata, spec, status = document["metadata"], document.get("spec") or {}, document.get("status") or {}
+    wanted = options.grace_seconds
+    if wanted is not None and wanted < 0:
+        wanted = 1
+    if metadata.get("deletionTimestamp"):
+        current = metadata.get("deletionGracePeriodSeconds") or 0
+        if current == 0:
+            return "now"
+        if wanted is None or wanted >= current:
+            return "pending"
+        if wanted == 0:
+            metadata["deletionTimestamp"] = rfc3339(now)
+            metadata["deletionGracePeriodSeconds"] = 0
+            return "now"
+        started = datetime.fromisoformat(metadata["deletionTimestamp"]).astimezone(UTC) - timedelta(seconds=current)
+        until = started + timedelta(seconds=wanted)
+        if until < now:
+            until, wanted = now, 1
+        metadata["deletionTimestamp"] = rfc3339(until)
+        metadata["deletionGracePeriodSeconds"] = wanted
+        return "marked"
+    period = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
+    if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+        period = 0
+    metadata["deletionTimestamp"] = rfc3339(now + timedelta(seconds=period))
+    metadata["deletionGracePeriodSeconds"] = period
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+    if period == 0:
+        return "now"
+    _set_propagation(metadata, options)
+    return "marked"
+
+
+def _set_propagation(metadata: Json, options: DeleteOptions) -> None:
+    """The finalizers that tell the garbage collector what to do with dependents."""
+    finalizers = metadata.get("finalizers", [])
+    kept = [name for name in finalizers if name not in (ORPHAN, FOREGROUND)]
+    if options.propagation == "Orphan" or (not options.propagation and ORPHAN in finalizers):
+        kept.append(ORPHAN)
+    elif options.propagation == "Foreground" or (not options.propagation and FOREGROUND in finalizers):
+        kept.append(FOREGROUND)
+    if kept:
+        metadata["finalizers"] = kept
+    else:
+        metadata.pop("finalizers", None)
+
+
+def _waits(served: Served, document: Json) -> bool:
+    """Whether something has to happen before the object may go."""
+    if document["metadata"].get("finalizers"):
+        return True
+    return served.resource.kind == "Namespace" and bool((document.get("spec") or {}).get("finalizers"))
+
+
+def _mark_deleting(document: Json, now: datetime) -> None:
+    metadata = document["metadata"]
+    if not metadata.get("deletionTimestamp"):
+        if metadata.get("generation"):
+            metadata["generation"] += 1
+        metadata["deletionTimestamp"] = rfc3339(now)
+        if document.get("kind") == "Namespace":
+            document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
+        if document.get("kind") == "CustomResourceDefinition":
+            crd_lifecycle.mark_terminating(document, now)
+    metadata["deletionGracePeriodSeconds"] = 0

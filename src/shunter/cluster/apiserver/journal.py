@@ -1,0 +1,164 @@
+"""What is on disk: the current state of all durable objects in SQLite, written by one thread with group commit.
+
+An append is answered only after the transaction that holds it is committed and synced (WAL, synchronous=FULL), so a kill -9 loses
+no acknowledged write; everything queued while the disk was busy goes into the next transaction, so durability costs nothing under
+load. There is no history on disk: watches start over after a restart (410, clients list again).
+
+Revisions of objects that are kept in memory only must not come back after a restart either, so the file holds a ceiling that
+always lies above every revision handed out, and a start continues from it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import NamedTuple, Protocol
+
+log = logging.getLogger(__name__)
+
+_SCHEMA = """
+create table if not exists objects (
+    api_group text not null, resource text not null, namespace text not null, name text not null,
+    revision integer not null, value blob not null,
+    primary key (api_group, resource, namespace, name)
+);
+create table if not exists revisions (id integer primary key check (id = 1), ceiling integer not null);
+insert or ignore into revisions values (1, 0);
+"""
+_UPSERT = "insert or replace into objects values (?, ?, ?, ?, ?, ?)"
+_DELETE = "delete from objects where api_group = ? and resource = ? and namespace = ? and name = ?"
+
+_REVISIONS_AHEAD = 10_000
+"""How far the ceiling runs ahead: one row more in every ten-thousandth revision's transaction."""
+
+
+class Row(NamedTuple):
+    """One object on disk."""
+
+    group: str
+    plural: str
+    namespace: str
+    name: str
+    revision: int
+    value: bytes
+
+
+class Entry(Protocol):
+    """What can be appended: rows to write or delete (none for objects that live in memory), and its place in the order."""
+
+    revision: int
+    generation: int
+    """Writes build on one another; after a failed commit all writes of that generation fail."""
+
+    def upsert(self) -> Row | None: ...
+
+    def delete(self) -> tuple[str, str, str, str] | None: ...
+
+
+class Journal:
+    """The writer thread and its file. `committed` and `failed` are called on the loop, in the order of the appends."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("pragma journal_mode = wal")
+        self._db.execute("pragma synchronous = full")
+        self._db.executescript(_SCHEMA)
+        self._ceiling: int = self._db.execute("select ceiling from revisions").fetchone()[0]
+        self._queue: SimpleQueue[Entry | None] = SimpleQueue()
+        self._failed_generation = -1
+        self._thread: Thread | None = None
+
+    @property
+    def ceiling(self) -> int:
+        """No revision above it was ever handed out before this start."""
+        return self._ceiling
+
+    def rows(self) -> Iterator[Row]:
+        """Everything on disk; to be read before `start`."""
+        for row in self._db.execute("select * from objects order by api_group, resource, namespace, name"):
+            yield Row(*row)
+
+    def start(
+        self,
+        loop: AbstractEventLoop,
+        committed: Callable[[list[Entry]], None],
+        failed: Callable[[list[Entry], Exception], None],
+    ) -> None:
+        self._thread = Thread(target=self._run, args=(loop, committed, failed), name="journal", daemon=True)
+        self._thread.start()
+
+    def append(self, entry: Entry) -> None:
+        self._queue.put(entry)
+
+    def close(self) -> None:
+        """Commits what is queued, folds the write-ahead log into the file, and closes it."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._db.execute("pragma wal_checkpoint(truncate)")
+        self._db.close()
+
+    def _run(
+        self,
+        loop: AbstractEventLoop,
+        committed: Callable[[list[Entry]], None],
+        failed: Callable[[list[Entry], Exception], None],
+    ) -> None:
+        open_ = True
+        while open_:
+            entries, open_ = self._queued()
+            good = [entry for entry in entries if entry.generation > self._failed_generation]
+            if len(good) < len(entries):
+                late = [entry for entry in entries if entry.generation <= self._failed_generation]
+                loop.call_soon_threadsafe(failed, late, sqlite3.OperationalError("an earlier write failed"))
+            if not good:
+                continue
+            try:
+                self._commit(good)
+            except sqlite3.Error as error:
+                log.error("commit of %d writes failed: %s", len(good), error)
+                self._failed_generation = good[-1].generation
+                loop.call_soon_threadsafe(failed, good, error)
+            else:
+                loop.call_soon_threadsafe(committed, good)
+
+    def _queued(self) -> tuple[list[Entry], bool]:
+        """Waits for one entry, then takes all that are there; False when the journal is being closed."""
+        entries: list[Entry] = []
+        entry = self._queue.get()
+        while entry is not None:
+            entries.append(entry)
+            try:
+                entry = self._queue.get_nowait()
+            except Empty:
+                return entries, True
+        return entries, False
+
+    def _commit(self, entries: list[Entry]) -> None:
+        last = entries[-1].revision
+        raise_ceiling = last > self._ceiling - _REVISIONS_AHEAD // 2
+        ceiling = last + _REVISIONS_AHEAD if raise_ceiling else self._ceiling
+        writes = [(entry.upsert(), entry.delete()) for entry in entries]
+        if not raise_ceiling and not any(upsert or delete for upsert, delete in writes):
+            return
+        self._db.execute("begin immediate")
+        try:
+            for upsert, delete in writes:
+                if upsert is not None:
+                    self._db.execute(_UPSERT, upsert)
+                elif delete is not None:
+                    self._db.execute(_DELETE, delete)
+            if raise_ceiling:
+                self._db.execute("update revisions set ceiling = ?", (ceiling,))
+            self._db.execute("commit")
+        except sqlite3.Error:
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            raise
+        self._ceiling = ceiling

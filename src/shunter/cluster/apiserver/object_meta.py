@@ -1,0 +1,149 @@
+"""The rules every object's metadata obeys, whatever its kind.
+
+Source: k8s.io/apimachinery `api/validation` and `meta/v1/validation`; k8s.io/apiserver `registry/rest`. Texts are theirs.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+
+from shunter.api.field_errors import FieldError, forbidden, invalid, required, too_long
+from shunter.api.meta import Json
+from shunter.api.names import label_key_faults, label_value_faults
+from shunter.cluster.apiserver.status import StatusError, bad_request
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+_ANNOTATIONS_LIMIT = 256 * 1024
+_NAME_RANDOM = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_BASE = 58
+
+_key_faults = lru_cache(maxsize=4096)(label_key_faults)
+_value_faults = lru_cache(maxsize=4096)(label_value_faults)
+
+
+def generated_name(base: str) -> str:
+    """`base` and five random characters, cut to fit a label; source: apiserver `storage/names`."""
+    return base[:_GENERATED_BASE] + "".join(secrets.choice(_NAME_RANDOM) for _ in range(5))
+
+
+def in_namespace(metadata: Json, namespace: str) -> None:
+    """Sets the request's namespace, or refuses another one. Raises 400."""
+    given = metadata.get("namespace", "")
+    if given and namespace and given != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if namespace:
+        metadata["namespace"] = namespace
+
+
+def creation_errors(metadata: Json, *, namespaced: bool, name_faults: Callable[[str], list[str]]) -> list[FieldError]:
+    """What `ValidateObjectMeta` finds on creation; `name_faults` are the kind's own rules for names."""
+    errors: list[FieldError] = []
+    name, base = metadata.get("name", ""), metadata.get("generateName", "")
+    if base:
+        errors += [invalid("metadata.generateName", base, text) for text in name_faults(_masked(base))]
+    if not name:
+        errors.append(required("metadata.name", "name or generateName is required"))
+    else:
+        errors += [invalid("metadata.name", name, text) for text in name_faults(name)]
+    return errors + _common_errors(metadata, namespaced=namespaced)
+
+
+def _masked(base: str) -> str:
+    """The start of a generated name may end in a dash, as more characters follow."""
+    return base[:-2] + "a" if len(base) > 1 and base.endswith("-") else base
+
+
+def update_errors(metadata: Json, old: Json, *, namespaced: bool) -> list[FieldError]:
+    """What `ValidateObjectMetaUpdate` finds."""
+    errors = _common_errors(metadata, namespaced=namespaced)
+    if old.get("deletionTimestamp"):
+        new = sorted(set(metadata.get("finalizers", ())) - set(old.get("finalizers", ())))
+        if new:
+            listed = ", ".join(f'"{name}"' for name in new)
+            errors.append(
+                forbidden(
+                    "metadata.finalizers",
+                    f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}",
+                )
+            )
+    for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if metadata.get(name) != old.get(name):
+            errors.append(invalid(f"metadata.{name}", metadata.get(name), "field is immutable"))
+    return errors
+
+
+def _common_errors(metadata: Json, *, namespaced: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if namespaced and not metadata.get("namespace"):
+        errors.append(required("metadata.namespace"))
+    if not namespaced and metadata.get("namespace"):
+        errors.append(forbidden("metadata.namespace", "not allowed on this type"))
+    for key, value in metadata.get("labels", {}).items():
+        errors += [invalid("metadata.labels", key, text) for text in _key_faults(key)]
+        errors += [invalid("metadata.labels", value, text) for text in _value_faults(value)]
+    annotations = metadata.get("annotations", {})
+    for key in annotations:
+        errors += [invalid("metadata.annotations", key, text) for text in _key_faults(key.lower())]
+    if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
+        errors.append(too_long("metadata.annotations", _ANNOTATIONS_LIMIT))
+    errors += _owner_errors(metadata.get("ownerReferences", []))
+    finalizers = metadata.get("finalizers", [])
+    for finalizer in finalizers:
+        errors += [invalid("metadata.finalizers", finalizer, text) for text in _key_faults(finalizer)]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        errors.append(invalid("metadata.finalizers", finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
+    return errors
+
+
+def _owner_errors(owners: list[Json]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    controller = ""
+    where = "metadata.ownerReferences"
+    for owner in owners:
+        version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
+        if not version.rpartition("/")[2]:
+            errors.append(invalid(f"{where}.apiVersion", version, "version must not be empty"))
+        for name, value in (("kind", kind), ("name", owner.get("name", "")), ("uid", owner.get("uid", ""))):
+            if not value:
+                errors.append(invalid(f"{where}.{name}", value, "must not be empty"))
+        if (version, kind) == ("v1", "Event"):
+            errors.append(invalid(where, owner, "/v1, Kind=Event is disallowed from being an owner"))
+        if owner.get("controller"):
+            this = f"{kind}/{owner.get('name', '')}"
+            if controller:
+                errors.append(
+                    invalid(
+                        where,
+                        owners,
+                        "Only one reference can have Controller set to true. "
+                        f'Found "true" in references for {controller} and {this}',
+                    )
+                )
+            controller = controller or this
+    return errors
+
+
+def without_duplicate_owners(metadata: Json) -> bool:
+    """Drops repeated owner references, in place; True when there were some."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) == 1:
+        return False
+    kept: list[Json] = []
+    for owner in owners:
+        if owner not in kept:
+            kept.append(owner)
+    metadata["ownerReferences"] = kept
+    return len(kept) < len(owners)
+
+
+def name_on_url(metadata: Json, name: str) -> StatusError | None:
+    """The refusal of an object whose name is not the URL's."""
+    given = metadata.get("name", "")
+    if given == name:
+        return None
+    if not given:
+        return bad_request("name must be provided")
+    return bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")

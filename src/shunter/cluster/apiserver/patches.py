@@ -1,0 +1,188 @@
+"""PATCH: the four formats, each turned into a new object that takes the way of any other write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json
+from shunter.cluster.apiserver import object_meta
+from shunter.cluster.apiserver.apply import server_side
+from shunter.cluster.apiserver.apply.errors import ApplyError
+from shunter.cluster.apiserver.apply.reset import reset_fields
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.negotiation import Body, media_type, read
+from shunter.cluster.apiserver.patch import json_patch, strategic
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
+from shunter.cluster.apiserver.status import (
+    StatusError,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    unsupported_patch,
+)
+from shunter.cluster.apiserver.writes import Outcome, create_document, modify, strict_faults
+from shunter.kube.merge_patch import merge_patch
+
+JSON_PATCH = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+async def patch(backend: Backend, call: Call, served: Served) -> Outcome:
+    """PATCH of an object or its status."""
+    media = media_type(call.content_type)
+    if media == APPLY:
+        return await _apply(backend, call, served)
+    options = write_options(call.query, call.user_agent, "PatchOptions")
+    patched = patcher(call, served, media)
+
+    def change(old: Json) -> Json:
+        document = patched(old)
+        _decode_patched(call, served, document, options)
+        _check_identity(call, document)
+        return document
+
+    return await modify(backend, call, served, options, change)
+
+
+def patcher(call: Call, served: Served, media: str) -> Callable[[Json], Json]:
+    """The function that applies the request's patch to an object. Raises 400 or 415 for what is no patch."""
+    if media == JSON_PATCH:
+        operations = _decoded_patch(call.body)
+        return lambda document: json_patch.apply(document, operations)
+    if media == MERGE:
+        changes = _patch_object(call.body)
+        return lambda document: merge_patch(document, changes)
+    if media == STRATEGIC and not served.custom:
+        changes = _patch_object(call.body)
+        schema = served.kind.schema().openapi
+        return lambda document: strategic.apply(document, changes, schema, definitions())
+    raise unsupported_patch()
+
+
+def _decoded_patch(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+
+
+def _patch_object(body: bytes) -> Json:
+    patch = _decoded_patch(body)
+    if not isinstance(patch, dict):
+        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+    return patch
+
+
+def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions) -> None:
+    """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all."""
+    shown = msgspec.json.encode(document).decode() if options.strictness == "Strict" else ""
+    try:
+        faults = strict_faults(served, document, [])
+    except MalformedError as error:
+        raise _refused_patch(served, shown or msgspec.json.encode(document).decode(), str(error)) from None
+    if faults and options.strictness == "Strict":
+        raise _refused_patch(served, shown, f"strict decoding error: {', '.join(faults)}")
+    if options.strictness == "Warn":
+        for fault in faults:
+            call.warn(fault)
+    served.kind.schema().default(document)
+    served.kind.default(document)
+
+
+def _refused_patch(served: Served, shown: str, why: str) -> StatusError:
+    if served.custom:
+        return bad_request(f"error decoding patch: {why}") if "strict" not in why else _strict_refusal(shown, why)
+    return _strict_refusal(shown, why)
+
+
+def _strict_refusal(shown: str, why: str) -> StatusError:
+    return invalid("", "", "", [invalid_field("patch", shown, why)])
+
+
+def _check_identity(call: Call, document: Json) -> None:
+    metadata = document["metadata"]
+    refusal = object_meta.name_on_url(metadata, call.target.name)
+    if refusal:
+        raise refusal
+    object_meta.in_namespace(metadata, call.target.namespace)
+
+
+async def _apply(backend: Backend, call: Call, served: Served) -> Outcome:
+    options = write_options(call.query, call.user_agent, "PatchOptions", applies=True)
+    body = read(call.body, "application/yaml", served.resource.kind)
+    applied = body.document
+    _expect_applied(call, served, applied)
+    if body.duplicates and options.strictness == "Strict":
+        faults = ", ".join(f'duplicate field "{path}"' for path in body.duplicates)
+        raise bad_request(f"strict decoding error: {faults}")
+    if backend.collection(served).head(call.target.namespace, call.target.name) is None:
+        return await _create_by_apply(backend, call, served, applied, options)
+
+    def change(old: Json) -> Json:
+        document = _applied(backend, call, served, old, applied, options)
+        _decode_patched(call, served, document, options)
+        _check_identity(call, document)
+        return document
+
+    return await modify(backend, call, served, options, change, owns_fields=False)
+
+
+async def _create_by_apply(backend: Backend, call: Call, served: Served, applied: Json, options: WriteOptions) -> Outcome:
+    if call.target.subresource:
+        raise not_found(served.resource, call.target.name)
+    metadata = applied["metadata"]
+    if metadata.get("uid"):
+        raise conflict(
+            served.resource,
+            call.target.name,
+            f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found",
+        )
+    if metadata.get("resourceVersion"):
+        raise conflict(served.resource, call.target.name)
+    document = _applied(backend, call, served, None, applied, options)
+    return await create_document(backend, call, served, Body(document, []), options, operation="Apply")
+
+
+def _expect_applied(call: Call, served: Served, applied: Json) -> None:
+    resource = served.resource
+    kind, api_version = applied.get("kind", ""), applied.get("apiVersion", "")
+    if kind != resource.kind or api_version != resource.api_version:
+        group, _, version = str(api_version).rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
+    metadata = applied.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("metadata must be an object")
+    if not metadata.get("name"):
+        metadata["name"] = call.target.name
+    refusal = object_meta.name_on_url(metadata, call.target.name)
+    if refusal:
+        raise refusal
+    object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
+
+
+def _applied(backend: Backend, call: Call, served: Served, live: Json | None, applied: Json, options: WriteOptions) -> Json:
+    try:
+        result = server_side.apply(
+            live,
+            applied,
+            tree=served.tree,
+            manager=options.manager,
+            force=options.force,
+            subresource=call.target.subresource,
+            api_version=served.resource.api_version,
+            now=backend.now(),
+            reset=reset_fields(served.kind, call.target.subresource),
+        )
+    except ApplyError as refusal:
+        raise StatusError(refusal.code, refusal.reason, str(refusal), refusal.details) from None
+    return msgspec.json.decode(msgspec.json.encode(result))

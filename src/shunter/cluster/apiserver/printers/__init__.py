@@ -1,0 +1,22 @@
+"""What `kubectl get` shows: columns and cells of each built-in kind, as data and small pure functions.
+
+Source: k8s.io/kubernetes `pkg/printers/internalversion` (1.36). A kind without a printer shows its name and when it was created.
+"""
+
+from __future__ import annotations
+
+from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.printers.columns import DEFAULT, Printer
+from shunter.cluster.apiserver.printers.core import PRINTERS as CORE
+from shunter.cluster.apiserver.printers.custom import custom_printer
+from shunter.cluster.apiserver.printers.pod import PRINTER as POD
+from shunter.cluster.apiserver.printers.workloads import PRINTERS as WORKLOADS
+
+_PRINTERS: dict[tuple[str, str], Printer] = {("", "Pod"): POD, **CORE, **WORKLOADS}
+
+
+def printer(kind: Kind, *, custom: bool) -> Printer:
+    """How objects of this kind are shown."""
+    if custom:
+        return custom_printer(kind)
+    return _PRINTERS.get((kind.resource.group, kind.resource.kind), DEFAULT)

@@ -1,0 +1,140 @@
+"""A printer as a value, and how times, labels and containers are written in cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.kinds import Column
+
+Cells = list[Any]
+
+
+class Printer(NamedTuple):
+    """Columns and the function that fills them, wide ones included."""
+
+    columns: Sequence[Column]
+    cells: Callable[[Json, datetime], Cells]
+
+
+NAME = Column(
+    "Name",
+    "string",
+    ".metadata.name",
+    "name",
+    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to "
+    "request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and "
+    "configuration definition. Cannot be updated. More info: "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+)
+AGE = Column(
+    "Age",
+    "string",
+    ".metadata.creationTimestamp",
+    "",
+    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set "
+    "in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and "
+    "is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+)
+
+
+def column(name: str, type: str = "string") -> Column:
+    return Column(name, type, "")
+
+
+def wide(name: str, type: str = "string") -> Column:
+    """A column that only `-o wide` shows."""
+    return Column(name, type, "", priority=1)
+
+
+def named_at_creation(document: Json, now: datetime) -> Cells:
+    metadata = document["metadata"]
+    return [metadata["name"], metadata.get("creationTimestamp", "")]
+
+
+DEFAULT = Printer((NAME, Column("Created At", "date", ".metadata.creationTimestamp", "", AGE.description)), named_at_creation)
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def since(text: str | None, now: datetime) -> str:
+    """How long ago a time was, or `<unknown>`."""
+    return human_duration((now - moment(text)).total_seconds()) if text else "<unknown>"
+
+
+def age(document: Json, now: datetime) -> str:
+    return since(document["metadata"].get("creationTimestamp"), now)
+
+
+def human_duration(seconds: float) -> str:
+    """Seconds as kubectl shows them: `5s`, `2m3s`, `3h`, `2d4h`, `1y20d`; source: apimachinery `util/duration`."""
+    total = int(seconds)
+    if total < -1:
+        return "<invalid>"
+    if total < 0:
+        return "0s"
+    if total < 120:
+        return f"{total}s"
+    minutes = total // 60
+    if minutes < 10:
+        return _pair(minutes, "m", total % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    hours = minutes // 60
+    if hours < 8:
+        return _pair(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    days = hours // 24
+    if days < 8:
+        return _pair(days, "d", hours % 24, "h")
+    if days < 365 * 2:
+        return f"{days}d"
+    if days < 365 * 8:
+        return _pair(days // 365, "y", days % 365, "d")
+    return f"{days // 365}y"
+
+
+def _pair(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    return f"{large}{large_unit}{small}{small_unit}" if small else f"{large}{large_unit}"
+
+
+def format_labels(labels: Json | None) -> str:
+    return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) if labels else "<none>"
+
+
+def format_selector(selector: Json | None) -> str:
+    """A `metav1.LabelSelector` in the notation of selectors."""
+    if not selector:
+        return "<none>"
+    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
+    for expression in selector.get("matchExpressions") or ():
+        key, operator = expression["key"], expression["operator"]
+        values = ",".join(sorted(expression.get("values") or ()))
+        terms.append(
+            {
+                "In": f"{key} in ({values})",
+                "NotIn": f"{key} notin ({values})",
+                "Exists": key,
+                "DoesNotExist": f"!{key}",
+            }[operator]
+        )
+    return ",".join(terms) or "<none>"
+
+
+def containers_and_images(pod_spec: Json) -> tuple[str, str]:
+    containers = pod_spec.get("containers") or ()
+    return (
+        ",".join(container.get("name", "") for container in containers),
+        ",".join(container.get("image", "") for container in containers),
+    )
+
+
+def access_modes(modes: Sequence[str] | None) -> str:
+    short = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+    return ",".join(text for mode, text in short.items() if mode in (modes or ()))

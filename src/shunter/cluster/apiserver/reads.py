@@ -1,0 +1,218 @@
+"""GET of an object and of a list, answered from memory: any revision that is still in the window, page by page if asked.
+
+Source: k8s.io/apiserver `storage/etcd3` (continue tokens) and apimachinery's validation of ListOptions; texts are theirs.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.field_errors import FieldError, forbidden, not_supported
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.negotiation import Form, encoded
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, Query, number, revision
+from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
+from shunter.cluster.apiserver.status import bad_request, expired, invalid, revision_too_large
+from shunter.cluster.apiserver.storage import Entry, Expired
+from shunter.cluster.apiserver.tables import check_include, partial, table
+
+
+def selector(call: Call, served: Served) -> Selector:
+    """The selectors of a request. Raises 400."""
+    labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
+    return Selector(
+        label_requirements(labels) if labels else (),
+        field_terms(fields, served.kind.selectable_fields) if fields else (),
+    )
+
+
+def get(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
+    """One object. Raises 404, or 504 when the client has seen a newer state than there is."""
+    asked = revision(call.query.get("resourceVersion", ""), watch=False)
+    if asked > backend.store.revision:
+        raise revision_too_large(asked, backend.store.revision)
+    entry = backend.entry(served, call.target.namespace, call.target.name)
+    return shown(backend, call, served, entry, form)
+
+
+def shown(backend: Backend, call: Call, served: Served, entry: Entry, form: Form) -> bytes:
+    """A stored object in the form the client asked for."""
+    if form.syntax == "json" and form.shape == "object":
+        return served.body(entry)
+    return shown_document(backend, call, served, served.document(entry), form)
+
+
+def shown_document(backend: Backend, call: Call, served: Served, document: Json, form: Form) -> bytes:
+    if form.shape == "table":
+        include = call.query.get("includeObject", "")
+        refusal = check_include(include)
+        if refusal:
+            raise refusal
+        metadata = {"resourceVersion": document["metadata"].get("resourceVersion", "")}
+        document = table(served, [document], backend.now(), metadata=metadata, include=include, version=form.version)
+    elif form.shape == "metadata":
+        document = partial(document, form.version)
+    return encoded(document, form)
+
+
+class Page(NamedTuple):
+    """What a LIST answers: entries of one revision, and where to go on."""
+
+    entries: list[Entry]
+    revision: int
+    next: str = ""
+    remaining: int = 0
+
+    @property
+    def metadata(self) -> Json:
+        metadata: Json = {"resourceVersion": str(self.revision)}
+        if self.next:
+            metadata["continue"] = self.next
+        if self.remaining:
+            metadata["remainingItemCount"] = self.remaining
+        return metadata
+
+
+def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
+    """A list. Raises 400, 410, 422 and 504."""
+    page = _page(backend, call, served)
+    if form.shape == "object" and form.syntax == "json":
+        return rendered_list(served, page.entries, page.metadata)
+    documents = (served.document(entry) for entry in page.entries)
+    if form.shape == "table":
+        include = call.query.get("includeObject", "")
+        refusal = check_include(include)
+        if refusal:
+            raise refusal
+        return encoded(
+            table(served, documents, backend.now(), metadata=page.metadata, include=include, version=form.version), form
+        )
+    if form.shape == "metadata":
+        items = [partial(document, form.version) for document in documents]
+        return encoded(
+            {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{form.version}",
+                "metadata": page.metadata,
+                "items": items,
+            },
+            form,
+        )
+    return encoded(msgspec.json.decode(rendered_list(served, page.entries, page.metadata)), form)
+
+
+def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> bytes:
+    """A list in JSON, put together from the stored bytes."""
+    resource = served.resource
+    head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":'.encode()
+    items = b",".join(served.item(entry) for entry in entries)
+    return b"".join((head, msgspec.json.encode(metadata), b',"items":[', items, b"]}"))
+
+
+def _page(backend: Backend, call: Call, served: Served) -> Page:
+    query, collection, namespace = call.query, backend.collection(served), call.target.namespace
+    errors = _list_errors(query)
+    if errors:
+        raise invalid("meta.k8s.io", "ListOptions", "", errors)
+    wanted = selector(call, served)
+    limit = number(query, "limit") or 0
+    at, start = _start(backend, query)
+    try:
+        entries = collection.entries_at(at, namespace)
+    except Expired as error:
+        raise _expired_list(query, at, error.floor) from None
+    name = next((t.value for t in wanted.terms if t.path == "metadata.name" and not t.negated), "")
+    if name and namespace and not start and at == backend.store.revision:
+        entry = collection.get(namespace, name)
+        entries = [entry] if entry else []
+    if start:
+        entries = [entry for entry in entries if entry.key >= start]
+    found = list(entries) if wanted.is_empty else [entry for entry in entries if wanted.matches(entry)]
+    if not limit or len(found) <= limit:
+        return Page(found, at)
+    page = list(islice(found, limit))
+    remaining = len(found) - limit if wanted.is_empty else 0
+    return Page(page, at, _token(at, page[-1].key + "\0"), remaining)
+
+
+def _list_errors(query: Query) -> list[FieldError]:
+    errors: list[FieldError] = []
+    match, asked = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    if match:
+        if not asked:
+            errors.append(
+                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
+            )
+        if query.get("continue"):
+            errors.append(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+        if match not in ("Exact", "NotOlderThan"):
+            errors.append(not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+        if match == "Exact" and asked == "0":
+            errors.append(forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if "sendInitialEvents" in query:
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return errors
+
+
+def _start(backend: Backend, query: Query) -> tuple[int, str]:
+    """The revision to list, and the key to start at."""
+    current = backend.store.revision
+    asked = query.get("resourceVersion", "")
+    if query.get("continue"):
+        at, start = _read_token(query["continue"])
+        if asked not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        return (at if at > 0 else current), start
+    at = revision(asked, watch=False)
+    if at > current:
+        raise revision_too_large(at, current)
+    if query.get("resourceVersionMatch") == "Exact":
+        return at, ""
+    if at and number(query, "limit") and query.get("resourceVersionMatch") != "NotOlderThan":
+        return at, ""
+    return current, ""
+
+
+def _expired_list(query: Query, at: int, floor: int) -> Exception:
+    if query.get("continue"):
+        return expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+            "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+            "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+            "deleted between the time the first chunk was returned and now may show up in the list."
+        )
+    return expired(f"The resourceVersion for the provided list is too old: {at} ({floor})")
+
+
+class _Token(msgspec.Struct):
+    """A continue token's content, as kube-apiserver writes it."""
+
+    v: str
+    rv: int
+    start: str
+
+
+def _token(at: int, start: str) -> str:
+    content = msgspec.json.encode(_Token("meta.k8s.io/v1", at, start))
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _read_token(token: str) -> tuple[int, str]:
+    try:
+        content = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        decoded = msgspec.json.decode(content, type=_Token)
+    except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from None
+    if decoded.v != "meta.k8s.io/v1":
+        raise bad_request(
+            f'invalid continue token: continue key is not valid: server does not recognize this encoded version "{decoded.v}"'
+        )
+    return decoded.rv, decoded.start

@@ -1,0 +1,123 @@
+"""Which resources are served right now: the built-in kinds, and those of every CustomResourceDefinition, live.
+
+A custom kind appears with the write that stores its definition and goes with it; nothing else in the server knows the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.cluster.apiserver import crd, event_versions
+from shunter.cluster.apiserver.apply.fields import compile_fields
+from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.storage import Entry, encoded_tail
+
+if TYPE_CHECKING:
+    from shunter.cluster.apiserver.apply.fields import FieldTree
+
+
+class Served:
+    """One kind in one version, and how its objects get to and from storage."""
+
+    def __init__(self, kind: Kind, *, custom: bool, storage_version: str) -> None:
+        self.kind = kind
+        self.custom = custom
+        self.storage_version = storage_version
+        resource = kind.resource
+        self.resource: Resource = resource
+        self._events = (resource.group, resource.plural) == event_versions.EVENTS_GROUP
+        self.key = event_versions.STORED_AS if self._events else (resource.group, resource.plural)
+        """The collection its objects live in; the versions of a kind share one."""
+        self.prefix = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
+
+    @cached_property
+    def tree(self) -> FieldTree:
+        """The fields of the schema, compiled when managedFields are first needed."""
+        return compile_fields(self.kind.schema().openapi, definitions())
+
+    @property
+    def hash_seed(self) -> str:
+        """Changes whenever the kind is served differently."""
+        return f"{self.resource}{id(self.kind) if self.custom else ''}"
+
+    def tail(self, entry: Entry) -> bytes:
+        """The stored bytes in this version, without kind and apiVersion."""
+        if self._events:
+            return encoded_tail(event_versions.from_core(entry.document()))
+        return entry.tail
+
+    def body(self, entry: Entry) -> bytes:
+        """The whole object as this version serves it."""
+        return self.prefix + self.tail(entry)
+
+    def item(self, entry: Entry) -> bytes:
+        """The object inside a list: built-in kinds leave out kind and apiVersion there."""
+        return self.body(entry) if self.custom else b"{" + self.tail(entry)
+
+    def document(self, entry: Entry) -> Json:
+        """A fresh copy of the object in this version, which the caller may change."""
+        document = entry.document()
+        if self._events:
+            document = event_versions.from_core(document)
+        return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **document}
+
+    def stored(self, document: Json) -> Json:
+        """The object as it is stored."""
+        return event_versions.to_core(document) if self._events else document
+
+
+class Registry:
+    """Look-up by group, version and plural."""
+
+    def __init__(self, builtin: Iterable[Kind]) -> None:
+        self._served: dict[tuple[str, str, str], Served] = {}
+        self._groups: set[str] = set()
+        self._custom: dict[str, list[tuple[str, str, str]]] = {}
+        self.edition = 0
+        """Grows with every change; what is derived from the whole registry is cached by it."""
+        for kind in builtin:
+            self._add(Served(kind, custom=False, storage_version=kind.resource.version))
+
+    def _add(self, served: Served) -> tuple[str, str, str]:
+        key = (served.resource.group, served.resource.version, served.resource.plural)
+        self._served[key] = served
+        self._groups.add(served.resource.group)
+        return key
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        return self._served.get((group, version, plural))
+
+    def of_kind(self, api_version: str, kind: str) -> Served | None:
+        """By what stands in a manifest."""
+        return next((s for s in self._served.values() if s.resource.kind == kind and s.resource.api_version == api_version), None)
+
+    def serves_group_version(self, group: str, version: str) -> bool:
+        return any(key[0] == group and key[1] == version for key in self._served)
+
+    def all(self) -> list[Served]:
+        return list(self._served.values())
+
+    def stored_kinds(self) -> list[Served]:
+        """One version of each resource: the one it is stored in."""
+        return [s for s in self._served.values() if s.resource.version == s.storage_version]
+
+    def register(self, definition: Json) -> None:
+        """Serves what a CustomResourceDefinition defines, in place of what an earlier version of it defined."""
+        name = definition["metadata"]["name"]
+        self._forget(name)
+        storage = next(v["name"] for v in definition["spec"]["versions"] if v.get("storage"))
+        self._custom[name] = [self._add(Served(kind, custom=True, storage_version=storage)) for kind in crd.kinds(definition)]
+        self.edition += 1
+
+    def unregister(self, name: str) -> None:
+        self._forget(name)
+        self.edition += 1
+
+    def _forget(self, name: str) -> None:
+        for key in self._custom.pop(name, ()):
+            self._served.pop(key, None)

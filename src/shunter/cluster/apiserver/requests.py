@@ -1,0 +1,171 @@
+"""One request as a value: who asks what of which resource, and with which options. Parsing only; nothing here answers.
+
+Source: k8s.io/apiserver `endpoints/request` (paths and verbs), meta/v1 `ListOptions`, `CreateOptions`, ... (query parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from shunter.api.field_errors import FieldError, required
+from shunter.cluster.apiserver.status import bad_request, invalid, plain
+
+
+class User(NamedTuple):
+    """Who asks, as the authenticator found out."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = {}
+
+    @property
+    def is_admin(self) -> bool:
+        return "system:masters" in self.groups
+
+
+class Target(NamedTuple):
+    """What a path names. A path outside /api and /apis has no target."""
+
+    group: str
+    version: str
+    plural: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+def target(path: str) -> Target | None:
+    """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE` taken apart; None for other paths."""
+    parts = [part for part in path.split("/") if part]
+    if len(parts) >= 2 and parts[0] == "api":
+        group, version, rest = "", parts[1], parts[2:]
+    elif len(parts) >= 3 and parts[0] == "apis":
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES):
+        namespace, rest = rest[1], rest[2:]
+    plural, name = (rest[0] if rest else ""), (rest[1] if len(rest) > 1 else "")
+    return Target(group, version, plural, namespace, name, "/".join(rest[2:]))
+
+
+def verb(method: str, target: Target, *, watch: bool) -> str:
+    """The verb that authorization, metrics and admission speak of."""
+    match method:
+        case "GET" | "HEAD":
+            if target.name:
+                return "get"
+            return "watch" if watch else "list"
+        case "POST":
+            return "create"
+        case "PUT":
+            return "update"
+        case "PATCH":
+            return "patch"
+        case "DELETE":
+            return "delete" if target.name else "deletecollection"
+        case _:
+            return method.lower()
+
+
+Query = Mapping[str, str]
+
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
+
+
+def flag(query: Query, name: str) -> bool:
+    """A boolean as conversion to metav1 options reads it: everything but `0` and the forms of false is true."""
+    value = query.get(name)
+    return value is not None and value not in ("0", "false", "False", "FALSE", "f", "F")
+
+
+def number(query: Query, name: str) -> int | None:
+    text = query.get(name)
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def revision(text: str, *, watch: bool) -> int:
+    """A resourceVersion of a query; 0 for none."""
+    if not text:
+        return 0
+    if not text.isdigit():
+        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise plain(500, fault) if watch else bad_request(f"invalid resource version: {fault}")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions and PatchOptions in one."""
+
+    dry_run: bool
+    manager: str
+    strictness: str
+    """`Strict`, `Warn` or `Ignore`."""
+    force: bool = False
+
+
+def write_options(query: Query, user_agent: str, kind: str, *, applies: bool = False) -> WriteOptions:
+    """The options of a write; `kind` (CreateOptions, ...) is named when they are refused with 422."""
+    errors: list[FieldError] = []
+    manager = query.get("fieldManager", "")
+    if applies and not manager:
+        errors.append(required("fieldManager", "is required for apply patch"))
+    if kind == "PatchOptions" and not applies and "force" in query:
+        errors.append(FieldError("FieldValueForbidden", "force", "Forbidden: may not be specified for non-apply patch"))
+    if len(manager) > 128:
+        errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
+    errors += dry_run_errors(query)
+    strictness = query.get("fieldValidation", "") or "Warn"
+    if strictness not in ("Strict", "Warn", "Ignore"):
+        text = f'Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
+        errors.append(FieldError("FieldValueNotSupported", "fieldValidation", text))
+    if errors:
+        raise invalid("meta.k8s.io", kind, "", errors)
+    return WriteOptions(
+        dry_run=bool(query.get("dryRun")),
+        manager=manager or user_agent.partition("/")[0][:128] or "unknown",
+        strictness=strictness,
+        force=flag(query, "force"),
+    )
+
+
+def dry_run_errors(query: Query) -> list[FieldError]:
+    value = query.get("dryRun")
+    if value in (None, "", "All"):
+        return []
+    return [FieldError("FieldValueNotSupported", "dryRun", f'Unsupported value: ["{value}"]: supported values: "All"')]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way: what it asks for, who asks, and the warnings collected for its answer."""
+
+    method: str
+    path: str
+    target: Target
+    verb: str
+    query: Query
+    user: User
+    user_agent: str = ""
+    content_type: str = ""
+    accept: str = ""
+    body: bytes = b""
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)

@@ -1,0 +1,202 @@
+"""Label and field selectors: parsed once per request, matched against entries.
+
+Source: k8s.io/apimachinery `labels.Parse` and `fields.ParseSelector`; refusals in their words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.status import bad_request
+from shunter.cluster.apiserver.storage import Entry
+
+Labels = Mapping[str, str]
+
+
+class Requirement(NamedTuple):
+    """One term of a label selector. `operator` is in, notin, exists, absent, gt or lt."""
+
+    key: str
+    operator: str
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Labels) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case "in":
+                return value in self.values
+            case "notin":
+                return value not in self.values
+            case "exists":
+                return value is not None
+            case "absent":
+                return value is None
+            case _:
+                return _compares(value, self.operator, next(iter(self.values)))
+
+
+def _compares(value: str | None, operator: str, bound: str) -> bool:
+    try:
+        number = int(value or "")
+    except ValueError:
+        return False
+    return number > int(bound) if operator == "gt" else number < int(bound)
+
+
+class Term(NamedTuple):
+    """One term of a field selector."""
+
+    path: str
+    value: str
+    negated: bool
+
+
+class Selector(NamedTuple):
+    """What a LIST, WATCH or deletecollection asks for, besides the namespace."""
+
+    requirements: tuple[Requirement, ...] = ()
+    terms: tuple[Term, ...] = ()
+
+    def matches(self, entry: Entry) -> bool:
+        for term in self.terms:
+            if (entry.field(term.path) == term.value) is term.negated:
+                return False
+        if self.requirements:
+            labels = entry.labels
+            return all(requirement.matches(labels) for requirement in self.requirements)
+        return True
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.requirements and not self.terms
+
+
+EVERYTHING = Selector()
+
+_TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
+_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+
+
+class _Tokens:
+    def __init__(self, text: str) -> None:
+        self._tokens = [match[1] for match in _TOKEN.finditer(text)]
+        self._at = 0
+
+    @property
+    def next(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def take(self) -> str:
+        token = self.next
+        self._at += 1
+        return token
+
+
+def label_requirements(text: str) -> tuple[Requirement, ...]:
+    """`a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1` as requirements. Raises 400 with the original's words."""
+    tokens = _Tokens(text)
+    requirements: list[Requirement] = []
+    while tokens.next:
+        requirements.append(_requirement(tokens))
+        if not tokens.next:
+            break
+        separator = tokens.take()
+        if separator != ",":
+            raise bad_request(f"unable to parse requirement: found '{separator}', expected: ',' or 'end of string'")
+        if not tokens.next:
+            raise bad_request("unable to parse requirement: found '', expected: identifier after ','")
+    return tuple(requirements)
+
+
+def _requirement(tokens: _Tokens) -> Requirement:
+    negated = tokens.next == "!"
+    if negated:
+        tokens.take()
+    key = tokens.take()
+    if not _KEY.fullmatch(key):
+        raise bad_request(f"unable to parse requirement: found '{key}', expected: !, identifier, or 'end of string'")
+    if negated:
+        return Requirement(key, "absent")
+    if tokens.next in ("", ","):
+        return Requirement(key, "exists")
+    operator = tokens.take()
+    if operator in ("in", "notin"):
+        return Requirement(key, operator, frozenset(_values(tokens)))
+    if operator in ("=", "==", "!="):
+        value = "" if tokens.next in ("", ",") else tokens.take()
+        return Requirement(key, "notin" if operator == "!=" else "in", frozenset((_checked(value),)))
+    if operator in ("<", ">"):
+        value = tokens.take()
+        if not re.fullmatch(r"-?\d+", value):
+            raise bad_request(
+                "unable to parse requirement: values[0]["
+                + key
+                + f"]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"
+            )
+        return Requirement(key, "gt" if operator == ">" else "lt", frozenset((value,)))
+    raise bad_request(f"unable to parse requirement: found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
+
+
+def _values(tokens: _Tokens) -> list[str]:
+    opening = tokens.take()
+    if opening != "(":
+        raise bad_request(f"unable to parse requirement: found '{opening}' expected: '('")
+    values: list[str] = []
+    while tokens.next not in (")", ""):
+        token = tokens.take()
+        if token == ",":
+            values.append("")
+            continue
+        values.append(_checked(token))
+        if tokens.next == ",":
+            tokens.take()
+    if tokens.take() != ")":
+        raise bad_request("unable to parse requirement: found '', expected: ',' or ')'")
+    return values or [""]
+
+
+def _checked(value: str) -> str:
+    if len(value) > 63 or not _VALUE.fullmatch(value):
+        raise bad_request(
+            f'unable to parse requirement: values[0]: Invalid value: "{value}": a valid label must be an empty string or '
+            "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+            "(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+            "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+        )
+    return value
+
+
+_FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
+
+
+def field_terms(text: str, selectable: Sequence[str]) -> tuple[Term, ...]:
+    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields."""
+    known = ("metadata.name", "metadata.namespace", *selectable)
+    terms: list[Term] = []
+    for part in re.split(r"(?<!\\),", text):
+        if not part:
+            continue
+        match = _FIELD_TERM.fullmatch(part)
+        if match is None:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        path, operator, value = match[1].strip(), match[2], re.sub(r"\\(.)", r"\1", match[3])
+        if path not in known:
+            names = ", ".join(f'"{name}"' for name in known)
+            raise bad_request(f'"{path}" is not a known field selector: only {names}')
+        terms.append(Term(path, value, operator == "!="))
+    return tuple(terms)
+
+
+def matcher(selector: Json | None) -> Callable[[Labels], bool]:
+    """A `metav1.LabelSelector` as a predicate on labels; none and an empty one match everything."""
+    requirements = [
+        Requirement(key, "in", frozenset((value,))) for key, value in ((selector or {}).get("matchLabels") or {}).items()
+    ]
+    for expression in (selector or {}).get("matchExpressions") or ():
+        operator = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}[expression["operator"]]
+        requirements.append(Requirement(expression["key"], operator, frozenset(expression.get("values") or ())))
+    return lambda labels: all(requirement.matches(labels) for requirement in requirements)

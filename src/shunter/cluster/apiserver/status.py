@@ -1,0 +1,169 @@
+"""Refusals as kube-apiserver words them: one exception that carries a `Status`, and a maker for each reason.
+
+Sources: k8s.io/apimachinery `api/errors`; every text here was seen in answers of a real kube-apiserver 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+
+
+class StatusError(Exception):
+    """A refusal; `status()` is the body of the answer, `code` its HTTP status."""
+
+    def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+
+    def status(self) -> Json:
+        body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details is not None:
+            body["details"] = self.details
+        body["code"] = self.code
+        return body
+
+    @property
+    def retry_after(self) -> int | None:
+        """Seconds for the `Retry-After` header."""
+        seconds: int | None = (self.details or {}).get("retryAfterSeconds")
+        return seconds
+
+
+def qualified(resource: Resource) -> str:
+    """`pods`, `jobs.batch`: how messages name a resource."""
+    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+
+
+def qualified_kind(resource: Resource) -> str:
+    """`Pod`, `Job.batch`: how messages name a kind."""
+    return f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+
+
+def _details(resource: Resource, name: str, kind: str | None = None) -> Json:
+    details: Json = {}
+    if name:
+        details["name"] = name
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = kind or resource.plural
+    return details
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def not_found(resource: Resource, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{qualified(resource)} "{name}" not found', _details(resource, name))
+
+
+def already_exists(resource: Resource, name: str) -> StatusError:
+    return StatusError(409, "AlreadyExists", f'{qualified(resource)} "{name}" already exists', _details(resource, name))
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def conflict(resource: Resource, name: str, why: str = MODIFIED) -> StatusError:
+    message = f'Operation cannot be fulfilled on {qualified(resource)} "{name}": {why}'
+    return StatusError(409, "Conflict", message, _details(resource, name))
+
+
+def precondition_failed(resource: Resource, name: str, why: str) -> StatusError:
+    """A DELETE whose precondition does not hold; unlike `conflict` it names the kind, as the original does."""
+    message = f'Operation cannot be fulfilled on {qualified_kind(resource)} "{name}": {why}'
+    return StatusError(409, "Conflict", message, _details(resource, name, resource.kind))
+
+
+def forbidden(resource: Resource, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
+    what = f'{qualified(resource)} "{name}"' if name else qualified(resource)
+    details = _details(resource, name)
+    if causes:
+        details["causes"] = list(causes)
+    return StatusError(403, "Forbidden", f"{what} is forbidden: {why}", details)
+
+
+def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> StatusError:
+    """422 with one cause per fault."""
+    what = f"{kind}.{group}" if group else kind
+    details: Json = {"name": name} if name else {}
+    if group:
+        details["group"] = group
+    if kind:
+        details["kind"] = kind
+    details["causes"] = [{"reason": e.reason, "message": e.body, "field": e.field} for e in errors]
+    return StatusError(422, "Invalid", f'{what} "{name}" is invalid: {aggregate(errors)}', details)
+
+
+def expired(message: str) -> StatusError:
+    return StatusError(410, "Expired", message)
+
+
+def no_such_path() -> StatusError:
+    """A group that is served, but no such resource or subresource in it."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def method_not_allowed() -> StatusError:
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def unsupported_body(accepted: Sequence[str]) -> StatusError:
+    listed = ", ".join(accepted)
+    message = f"the body of the request was in an unknown format - accepted media types include: {listed}"
+    return StatusError(415, "UnsupportedMediaType", message)
+
+
+def unsupported_patch() -> StatusError:
+    return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
+def not_acceptable(available: Sequence[str]) -> StatusError:
+    return StatusError(406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: " + ", ".join(available), {})
+
+
+def revision_too_large(asked: int, current: int) -> StatusError:
+    details: Json = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    return StatusError(504, "Timeout", f"Timeout: Too large resource version: {asked}, current: {current}", details)
+
+
+def too_many_requests(message: str, details: Json) -> StatusError:
+    return StatusError(429, "TooManyRequests", message, details)
+
+
+def too_large(limit: int) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def internal(message: str) -> StatusError:
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+
+
+def plain(code: int, message: str) -> StatusError:
+    """The few refusals of the original that have no reason."""
+    return StatusError(code, "", message)
+
+
+def unavailable(message: str) -> StatusError:
+    return StatusError(503, "ServiceUnavailable", message)
+
+
+def success(details: dict[str, Any]) -> Json:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

@@ -1,0 +1,218 @@
+"""The subresources that are actions: a pod's binding and eviction, a service account's token, a namespace's finalize, scale.
+
+Source: k8s.io/kubernetes `registry/core/{pod,serviceaccount,namespace}/storage`, k8s.io/apiextensions-apiserver for scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json, rfc3339
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.deletion import delete
+from shunter.cluster.apiserver.kinds import ScalePaths
+from shunter.cluster.apiserver.negotiation import read
+from shunter.cluster.apiserver.patches import patcher
+from shunter.cluster.apiserver.printers.columns import format_selector
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, write_options
+from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
+from shunter.cluster.apiserver.status import bad_request, conflict, invalid, method_not_allowed, success
+from shunter.cluster.apiserver.storage import Stale
+from shunter.cluster.apiserver.writes import Outcome, modify
+
+_DEFAULT_TOKEN_SECONDS = 3600
+_MIN_TOKEN_SECONDS = 600
+
+
+async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
+    """POST pods/NAME/binding: assigns a pod to a node, once. Raises 409 for a pod that has one or is going."""
+    binding = read(call.body, call.content_type, "Binding").document
+    node = (binding.get("target") or {}).get("name", "")
+    if not node:
+        fault = FieldError("FieldValueRequired", "target.name", "Required value")
+        raise invalid("", "Binding", call.target.name, [fault])
+    now = rfc3339(backend.now())
+
+    def assigned(pod: Json) -> Json:
+        if pod["metadata"].get("deletionTimestamp"):
+            raise _cannot_bind(served, call, f"pod {call.target.name} is being deleted, cannot be assigned to a host")
+        if pod["spec"].get("nodeName"):
+            text = f'pod {call.target.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+            raise _cannot_bind(served, call, text)
+        pod["spec"]["nodeName"] = node
+        for name in ("annotations", "labels"):
+            given = (binding.get("metadata") or {}).get(name)
+            if given:
+                pod["metadata"][name] = {**(pod["metadata"].get(name) or {}), **given}
+        status = pod.setdefault("status", {})
+        conditions = [c for c in status.get("conditions") or () if c["type"] != "PodScheduled"]
+        conditions.append({"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now})
+        status["conditions"] = conditions
+        return pod
+
+    await _write_whole(backend, call, served, assigned)
+    return Outcome(201, None, {**success({}), "code": 201})
+
+
+def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
+    return conflict(served.resource, call.target.name, why)
+
+
+async def _write_whole(backend: Backend, call: Call, served: Served, change: Callable[[Json], Json]) -> None:
+    """Stores a change that the server itself makes, past the rules for clients."""
+    collection = backend.collection(served)
+    while True:
+        entry = collection.head(call.target.namespace, call.target.name)
+        if entry is None:
+            backend.entry(served, call.target.namespace, call.target.name)
+        assert entry is not None, "entry() raises for what is not there"
+        document = change(served.document(entry))
+        if call.query.get("dryRun"):
+            return
+        try:
+            await backend.store.write(collection, served.stored(document), previous=entry, durable=served.kind.durable)
+            return
+        except Stale:
+            continue
+
+
+async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
+    """POST pods/NAME/eviction: deletes the pod with the options in the Eviction."""
+    eviction = read(call.body, call.content_type, "Eviction").document
+    options = eviction.get("deleteOptions") or {}
+    query = {name: str(value) for name, value in options.items() if name in ("gracePeriodSeconds", "propagationPolicy")}
+    if call.query.get("dryRun"):
+        query["dryRun"] = call.query["dryRun"]
+    await delete(backend, replace(call, body=b"", query=query), served)
+    return Outcome(201, None, {**success({}), "code": 201})
+
+
+def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> Outcome:
+    """POST serviceaccounts/NAME/token: a signed token for the account."""
+    request = read(call.body, call.content_type, "TokenRequest").document
+    spec = request.get("spec") or {}
+    account = backend.entry(served, call.target.namespace, call.target.name)
+    seconds = spec.get("expirationSeconds") or _DEFAULT_TOKEN_SECONDS
+    if seconds < _MIN_TOKEN_SECONDS:
+        fault = invalid_field("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
+        raise invalid("authentication.k8s.io", "TokenRequest", "", [fault])
+    audiences = spec.get("audiences") or [ISSUER]
+    text, expires = issuer.issue(
+        namespace=call.target.namespace,
+        account=account.name,
+        uid=account.uid,
+        audiences=audiences,
+        seconds=seconds,
+        bound_to=spec.get("boundObjectRef"),
+    )
+    now = backend.now()
+    document: Json = {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {
+            "name": account.name,
+            "namespace": call.target.namespace,
+            "creationTimestamp": rfc3339(now),
+        },
+        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec.get("boundObjectRef")},
+        "status": {"token": text, "expirationTimestamp": rfc3339(now.fromtimestamp(expires, now.tzinfo))},
+    }
+    return Outcome(201, None, document)
+
+
+async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
+    """PUT namespaces/NAME/finalize: takes over spec.finalizers, which lets a terminating namespace go."""
+    options = write_options(call.query, call.user_agent, "UpdateOptions")
+    sent = read(call.body, call.content_type, served.resource.kind).document
+
+    def finalized(old: Json) -> Json:
+        finalizers = (sent.get("spec") or {}).get("finalizers")
+        spec = dict(old.get("spec") or {})
+        if finalizers:
+            spec["finalizers"] = finalizers
+        else:
+            spec.pop("finalizers", None)
+        version = (sent.get("metadata") or {}).get("resourceVersion") or old["metadata"]["resourceVersion"]
+        return {**old, "metadata": {**old["metadata"], "resourceVersion": version}, "spec": spec}
+
+    return await modify(backend, call, served, options, finalized)
+
+
+async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
+    """GET, PUT and PATCH of a scale subresource."""
+    paths = served.kind.scale
+    assert paths is not None, "only kinds with a scale subresource are routed here"
+    if call.method == "GET":
+        entry = backend.entry(served, call.target.namespace, call.target.name)
+        return Outcome(200, None, scale_of(served, served.document(entry), paths))
+    kind = "PatchOptions" if call.method == "PATCH" else "UpdateOptions"
+    options = write_options(call.query, call.user_agent, kind)
+
+    def scaled(old: Json) -> Json:
+        current = scale_of(served, old, paths)
+        if call.method == "PATCH":
+            wanted = patcher(call, served, call.content_type.partition(";")[0])(current)
+        elif call.method == "PUT":
+            wanted = read(call.body, call.content_type, "Scale").document
+        else:
+            raise method_not_allowed()
+        version = (wanted.get("metadata") or {}).get("resourceVersion", "")
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise conflict(served.resource, call.target.name)
+        replicas = (wanted.get("spec") or {}).get("replicas") or 0
+        if not isinstance(replicas, int) or isinstance(replicas, bool):
+            raise bad_request(
+                'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal into Go struct field '
+                "ScaleSpec.spec.replicas of type int32"
+            )
+        if replicas < 0:
+            fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
+            raise invalid("autoscaling", "Scale", call.target.name, [fault])
+        _set(old, paths.spec_replicas, replicas)
+        return old
+
+    outcome = await modify(backend, call, served, options, scaled)
+    document = served.document(outcome.entry) if outcome.entry else outcome.document
+    assert document is not None, "an outcome has either an entry or a document"
+    return Outcome(outcome.code, None, scale_of(served, document, paths))
+
+
+def scale_of(served: Served, document: Json, paths: ScalePaths) -> Json:
+    """The autoscaling/v1 Scale of an object."""
+    metadata = document["metadata"]
+    shown: Json = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {
+            name: metadata[name]
+            for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+            if name in metadata
+        },
+        "spec": {},
+        "status": {"replicas": _at(document, paths.status_replicas) or 0},
+    }
+    replicas = _at(document, paths.spec_replicas)
+    if replicas:
+        shown["spec"]["replicas"] = replicas
+    selector = _at(document, paths.label_selector) if paths.label_selector else None
+    if selector:
+        shown["status"]["selector"] = selector if isinstance(selector, str) else format_selector(selector)
+    return shown
+
+
+def _at(document: Any, path: str) -> Any:
+    for part in path.split("."):
+        document = document.get(part) if isinstance(document, dict) else None
+    return document
+
+
+def _set(document: Json, path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    for part in parents:
+        document = document.setdefault(part, {})
+    document[last] = value

@@ -1,0 +1,277 @@
+"""WATCH: events of one collection to one client, encoded once for all who ask for the same form.
+
+A client that reads more slowly than the cluster changes is cut, as it can list again; nothing is buffered without bound.
+Source: k8s.io/apiserver `storage/cacher` and `endpoints/handlers/watch.go`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.field_errors import FieldError, forbidden, not_supported
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.negotiation import Form
+from shunter.cluster.apiserver.reads import selector
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
+from shunter.cluster.apiserver.selectors import Selector, Term
+from shunter.cluster.apiserver.status import StatusError, expired, invalid
+from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, Expired
+from shunter.cluster.apiserver.tables import check_include, partial, table
+
+PENDING_BYTES = 32 * 2**20
+"""A client that is further behind than this is cut."""
+CHUNK_BYTES = 256 * 1024
+BOOKMARK_SECONDS = 30.0
+MIN_TIMEOUT = 1800.0
+"""Seconds a watch lasts at least when the client names no time; kube-apiserver's --min-request-timeout."""
+
+
+class View(NamedTuple):
+    """How one client sees a collection."""
+
+    backend: Backend
+    served: Served
+    form: Form
+    include: str
+
+    def frame(self, type: EventType, event: Event) -> bytes:
+        """The event as a line of the stream."""
+        entry = _gone(event) if type == "DELETED" and event.type != "DELETED" else event.entry
+        key = (type, self.served.prefix, self.form.shape, self.form.version, self.include)
+        frame = event.frames.get(key)
+        if frame is None:
+            frame = event.frames[key] = self.line(type, entry)
+        return frame
+
+    def line(self, type: str, entry: Entry) -> bytes:
+        return _line(type, self.shown(entry))
+
+    def shown(self, entry: Entry, *, headers: bool = False) -> bytes:
+        if self.form.shape == "object":
+            return self.served.body(entry)
+        document = self.served.document(entry)
+        if self.form.shape == "metadata":
+            return msgspec.json.encode(partial(document, self.form.version))
+        metadata = {"resourceVersion": str(entry.revision)}
+        return msgspec.json.encode(
+            table(
+                self.served,
+                [document],
+                self.backend.now(),
+                metadata=metadata,
+                include=self.include,
+                version=self.form.version,
+                headers=headers,
+            )
+        )
+
+    def bookmark(self, revision: int, *, initial_events_end: bool = False) -> bytes:
+        resource = self.served.resource
+        metadata: Json = {"resourceVersion": str(revision)}
+        if initial_events_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        shown: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        if self.form.shape == "metadata":
+            shown = partial(shown, self.form.version)
+        elif self.form.shape == "table":
+            shown = table(
+                self.served, [], self.backend.now(), metadata=metadata, include="", version=self.form.version, headers=False
+            )
+        return _line("BOOKMARK", msgspec.json.encode(shown))
+
+
+def _line(type: str, shown: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (type.encode(), shown)
+
+
+def _gone(event: Event) -> Entry:
+    """What a client is shown whose selector an object left: its last matching state, at the revision of the change."""
+    assert event.previous is not None, "only an object that was there can leave"
+    document = event.previous.document()
+    document["metadata"]["resourceVersion"] = str(event.entry.revision)
+    tail = msgspec.json.encode(document)[1:]
+    return Entry(event.entry.namespace, event.entry.name, event.entry.uid, event.entry.revision, tail)
+
+
+class Watcher:
+    """Collects the frames of one watch between two reads of its client."""
+
+    def __init__(self, collection: Collection, view: View, namespace: str, wanted: Selector) -> None:
+        self._collection = collection
+        self._view = view
+        self._namespace = namespace
+        self._wanted = wanted
+        self._pending: list[bytes] = []
+        self._bytes = 0
+        self._ready = asyncio.Event()
+        self._first = view.form.shape == "table"
+        self.cut: Callable[[], None] = lambda: None
+        """Called when the client is too slow."""
+
+    def __enter__(self) -> Watcher:
+        self._collection.listeners.add(self.on_events)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._collection.listeners.discard(self.on_events)
+
+    def on_events(self, events: list[Event]) -> None:
+        for event in events:
+            if self._namespace and event.entry.namespace != self._namespace:
+                continue
+            type = self._type(event)
+            if type is not None:
+                self.push(self._frame(type, event))
+
+    def _frame(self, type: EventType, event: Event) -> bytes:
+        if self._first:
+            self._first = False
+            return _line(type, self._view.shown(event.entry, headers=True))
+        return self._view.frame(type, event)
+
+    def _type(self, event: Event) -> EventType | None:
+        """What the change is to somebody who sees only what his selector matches."""
+        if self._wanted.is_empty:
+            return event.type
+        before = event.previous is not None and self._wanted.matches(event.previous)
+        if event.type == "DELETED":
+            return "DELETED" if before else None
+        after = self._wanted.matches(event.entry)
+        if before:
+            return "MODIFIED" if after else "DELETED"
+        return "ADDED" if after else None
+
+    def add_initial(self) -> None:
+        """Queues an ADDED event for every object there is."""
+        for entry in self._collection.entries(self._namespace):
+            if self._wanted.matches(entry):
+                shown = self._view.shown(entry, headers=self._first)
+                self._first = False
+                self.push(_line("ADDED", shown), limited=False)
+
+    def push(self, frame: bytes, *, limited: bool = True) -> None:
+        self._pending.append(frame)
+        self._bytes += len(frame)
+        self._ready.set()
+        if limited and self._bytes > PENDING_BYTES:
+            self._pending.clear()
+            self._bytes = 0
+            self.cut()
+
+    def wake(self) -> None:
+        self._ready.set()
+
+    async def chunk(self, timeout: float) -> bytes:
+        """The frames collected so far, as soon as there are some; nothing after `timeout` seconds."""
+        if not self._pending:
+            self._ready.clear()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._ready.wait()
+            except TimeoutError:
+                return b""
+        frames, self._pending, self._bytes = self._pending, [], 0
+        return b"".join(frames)
+
+
+class Watch(NamedTuple):
+    """What a WATCH request asks for."""
+
+    since: int
+    initial: bool
+    initial_end: bool
+    bookmarks: bool
+    seconds: float
+    wanted: Selector
+
+
+def parse(call: Call, served: Served) -> Watch:
+    """Raises 400, 422 and 500, as the original does."""
+    query = call.query
+    errors = _watch_errors(query)
+    if errors:
+        raise invalid("meta.k8s.io", "ListOptions", "", errors)
+    include = check_include(query.get("includeObject", ""))
+    if include:
+        raise include
+    wanted = selector(call, served)
+    if call.target.name:
+        wanted = wanted._replace(terms=(*wanted.terms, Term("metadata.name", call.target.name, False)))
+    since = revision(query.get("resourceVersion", ""), watch=True)
+    send_initial = flag(query, "sendInitialEvents")
+    seconds = number(query, "timeoutSeconds") or 0
+    return Watch(
+        since=since,
+        initial=send_initial or (since == 0 and "sendInitialEvents" not in query),
+        initial_end=send_initial and flag(query, "allowWatchBookmarks"),
+        bookmarks=flag(query, "allowWatchBookmarks"),
+        seconds=float(seconds) if seconds > 0 else MIN_TIMEOUT * (1 + random.random()),
+        wanted=wanted,
+    )
+
+
+def _watch_errors(query: Query) -> list[FieldError]:
+    errors: list[FieldError] = []
+    match, initial = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
+    if initial and match != "NotOlderThan":
+        errors.append(
+            forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+        )
+    if match:
+        if not initial:
+            errors.append(
+                forbidden(
+                    "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+                )
+            )
+        if match != "NotOlderThan":
+            errors.append(not_supported("resourceVersionMatch", match, ["NotOlderThan"]))
+        if query.get("continue"):
+            errors.append(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+    return errors
+
+
+async def frames(
+    backend: Backend, call: Call, served: Served, form: Form, request: Watch, stopping: asyncio.Event, cut: Callable[[], None]
+) -> AsyncIterator[bytes]:
+    """The lines of a watch, in chunks, until its time is over, the server stops, or the client is too slow (`cut` is called)."""
+    collection = backend.collection(served)
+    view = View(backend, served, form, call.query.get("includeObject", ""))
+    try:
+        missed = [] if request.initial or request.since == 0 else collection.since(request.since)
+    except Expired as error:
+        yield error_line(expired(f"too old resource version: {request.since} ({error.floor})"))
+        return
+    loop = asyncio.get_running_loop()
+    until = loop.time() + request.seconds
+    with Watcher(collection, view, call.target.namespace, request.wanted) as watcher:
+        watcher.cut = cut
+        if request.initial:
+            watcher.add_initial()
+        else:
+            watcher.on_events(missed)
+        if request.initial_end:
+            watcher.push(view.bookmark(backend.store.revision, initial_events_end=True))
+        next_bookmark = loop.time() + BOOKMARK_SECONDS
+        while not stopping.is_set():
+            now = loop.time()
+            if now >= until:
+                return
+            chunk = await watcher.chunk(min(until, next_bookmark) - now)
+            for start in range(0, len(chunk), CHUNK_BYTES):
+                yield chunk[start : start + CHUNK_BYTES]
+            if loop.time() >= next_bookmark:
+                next_bookmark = loop.time() + BOOKMARK_SECONDS
+                if request.bookmarks and not stopping.is_set():
+                    yield view.bookmark(backend.store.revision)
+
+
+def error_line(error: StatusError) -> bytes:
+    return _line("ERROR", msgspec.json.encode(error.status()))

@@ -1,0 +1,357 @@
+"""Admission webhooks: which of them a write concerns, asking them over HTTPS, and what their answers mean.
+
+Configurations are ordinary objects; they are compiled again when their collection changes. Source: k8s.io/apiserver
+`admission/plugin/webhook`; texts and codes are its.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import ssl
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import aiohttp
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    ENDPOINT_SLICES,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    SERVICES,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.cluster.apiserver.patch import json_patch
+from shunter.cluster.apiserver.patch.errors import PatchError
+from shunter.cluster.apiserver.requests import User
+from shunter.cluster.apiserver.selectors import Labels, matcher
+from shunter.cluster.apiserver.status import StatusError, bad_request, internal
+from shunter.cluster.apiserver.storage import Collection, Store
+
+log = logging.getLogger(__name__)
+
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+_DEFAULT_TIMEOUT = 10.0
+_WEBHOOK_GROUP = "admissionregistration.k8s.io"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributes:
+    """One write as admission sees it."""
+
+    operation: Operation
+    resource: Resource
+    subresource: str
+    namespace: str
+    name: str
+    old: Json | None
+    user: User
+    dry_run: bool
+    warn: Callable[[str], None]
+
+
+class Rule(NamedTuple):
+    """`RuleWithOperations`; `*` stands for everything."""
+
+    operations: frozenset[str]
+    groups: frozenset[str]
+    versions: frozenset[str]
+    resources: frozenset[str]
+    scope: str
+
+    def matches(self, attributes: Attributes) -> bool:
+        resource, subresource = attributes.resource, attributes.subresource
+        return (
+            _has(self.operations, attributes.operation)
+            and _has(self.groups, resource.group)
+            and _has(self.versions, resource.version)
+            and (self.scope in ("*", "Namespaced" if resource.namespaced else "Cluster"))
+            and _names(self.resources, resource.plural, subresource)
+        )
+
+
+def _has(allowed: frozenset[str], value: str) -> bool:
+    return "*" in allowed or value in allowed
+
+
+def _names(resources: frozenset[str], plural: str, subresource: str) -> bool:
+    if subresource:
+        wanted = (f"{plural}/{subresource}", f"{plural}/*", f"*/{subresource}", "*/*")
+    else:
+        wanted = (plural, "*", "*/*")
+    return any(name in resources for name in wanted)
+
+
+class Webhook:
+    """One webhook of a configuration, ready to be asked."""
+
+    def __init__(self, definition: Json) -> None:
+        self.name: str = definition["name"]
+        self.rules = tuple(_rule(rule) for rule in definition.get("rules") or ())
+        self.client: Json = definition["clientConfig"]
+        self.ignores_failure = definition.get("failurePolicy") == "Ignore"
+        self.timeout = float(definition.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
+        self.has_side_effects = definition.get("sideEffects") not in ("None", "NoneOnDryRun")
+        self.may_be_reinvoked = definition.get("reinvocationPolicy") == "IfNeeded"
+        self._namespaces = matcher(definition.get("namespaceSelector"))
+        self._objects = matcher(definition.get("objectSelector"))
+
+    def concerns(self, attributes: Attributes, document: Json | None, namespace_labels: Labels | None) -> bool:
+        """Whether it is asked about this write. The object selector looks at the new and the old object."""
+        if not any(rule.matches(attributes) for rule in self.rules):
+            return False
+        if namespace_labels is not None and not self._namespaces(namespace_labels):
+            return False
+        return any(
+            self._objects((version.get("metadata") or {}).get("labels") or {})
+            for version in (document, attributes.old)
+            if version is not None
+        )
+
+
+def _rule(rule: Json) -> Rule:
+    return Rule(
+        operations=frozenset(rule.get("operations") or ()),
+        groups=frozenset(rule.get("apiGroups") or ()),
+        versions=frozenset(rule.get("apiVersions") or ()),
+        resources=frozenset(rule.get("resources") or ()),
+        scope=rule.get("scope") or "*",
+    )
+
+
+class _CallError(Exception):
+    """The webhook gave no usable answer."""
+
+
+class Webhooks:
+    """All webhooks of the cluster."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mutating = _Compiled(store, MUTATING_WEBHOOKS)
+        self._validating = _Compiled(store, VALIDATING_WEBHOOKS)
+        self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def mutating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
+        return self._concerned(self._mutating, attributes, document)
+
+    def validating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
+        return self._concerned(self._validating, attributes, document)
+
+    def _concerned(self, compiled: _Compiled, attributes: Attributes, document: Json | None) -> list[Webhook]:
+        webhooks = compiled.webhooks()
+        if not webhooks or attributes.resource.group == _WEBHOOK_GROUP:
+            return []
+        labels = self._namespace_labels(attributes, document)
+        return [webhook for webhook in webhooks if webhook.concerns(attributes, document, labels)]
+
+    def _namespace_labels(self, attributes: Attributes, document: Json | None) -> Labels | None:
+        """The labels that namespaceSelector looks at; None for cluster-scoped objects, which it lets pass."""
+        if attributes.resource.plural == "namespaces" and not attributes.resource.group:
+            return ((document or attributes.old or {}).get("metadata") or {}).get("labels") or {}
+        if not attributes.resource.namespaced:
+            return None
+        entry = self._store.collection("", NAMESPACES.plural).head("", attributes.namespace)
+        return entry.labels if entry else {}
+
+    async def mutate(self, attributes: Attributes, document: Json) -> Json:
+        """The object after all mutating webhooks, one after another. Raises StatusError when one of them refuses."""
+        again: list[Webhook] = []
+        for webhook in self.mutating(attributes, document):
+            changed = await self._mutate_by(webhook, attributes, document)
+            if changed is not document:
+                reinvoke, document = list(again), changed
+            else:
+                reinvoke = []
+            if webhook.may_be_reinvoked:
+                again.append(webhook)
+            for earlier in reinvoke:
+                document = await self._mutate_by(earlier, attributes, document)
+        return document
+
+    async def _mutate_by(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json:
+        response = await self._ask(webhook, attributes, document)
+        patch = response.get("patch") if response else None
+        if not patch:
+            return document
+        try:
+            operations = msgspec.json.decode(base64.b64decode(patch))
+            changed = json_patch.apply(document, operations)
+        except (ValueError, PatchError) as error:
+            raise internal(str(error)) from None
+        copy: Json = msgspec.json.decode(msgspec.json.encode(changed))
+        return document if copy == document else copy
+
+    async def validate(self, attributes: Attributes, document: Json) -> None:
+        """Asks all validating webhooks at once. Raises the first refusal in the order of the configurations."""
+        concerned = self.validating(attributes, document)
+        answers = await asyncio.gather(
+            *(self._ask(webhook, attributes, document) for webhook in concerned), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json | None:
+        """The `response` of an answer that allows; None when a failure is to be ignored. Raises StatusError."""
+        if attributes.dry_run and webhook.has_side_effects:
+            raise bad_request(f'admission webhook "{webhook.name}" does not support dry run')
+        review = _review(attributes, document)
+        try:
+            response = await self._post(webhook, review)
+            _check(response, review["request"]["uid"])
+        except _CallError as error:
+            if webhook.ignores_failure:
+                log.warning("failed calling webhook, failing open %s: %s", webhook.name, error)
+                return None
+            raise internal(f'failed calling webhook "{webhook.name}": {error}') from None
+        for warning in response.get("warnings") or ():
+            attributes.warn(warning)
+        if not response.get("allowed"):
+            raise _denied(webhook.name, response.get("status") or {})
+        return response
+
+    async def _post(self, webhook: Webhook, review: Json) -> Json:
+        url, hostname = self._address(webhook)
+        if self._session is None:
+            self._session = aiohttp.ClientSession(json_serialize=lambda value: msgspec.json.encode(value).decode())
+        try:
+            async with self._session.post(
+                url,
+                params={"timeout": f"{int(webhook.timeout)}s"},
+                data=msgspec.json.encode(review),
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                ssl=self._context(webhook.client.get("caBundle") or ""),
+                server_hostname=hostname,
+                timeout=aiohttp.ClientTimeout(total=webhook.timeout),
+            ) as answer:
+                body = await answer.read()
+                if answer.status != 200:
+                    raise _CallError(
+                        f"failed to call webhook: the server answered {answer.status}: {body[:500].decode(errors='replace')}"
+                    )
+        except TimeoutError:
+            raise _CallError(f'failed to call webhook: Post "{url}": context deadline exceeded') from None
+        except aiohttp.ClientError as error:
+            raise _CallError(f'failed to call webhook: Post "{url}": {error}') from None
+        try:
+            decoded = msgspec.json.decode(body)
+        except msgspec.DecodeError as error:
+            raise _CallError(f"failed to call webhook: {error}") from None
+        response = decoded.get("response") if isinstance(decoded, dict) else None
+        if not isinstance(response, dict):
+            raise _CallError("received invalid webhook response: webhook response was absent")
+        return response
+
+    def _address(self, webhook: Webhook) -> tuple[str, str | None]:
+        """Where to send the review, and the name in the server's certificate when it is not the URL's."""
+        url: str | None = webhook.client.get("url")
+        if url:
+            return url, None
+        service = webhook.client.get("service") or {}
+        namespace, name = service.get("namespace", ""), service.get("name", "")
+        hostname = f"{name}.{namespace}.svc"
+        host, port = self._endpoint(namespace, name, service.get("port") or 443)
+        return f"https://{host}:{port}/{(service.get('path') or '').lstrip('/')}", hostname
+
+    def _endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """An address behind a Service, as nothing routes its cluster address on one machine."""
+        service = self._store.collection("", SERVICES.plural).get(namespace, name)
+        if service is None:
+            raise _CallError(f'failed to call webhook: service "{name}" not found')
+        ports = (service.document().get("spec") or {}).get("ports") or ()
+        wanted = next((p for p in ports if p.get("port") == port), None)
+        slices = self._store.collection(ENDPOINT_SLICES.group, ENDPOINT_SLICES.plural).entries(namespace)
+        for entry in slices:
+            if wanted is None or entry.labels.get("kubernetes.io/service-name") != name:
+                continue
+            document = entry.document()
+            number = next((p["port"] for p in document.get("ports") or () if p.get("name", "") == wanted.get("name", "")), None)
+            for endpoint in document.get("endpoints") or ():
+                if number and (endpoint.get("conditions") or {}).get("ready", True):
+                    return endpoint["addresses"][0], number
+        raise _CallError(f'failed to call webhook: no endpoints available for service "{name}"')
+
+    def _context(self, bundle: str) -> ssl.SSLContext:
+        if bundle not in self._contexts:
+            try:
+                text = base64.b64decode(bundle).decode() if bundle else None
+                self._contexts[bundle] = ssl.create_default_context(cadata=text)
+            except (ValueError, ssl.SSLError) as error:
+                raise _CallError(f"could not get REST client: unable to load root certificates: {error}") from None
+        return self._contexts[bundle]
+
+
+class _Compiled:
+    """The webhooks of all configurations of one kind, in the order of their names."""
+
+    def __init__(self, store: Store, resource: Resource) -> None:
+        self._collection: Collection = store.collection(resource.group, resource.plural)
+        self._collection.listeners.add(self._changed)
+        self._webhooks: list[Webhook] | None = None
+
+    def _changed(self, events: Iterable[object]) -> None:
+        self._webhooks = None
+
+    def webhooks(self) -> list[Webhook]:
+        if self._webhooks is None:
+            self._webhooks = [
+                Webhook(definition)
+                for entry in self._collection.entries()
+                for definition in entry.document().get("webhooks") or ()
+            ]
+        return self._webhooks
+
+
+def _review(attributes: Attributes, document: Json) -> Json:
+    """The AdmissionReview that asks about a write."""
+    resource = attributes.resource
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    plural = {"group": resource.group, "version": resource.version, "resource": resource.plural}
+    request: Json = {
+        "uid": str(uuid.uuid4()),
+        "kind": kind,
+        "resource": plural,
+        "requestKind": kind,
+        "requestResource": plural,
+        "operation": attributes.operation,
+        "userInfo": {"username": attributes.user.name, "groups": list(attributes.user.groups)},
+        "object": None if attributes.operation == "DELETE" else document,
+        "oldObject": attributes.old,
+        "dryRun": attributes.dry_run,
+        "options": {"kind": f"{attributes.operation.title()}Options", "apiVersion": "meta.k8s.io/v1"},
+    }
+    if attributes.name:
+        request["name"] = attributes.name
+    if attributes.namespace:
+        request["namespace"] = attributes.namespace
+    if attributes.subresource:
+        request["subResource"] = request["requestSubResource"] = attributes.subresource
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+
+
+def _check(response: Json, uid: str) -> None:
+    if response.get("uid") != uid:
+        raise _CallError(f'received invalid webhook response: expected response.uid="{uid}", got "{response.get("uid", "")}"')
+    if response.get("patch") and not response.get("patchType"):
+        raise _CallError("received invalid webhook response: webhook returned response.patch but not response.patchType")
+
+
+def _denied(name: str, status: Json) -> StatusError:
+    code = status.get("code") or 400
+    denied_by = f'admission webhook "{name}" denied the request'
+    why = status.get("message") or status.get("reason")
+    message = f"{denied_by}: {why}" if why else f"{denied_by} without explanation"
+    return StatusError(max(code, 400), status.get("reason") or "", message, status.get("details"))

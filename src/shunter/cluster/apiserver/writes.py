@@ -1,0 +1,453 @@
+"""Create, update and patch: one path for every kind, built-in or custom, and for its status.
+
+The order of the steps is kube-apiserver's, because each of them sees what the earlier ones did: decode, prune, default, ownership
+of fields, built-in admission, mutating webhooks, the kind's preparation, validation, validating webhooks, review, store. A write
+that changes nothing keeps its resourceVersion; one whose base was changed meanwhile starts again, unless it names a version.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json, rfc3339
+from shunter.cluster.apiserver import crd_lifecycle, object_meta
+from shunter.cluster.apiserver.apply import managed
+from shunter.cluster.apiserver.apply.reset import reset_fields
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
+from shunter.cluster.apiserver.negotiation import Body, read
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
+from shunter.cluster.apiserver.status import (
+    StatusError,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    plain,
+)
+from shunter.cluster.apiserver.storage import Entry, Stale
+from shunter.cluster.apiserver.webhooks import Attributes, Operation
+
+_ATTEMPTS = 5
+"""As often as kube-apiserver retries a patch whose base changed."""
+
+
+class Outcome(NamedTuple):
+    """The answer to a write: an object that was stored, or one that a dry run or a deletion leaves."""
+
+    code: int
+    entry: Entry | None
+    document: Json | None = None
+
+
+async def create(backend: Backend, call: Call, served: Served) -> Outcome:
+    """POST to a collection."""
+    options = write_options(call.query, call.user_agent, "CreateOptions")
+    body = read(call.body, call.content_type, served.resource.kind)
+    return await create_document(backend, call, served, body, options)
+
+
+async def create_document(
+    backend: Backend, call: Call, served: Served, body: Body, options: WriteOptions, *, operation: str = "Update"
+) -> Outcome:
+    """Creates the decoded object; `operation` is how its fields are owned (Apply: managedFields are already in it)."""
+    document = body.document
+    _expect_kind(served, document)
+    _decoded(call, served, document, body.duplicates, options)
+    metadata = document["metadata"]
+    kind, resource = served.kind, served.resource
+    object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
+    asked_revision = metadata.pop("resourceVersion", "")
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = object_meta.generated_name(metadata["generateName"])
+    name = metadata.get("name", "")
+    if resource.namespaced:
+        refusal = backend.refuse_without_namespace(served, metadata["namespace"], name)
+        if refusal:
+            raise refusal
+    now = backend.now()
+    for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        metadata.pop(field, None)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = rfc3339(now)
+    if kind.tracks_generation:
+        metadata["generation"] = 1
+    if kind.has_status:
+        document.pop("status", None)
+    _without_duplicate_owners(call, metadata)
+    if operation == "Update":
+        _own_fields(backend, served, None, document, options, subresource="")
+    attributes = _attributes(call, served, "CREATE", name, None, options)
+    document = await _admitted(backend, served, document, None, attributes)
+    metadata = document["metadata"]
+    kind.prepare(document, None)
+    if served.resource.plural == crd_lifecycle.PLURAL:
+        crd_lifecycle.prepare(document, None, now)
+    _refuse_invalid(served, document, None)
+    await _reviewed(backend, served, document, None, attributes)
+    if asked_revision:
+        raise plain(500, "resourceVersion should not be set on objects to be created")
+    if options.dry_run:
+        if backend.collection(served).head(metadata.get("namespace", ""), name):
+            raise already_exists(resource, name)
+        return Outcome(201, None, document)
+    try:
+        entry = await _store(backend, served, document, None)
+    except Stale:
+        raise already_exists(resource, name) from None
+    return Outcome(201, entry)
+
+
+async def update(backend: Backend, call: Call, served: Served) -> Outcome:
+    """PUT of an object or its status."""
+    options = write_options(call.query, call.user_agent, "UpdateOptions")
+
+    def sent(old: Json) -> Json:
+        body = read(call.body, call.content_type, served.resource.kind)
+        document = body.document
+        _expect_kind(served, document)
+        _decoded(call, served, document, body.duplicates, options)
+        _check_identity(call, served, document)
+        uid = document["metadata"].get("uid")
+        if uid and uid != old["metadata"]["uid"]:
+            raise conflict(served.resource, call.target.name, _uid_precondition(served, old, uid))
+        return document
+
+    return await modify(backend, call, served, options, sent)
+
+
+def _uid_precondition(served: Served, old: Json, uid: str) -> str:
+    metadata = old["metadata"]
+    place = "/".join(part for part in (metadata.get("namespace", ""), metadata["name"]) if part)
+    group = f"{served.resource.group}/" if served.custom else ""
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{group}{served.resource.plural}/{place}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata['uid']}"
+    )
+
+
+async def modify(
+    backend: Backend,
+    call: Call,
+    served: Served,
+    options: WriteOptions,
+    change: Callable[[Json], Json],
+    *,
+    owns_fields: bool = True,
+) -> Outcome:
+    """Stores what `change` makes of the newest version, as often as needed until nobody was faster. Raises 404.
+
+    `change` gets a copy that it may alter, and returns the whole new object, decoded and defaulted. A resourceVersion in it must
+    be that of the version it was made from. `owns_fields` is False when managedFields are already right (apply).
+    """
+    target = call.target
+    collection = backend.collection(served)
+    for _ in range(_ATTEMPTS):
+        entry = collection.head(target.namespace, target.name)
+        if entry is None:
+            raise not_found(served.resource, target.name)
+        old = served.document(entry)
+        document = change(served.document(entry))
+        pinned = document["metadata"].get("resourceVersion", "")
+        if pinned and pinned != old["metadata"]["resourceVersion"]:
+            raise conflict(served.resource, target.name)
+        if not pinned and served.custom:
+            fault = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+            fault = fault._replace(body="Invalid value: 0x0: must be specified for an update")
+            raise _invalid(served, target.name, [fault])
+        try:
+            return await _replace(backend, call, served, options, entry, old, document, owns_fields)
+        except Stale:
+            if call.verb == "update" and pinned:
+                break
+    raise conflict(served.resource, target.name)
+
+
+async def _replace(
+    backend: Backend,
+    call: Call,
+    served: Served,
+    options: WriteOptions,
+    entry: Entry,
+    old: Json,
+    document: Json,
+    owns_fields: bool,
+) -> Outcome:
+    kind, subresource = served.kind, call.target.subresource
+    metadata = document["metadata"]
+    object_meta.in_namespace(metadata, old["metadata"].get("namespace", ""))
+    _keep_system_fields(metadata, old["metadata"])
+    if subresource == "status":
+        document = _status_only(served, document, old)
+    elif kind.has_status:
+        _keep(document, old, "status")
+    _without_duplicate_owners(call, document["metadata"])
+    if owns_fields:
+        _own_fields(backend, served, old, document, options, subresource=subresource)
+    if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
+        return Outcome(200, entry)
+    attributes = _attributes(call, served, "UPDATE", call.target.name, old, options)
+    document = await _admitted(backend, served, document, old, attributes, status=subresource == "status")
+    if subresource == "status":
+        document = _status_only(served, document, old)
+        kind.prepare_status(document, old)
+    else:
+        kind.prepare(document, old)
+        if served.resource.plural == crd_lifecycle.PLURAL:
+            crd_lifecycle.prepare(document, old, backend.now())
+        if (kind.has_status and not _same(document, old, ("metadata", "status"))) or (
+            not kind.has_status and not _same(document, old, ("metadata",))
+        ):
+            _count_generation(served, document, old)
+    _refuse_invalid(served, document, old, status=subresource == "status")
+    await _reviewed(backend, served, document, old, attributes, status=subresource == "status")
+    document["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
+        return Outcome(200, entry)
+    if options.dry_run:
+        return Outcome(200, None, document)
+    if _is_finished(document, old):
+        removed = await backend.store.remove(
+            backend.collection(served), served.stored(document), previous=entry, durable=kind.durable
+        )
+        return Outcome(200, removed)
+    return Outcome(200, await _store(backend, served, document, entry))
+
+
+async def _store(backend: Backend, served: Served, document: Json, previous: Entry | None) -> Entry:
+    return await backend.store.write(
+        backend.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
+    )
+
+
+def _is_finished(document: Json, old: Json) -> bool:
+    """Whether this write takes away the last thing that a pending deletion waited for."""
+    metadata = document["metadata"]
+    return (
+        not metadata.get("finalizers")
+        and metadata.get("deletionGracePeriodSeconds") == 0
+        and old["metadata"].get("deletionGracePeriodSeconds") == 0
+        and not (document.get("spec") or {}).get("finalizers")
+    )
+
+
+def _expect_kind(served: Served, document: Json) -> None:
+    resource = served.resource
+    kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
+    if (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
+        group, _, version = api_version.rpartition("/")
+        if served.custom:
+            raise bad_request(_custom_mismatch(resource.kind, resource.api_version, kind, api_version))
+        ours = resource.group.partition(".")[0] or "core"
+        theirs = f"{version or resource.version}.{kind or resource.kind}"
+        what = f'{kind or resource.kind} in version "{version or resource.version}" cannot be handled as a {resource.kind}'
+        raise bad_request(f"{what}: converting ({theirs}) to ({ours}.{resource.kind}): unknown conversion")
+    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
+
+
+def _custom_mismatch(kind: str, api_version: str, given_kind: str, given_version: str) -> str:
+    if given_version and given_version != api_version:
+        return f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+    return f"the kind in the data ({given_kind}) does not match the expected kind ({kind})"
+
+
+def _decoded(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
+    """Prunes and defaults, in place; unknown and duplicate fields are warned of or, with Strict, refused."""
+    resource = served.resource
+    try:
+        faults = strict_faults(served, document, duplicates)
+    except MalformedError as error:
+        if served.custom:
+            raise bad_request(str(error)) from None
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}'
+        ) from None
+    if faults and options.strictness == "Strict":
+        text = f"strict decoding error: {', '.join(faults)}"
+        raise bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}')
+    if options.strictness == "Warn":
+        for fault in faults:
+            call.warn(fault)
+    served.kind.schema().default(document)
+    served.kind.default(document)
+
+
+def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list[str]:
+    """Prunes in place and words what was unknown or stood there twice. Raises MalformedError."""
+    if document.get("metadata") is None:
+        document["metadata"] = {}
+    unknown = served.kind.schema().prune(document)
+    faults = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
+    return faults
+
+
+def _check_identity(call: Call, served: Served, document: Json) -> None:
+    metadata = document["metadata"]
+    if not metadata.get("name") and not served.custom:
+        metadata["name"] = call.target.name
+    refusal = object_meta.name_on_url(metadata, call.target.name)
+    if refusal:
+        raise refusal
+    object_meta.in_namespace(metadata, call.target.namespace)
+
+
+def _keep_system_fields(metadata: Json, old: Json) -> None:
+    for name in ("uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink"):
+        if name in old:
+            metadata[name] = old[name]
+        else:
+            metadata.pop(name, None)
+    if "deletionGracePeriodSeconds" in old:
+        metadata.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+    else:
+        metadata.pop("deletionGracePeriodSeconds", None)
+
+
+def _keep(document: Json, old: Json, field: str) -> None:
+    if field in old:
+        document[field] = old[field]
+    else:
+        document.pop(field, None)
+
+
+def _status_only(served: Served, document: Json, old: Json) -> Json:
+    """`old` with the status of `document`; of metadata, custom kinds take over managedFields only, built-in kinds everything
+    but owners."""
+    metadata = document["metadata"]
+    if served.custom:
+        metadata = {**old["metadata"], "managedFields": metadata.get("managedFields")}
+        if metadata["managedFields"] is None:
+            del metadata["managedFields"]
+    else:
+        metadata = dict(metadata)
+        _keep(metadata, old["metadata"], "ownerReferences")
+    result = {**old, "metadata": metadata}
+    if "status" in document:
+        result["status"] = document["status"]
+    else:
+        result.pop("status", None)
+    return result
+
+
+def _same(document: Json, old: Json, but: tuple[str, ...]) -> bool:
+    names = (document.keys() | old.keys()).difference(but)
+    return all(document.get(name) == old.get(name) for name in names)
+
+
+def _count_generation(served: Served, document: Json, old: Json) -> None:
+    if served.kind.tracks_generation:
+        document["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _without_revision(document: Json) -> Json:
+    metadata = {name: value for name, value in document["metadata"].items() if name != "resourceVersion"}
+    return {**document, "metadata": metadata}
+
+
+def _without_duplicate_owners(call: Call, metadata: Json) -> None:
+    if object_meta.without_duplicate_owners(metadata):
+        call.warn(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+            "and may reject such requests as early as 1.24; please fix your requests; "
+            "duplicate UID(s) observed: the repeated ones were dropped"
+        )
+
+
+def _own_fields(
+    backend: Backend, served: Served, old: Json | None, document: Json, options: WriteOptions, *, subresource: str
+) -> None:
+    """Sets `metadata.managedFields`, in place."""
+    entries = managed.updated(
+        old,
+        document,
+        tree=served.tree,
+        manager=options.manager,
+        subresource=subresource,
+        api_version=served.resource.api_version,
+        now=backend.now(),
+        reset=reset_fields(served.kind, subresource),
+    )
+    if entries:
+        document["metadata"]["managedFields"] = entries
+    else:
+        document["metadata"].pop("managedFields", None)
+
+
+def _attributes(
+    call: Call, served: Served, operation: Operation, name: str, old: Json | None, options: WriteOptions
+) -> Attributes:
+    target = call.target
+    return Attributes(
+        operation=operation,
+        resource=served.resource,
+        subresource=target.subresource,
+        namespace=target.namespace,
+        name=name,
+        old=old,
+        user=call.user,
+        dry_run=options.dry_run,
+        warn=call.warn,
+    )
+
+
+async def _admitted(
+    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+) -> Json:
+    """After built-in mutating admission and mutating webhooks."""
+    kind = served.kind
+    if not status:
+        try:
+            kind.admit(document, old, backend.objects)
+        except RejectedError as rejection:
+            raise _rejection(served, attributes.name, rejection) from None
+    if backend.webhooks.mutating(attributes, document):
+        document = await backend.webhooks.mutate(attributes, document)
+        kind.schema().prune(document)
+        kind.schema().default(document)
+        kind.default(document)
+    return document
+
+
+async def _reviewed(
+    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+) -> None:
+    """Asks validating webhooks, then built-in validating admission."""
+    if backend.webhooks.validating(attributes, document):
+        await backend.webhooks.validate(attributes, document)
+    if not status:
+        try:
+            served.kind.review(document, old, backend.objects)
+        except RejectedError as rejection:
+            raise _rejection(served, attributes.name, rejection) from None
+
+
+def _rejection(served: Served, name: str, rejection: RejectedError) -> StatusError:
+    details: dict[str, Any] = {"name": name} if name else {}
+    if served.resource.group:
+        details["group"] = served.resource.group
+    details["kind"] = served.resource.plural
+    return StatusError(rejection.code, rejection.reason, str(rejection), details)
+
+
+def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status: bool = False) -> None:
+    kind = served.kind
+    metadata, namespaced = document["metadata"], served.resource.namespaced
+    if old is None:
+        errors = object_meta.creation_errors(metadata, namespaced=namespaced, name_faults=kind.name_faults)
+    else:
+        errors = object_meta.update_errors(metadata, old["metadata"], namespaced=namespaced)
+    rules = kind.validate_status if status else kind.validate
+    errors += rules(document, old)
+    errors += kind.schema().validate(document, old)
+    if errors:
+        raise _invalid(served, document["metadata"].get("name", ""), errors)
+
+
+def _invalid(served: Served, name: str, errors: list[FieldError]) -> StatusError:
+    return invalid(served.resource.group, served.resource.kind, name, errors)
