@@ -44,8 +44,9 @@ def eventually() -> Callable[[Callable[[], object]], object]:
 
     async def wait(condition: Callable[[], object], seconds: float = 5.0) -> object:
         async with asyncio.timeout(seconds):
-            while not (value := condition()):
+            while True:
+                if value := condition():
+                    return value
                 await asyncio.sleep(0.002)
-            return value
 
     return wait

@@ -22,7 +22,7 @@ PATH = re.compile(
 )
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     def __init__(self, code: int, reason: str, message: str) -> None:
         self.status = {
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message,
@@ -114,7 +114,7 @@ class Peer:
                 return await self._watch(request, collection, namespace)
             body = msgspec.json.decode(await request.read() or b"null")
             answer = await self._answer(request, collection, namespace, name, body)
-        except Refusal as refusal:
+        except RefusalError as refusal:
             return web.Response(status=refusal.status["code"], body=msgspec.json.encode(refusal.status))
         return web.Response(body=msgspec.json.encode(answer), status=201 if request.method == "POST" else 200)
 
@@ -129,28 +129,27 @@ class Peer:
                 metadata["name"] = metadata["generateName"] + uuid.uuid4().hex[:5]
             metadata["namespace"] = namespace
             if (collection, namespace, metadata["name"]) in self.objects:
-                raise Refusal(409, "AlreadyExists", f'{plural} "{metadata["name"]}" already exists')
+                raise RefusalError(409, "AlreadyExists", f'{plural} "{metadata["name"]}" already exists')
             return await self.put(collection, body)
         stored = self.objects.get(key)
         if stored is None and "apply" in request.headers.get("Content-Type", ""):
             return await self.put(collection, body)
         if stored is None:
-            raise Refusal(404, "NotFound", f'{plural} "{name}" not found')
+            raise RefusalError(404, "NotFound", f'{plural} "{name}" not found')
         if request.method == "GET":
             return stored
         if request.method == "DELETE":
             uid = ((body or {}).get("preconditions") or {}).get("uid")
             if uid not in (None, stored["metadata"]["uid"]):
-                raise Refusal(409, "Conflict", f"the UID in the precondition ({uid}) does not match")
+                raise RefusalError(409, "Conflict", f"the UID in the precondition ({uid}) does not match")
             await self.remove(collection, namespace, name)
             return {"kind": "Status", "status": "Success"}
-        wanted = body["metadata"] if "metadata" in body else {}
+        wanted = body.get("metadata", {})
         for field in ("resourceVersion", "uid"):
             if wanted.get(field, stored["metadata"][field]) != stored["metadata"][field]:
-                raise Refusal(409, "Conflict", f"Operation cannot be fulfilled on {plural} {name}: {field} differs")
-        merged = (
-            merge_patch(stored, body) if request.method == "PATCH" else {**body, "metadata": {**stored["metadata"], **wanted}}
-        )
+                raise RefusalError(409, "Conflict", f"Operation cannot be fulfilled on {plural} {name}: {field} differs")
+        replaced = {**body, "metadata": {**stored["metadata"], **wanted}}
+        merged = merge_patch(stored, body) if request.method == "PATCH" else replaced
         if merged == stored:
             return stored
         return await self.put(collection, msgspec.json.decode(msgspec.json.encode(merged)))
@@ -164,7 +163,7 @@ class Peer:
         if token := request.query.get("continue"):
             start, revision = (int(part) for part in token.split("-"))
             if revision < self.compacted or not self.tokens_last:
-                raise Refusal(410, "Expired", "The provided continue parameter is too old")
+                raise RefusalError(410, "Expired", "The provided continue parameter is too old")
         limit = int(request.query.get("limit", 0))
         items = self._matching(collection, namespace)[start:]
         metadata: Json = {"resourceVersion": str(revision)}
@@ -176,7 +175,7 @@ class Peer:
     async def _watch(self, request: web.BaseRequest, collection: str, namespace: str) -> web.StreamResponse:
         streaming = request.query.get("sendInitialEvents") == "true"
         if streaming and not self.has_watch_list:
-            raise Refusal(422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
+            raise RefusalError(422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
         hang_up = self._hang_up
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
@@ -198,5 +197,6 @@ class Peer:
                     await response.write(msgspec.json.encode({"type": kind, "object": obj}) + b"\n")
             seen = self.last
             async with self._news:
-                await self._news.wait_for(lambda: self.last > seen or self._hang_up != hang_up)
+                while self.last == seen and self._hang_up == hang_up:
+                    await self._news.wait()
         return response

@@ -1,4 +1,4 @@
-"""Informers: whatever happens to the connection, the store ends up as the server's collection, and handlers hear every difference."""
+"""Informers: whatever happens to the connection, the store ends up as the collection is, and handlers hear every difference."""
 
 import asyncio
 import logging

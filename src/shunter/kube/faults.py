@@ -123,6 +123,7 @@ class FaultTransport:
         self._inner = inner
         self._injections: list[_Injection] = []
         self._writes_left: int | None = None
+        self._dying = asyncio.Lock()
         self.writes = 0
         """Writes that reached the server."""
 
@@ -142,6 +143,18 @@ class FaultTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        if self._writes_left is None or method not in WRITES:
+            return await self._request(method, path, params=params, headers=headers, body=body)
+        # One at a time, so that "after n writes" means the same in every run.
+        async with self._dying:
+            response = await self._request(method, path, params=params, headers=headers, body=body)
+            if self._writes_left == 0:
+                raise Killed
+            return response
+
+    async def _request(
+        self, method: str, path: str, *, params: Mapping[str, str], headers: Mapping[str, str], body: bytes
+    ) -> Response:
         if self._writes_left == 0:
             raise Killed
         fault = self._fault(method, path)
@@ -157,8 +170,6 @@ class FaultTransport:
         response = await self._inner.request(method, path, params=params, headers=headers, body=body)
         if isinstance(fault, LoseAnswer):
             raise ConnectionProblem(f"{method} {path}: injected: connection reset")
-        if self._writes_left == 0 and method in WRITES:
-            raise Killed
         return response
 
     async def stream(

@@ -1,0 +1,205 @@
+"""The executor: in order, in growing batches, stopping at the first refusal, and safe to be killed after any write."""
+
+from typing import Any
+
+import pytest
+
+from kube.peer import Peer
+from shunter.api.resources import CONFIG_MAPS, PODS, SERVICES, Resource
+from shunter.kube.client import Client
+from shunter.kube.executor import Executor, batches, concerns_user
+from shunter.kube.faults import Disconnect, FaultTransport, Killed, LoseAnswer, RecordingTransport, Refuse
+from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
+
+PODS_AT = "/api/v1/pods"
+
+
+class Notes:
+    """Stands in for the recorder, which only takes notes."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def record(self, note: Note) -> None:
+        self.messages.append(note.message)
+
+
+@pytest.fixture
+def notes() -> Notes:
+    return Notes()
+
+
+@pytest.fixture
+def executor(client: Client, notes: Notes) -> Executor:
+    return Executor(client, notes)  # type: ignore[arg-type]
+
+
+def body(name: str, resource: Resource = PODS, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "namespace": "n"}, **fields}
+
+
+def create(name: str, resource: Resource = PODS, **notes: Note) -> Create:
+    return Create(resource=resource, body=body(name, resource), **notes)
+
+
+def note(message: str) -> Note:
+    return Note(regarding=Ref(PODS, "n", "job", "u"), type="Normal", reason="R", message=message)
+
+
+def status(observed: dict[str, Any], wanted: dict[str, Any], version: str = "", uid: str = "") -> StatusWrite:
+    return StatusWrite(ref=Ref(PODS, "n", "a", uid), observed=observed, wanted=wanted, resource_version=version)
+
+
+def test_neighbours_of_one_verb_and_resource_go_in_batches_that_double() -> None:
+    pods: list[Write] = [create(f"p{number}") for number in range(9)]
+    services: list[Write] = [create("s", SERVICES)]
+    assert [len(batch) for batch in batches([*pods, *services, *pods[:1]])] == [1, 2, 4, 2, 1, 1]
+
+
+async def test_writes_then_status_then_events(peer: Peer, executor: Executor, recorded: RecordingTransport, notes: Notes) -> None:
+    await peer.put(PODS_AT, body("a"))
+    plan = Plan(
+        writes=(create("b"), Delete(ref=Ref(PODS, "n", "a2")), Apply(resource=CONFIG_MAPS, body=body("c"), field_manager="m")),
+        status=status({}, {"phase": "Running"}),
+        events=(note("done"),),
+    )
+    outcome = await executor.execute(plan)
+    assert [(r.method, r.path.rpartition("/")[2]) for r in recorded.writes] == [
+        ("POST", "pods"),
+        ("DELETE", "a2"),
+        ("PATCH", "c"),
+        ("PATCH", "status"),
+    ]
+    assert outcome.failure is None
+    assert notes.messages == ["done"]
+
+
+async def test_what_was_written_is_returned_for_expectations(peer: Peer, executor: Executor) -> None:
+    pod = await peer.put(PODS_AT, body("a"))
+    outcome = await executor.execute(Plan(writes=(create("b"), Delete(ref=Ref(PODS, "n", "a", pod["metadata"]["uid"])))))
+    created, deleted = outcome.written
+    assert (created.key, int(created.resource_version) > 0) == (Key("n", "b"), True)
+    assert (deleted.key, deleted.resource_version, deleted.uid) == (Key("n", "a"), "", pod["metadata"]["uid"])
+
+
+async def test_the_first_refusal_stops_everything_after_its_batch(
+    executor: Executor, faults: FaultTransport, recorded: RecordingTransport, notes: Notes
+) -> None:
+    faults.inject(Refuse(403, "Forbidden", "exceeded quota"), method="POST", path="pods", times=100)
+    failed = note("Error creating: {error}")
+    plan = Plan(
+        writes=tuple(create(f"p{number}", failed=failed) for number in range(100)),
+        status=status({}, {"phase": "x"}),
+        events=(note("never"),),
+    )
+    outcome = await executor.execute(plan)
+    assert outcome.failure == Failure(plan.writes[0], 403, "Forbidden", "exceeded quota")
+    assert len(recorded.writes) == 1
+    assert notes.messages == ["Error creating: exceeded quota"]
+
+
+async def test_a_refusal_in_a_later_batch_keeps_what_was_written(
+    executor: Executor, faults: FaultTransport, recorded: RecordingTransport
+) -> None:
+    await executor.execute(Plan(writes=(create("p2"),)))
+    outcome = await executor.execute(Plan(writes=tuple(create(f"p{number}") for number in range(10))))
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "AlreadyExists"
+    assert [written.key.name for written in outcome.written] == ["p0", "p1"]
+    assert len(recorded.writes) == 1 + 3
+
+
+async def test_the_name_the_server_made_is_in_the_note(executor: Executor, notes: Notes) -> None:
+    generated = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-", "namespace": "n"}}
+    outcome = await executor.execute(Plan(writes=(Create(resource=PODS, body=generated, succeeded=note("Created {name}")),)))
+    assert notes.messages == [f"Created {outcome.written[0].key.name}"]
+
+
+async def test_deleting_what_is_gone_or_belongs_to_another_is_success(peer: Peer, executor: Executor) -> None:
+    await peer.put(PODS_AT, body("a"))
+    outcome = await executor.execute(
+        Plan(writes=(Delete(ref=Ref(PODS, "n", "gone")), Delete(ref=Ref(PODS, "n", "a", "other-uid"))))
+    )
+    assert (outcome.failure, outcome.written) == (None, ())
+    assert (PODS_AT, "n", "a") in peer.objects
+
+
+async def test_patching_what_is_gone_is_success(executor: Executor) -> None:
+    outcome = await executor.execute(Plan(writes=(Patch(ref=Ref(PODS, "n", "gone"), patch={"spec": {}}),)))
+    assert (outcome.failure, outcome.written) == (None, ())
+
+
+async def test_a_patch_meant_for_another_uid_is_a_conflict(peer: Peer, executor: Executor) -> None:
+    await peer.put(PODS_AT, body("a"))
+    outcome = await executor.execute(Plan(writes=(Patch(ref=Ref(PODS, "n", "a", "other"), patch={"spec": {}}),)))
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "Conflict"
+    assert not concerns_user(outcome.failure)
+
+
+async def test_only_the_difference_of_a_status_is_sent(peer: Peer, client: Client, executor: Executor) -> None:
+    await peer.put(PODS_AT, body("a", status={"phase": "Running", "old": {"x": 1}, "theirs": 1}))
+    wanted = {"phase": "Running", "new": [1]}
+    await executor.execute(Plan(status=status({"phase": "Running", "old": {"x": 1}}, wanted)))
+    assert (await client.get(PODS, "a", "n"))["status"] == {**wanted, "theirs": 1}
+
+
+async def test_an_equal_status_sends_nothing(executor: Executor, recorded: RecordingTransport) -> None:
+    outcome = await executor.execute(Plan(status=status({"a": {}}, {"a": {}})))
+    assert (outcome.failure, recorded.requests) == (None, [])
+
+
+async def test_a_status_built_on_an_old_object_is_a_conflict(peer: Peer, executor: Executor) -> None:
+    await peer.put(PODS_AT, body("a"))
+    outcome = await executor.execute(Plan(status=status({}, {"phase": "x"}, version="1")))
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "Conflict"
+
+
+@pytest.mark.parametrize(
+    ("fault", "concerns"),
+    [
+        (Refuse(403, "Forbidden"), True),
+        (Refuse(422, "Invalid"), True),
+        (Refuse(500, "InternalError"), True),
+        (Refuse(409, "Conflict"), False),
+        (Refuse(429), False),
+        (Refuse(503), False),
+        (Disconnect(), False),
+        (LoseAnswer(), False),
+    ],
+    ids=str,
+)
+async def test_only_failures_that_say_something_about_the_job_are_told(
+    executor: Executor, faults: FaultTransport, notes: Notes, fault: Refuse | Disconnect | LoseAnswer, concerns: bool
+) -> None:
+    faults.inject(fault, times=10)
+    outcome = await executor.execute(Plan(writes=(create("a", failed=note("failed")),)))
+    assert outcome.failure is not None
+    assert concerns_user(outcome.failure) is concerns
+    assert notes.messages == (["failed"] if concerns else [])
+
+
+async def test_who_does_not_lead_writes_nothing(client: Client, recorded: RecordingTransport) -> None:
+    executor = Executor(client, may_write=lambda: False)
+    for plan in (Plan(writes=(create("a"),)), Plan(status=status({}, {"phase": "x"}))):
+        outcome = await executor.execute(plan)
+        assert outcome.failure is not None
+        assert outcome.failure.reason == "NotLeading"
+    assert recorded.requests == []
+
+
+@pytest.mark.parametrize("writes", range(1, 9))
+async def test_killed_after_any_write_it_has_done_exactly_the_writes_before(
+    peer: Peer, executor: Executor, faults: FaultTransport, writes: int
+) -> None:
+    await peer.put(PODS_AT, body("a"))
+    services = [f"s{number}" for number in range(4)]
+    plan = Plan(
+        writes=(create("p0"), create("p1"), create("p2"), *(create(name, SERVICES) for name in services)),
+        status=status({}, {"phase": "Running"}),
+    )
+    faults.kill_after(writes)
+    with pytest.raises(Killed):
+        await executor.execute(plan)
+    assert len(peer.history) == 1 + writes
