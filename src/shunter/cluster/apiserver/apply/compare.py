@@ -82,7 +82,7 @@ def _compare(before: Any, value: Any, tree: FieldTree, element: str, changed: Fi
         _compare_lists(before or [], value or [], tree, below, gone)
     else:
         gone = _without_self(_whole(before, tree))
-        below = _without_self(_whole(value, tree))
+        below = _whole(value, tree)
         if not below:
             changed[element] = MEMBER
     if below:

@@ -140,8 +140,8 @@ ATOMIC = _untyped(granular=False)
 def compile_fields(openapi: Json, definitions: Mapping[str, Json]) -> FieldTree:
     """The tree of the kind that `openapi` describes.
 
-    `definitions` holds by name the schemas that `$ref`s end in. Recursive types come out as cycles. `metadata` is always
-    ObjectMeta, which schemas of custom kinds do not spell out.
+    `definitions` holds by name the schemas that `$ref`s end in. Recursive types come out as cycles. What every object has,
+    apiVersion, kind and metadata, is there even where the schema of a custom kind does not spell it out.
     """
     compiler = _Compiler(definitions)
     name = _definition_name(openapi)
@@ -150,7 +150,7 @@ def compile_fields(openapi: Json, definitions: Mapping[str, Json]) -> FieldTree:
         tree = FieldTree()
         tree.is_map = tree.is_granular = True
         tree.additional = DEDUCED
-    tree.fields["metadata"] = compiler.object_meta()
+    compiler.fill_object(tree)
     return tree
 
 
@@ -159,10 +159,14 @@ class _Compiler:
         self.definitions = definitions
         self.named: dict[tuple[str, str | None], FieldTree] = {}
 
-    def object_meta(self) -> FieldTree:
+    def fill_object(self, tree: FieldTree) -> None:
+        """Adds what every object has."""
+        for name in ("apiVersion", "kind"):
+            tree.fields[name] = self.of_schema({"type": "string"}, preserve=False)
         if _OBJECT_META in self.definitions:
-            return self.of_name(_OBJECT_META, None)
-        return self.of_schema(_OBJECT_META_SCHEMA, preserve=False)
+            tree.fields["metadata"] = self.of_name(_OBJECT_META, None)
+        else:
+            tree.fields["metadata"] = self.of_schema(_OBJECT_META_SCHEMA, preserve=False)
 
     def of_reference(self, schema: Json, *, preserve: bool = False) -> FieldTree:
         """The type of a property, an item, or a root: a `$ref`, alone or as the one entry of `allOf`, or an inline schema."""
@@ -217,9 +221,7 @@ class _Compiler:
         for name, part in properties.items():
             tree.fields[name] = self.of_reference(part, preserve=preserve)
         if embedded:
-            tree.fields["metadata"] = self.object_meta()
-            for name in ("apiVersion", "kind"):
-                tree.fields.setdefault(name, self.of_schema({"type": "string"}, preserve=False))
+            self.fill_object(tree)
         additional = schema.get("additionalProperties")
         if isinstance(additional, dict):
             tree.additional = self.of_reference(additional, preserve=preserve)

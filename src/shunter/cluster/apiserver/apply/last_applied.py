@@ -34,9 +34,11 @@ def with_current_annotation(obj: Json, applied: Json) -> Json:
     """`obj` with the annotation, if it has one, saying that `applied` was applied."""
     if not _annotation(obj):
         return obj
+    recorded = applied
     metadata = applied.get("metadata") or {}
-    annotations = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != ANNOTATION}
-    recorded = {**applied, "metadata": {**metadata, "annotations": annotations}}
+    if metadata.get("annotations") is not None:
+        annotations = {name: value for name, value in metadata["annotations"].items() if name != ANNOTATION}
+        recorded = {**applied, "metadata": {**metadata, "annotations": annotations}}
     text = msgspec.json.encode(recorded, order="sorted").decode() + "\n"
     live = obj["metadata"]
     return {**obj, "metadata": {**live, "annotations": {**live["annotations"], ANNOTATION: text}}}

@@ -18,6 +18,8 @@ Operation = Literal["Apply", "Update"]
 MAX_UPDATE_MANAGERS = 10
 """More entries of operation Update than this are merged, oldest first, into one of the manager `ancient-changes`."""
 NOTHING_RESET: FieldSet = {}
+_TIMELESS = "scale"
+"""Kubernetes translates the entries of scale to the parent object and loses their time on the way."""
 _NEVER_OWNED = fields_at(
     ("apiVersion",),
     ("kind",),
@@ -91,7 +93,7 @@ def updated(
             writer = identity(manager, operation, api_version, subresource)
             previous = after.get(writer)
             fields = union(previous.fields, own) if previous else own
-            after[writer] = Entry(writer, api_version, rfc3339(now), fields)
+            after[writer] = Entry(writer, api_version, "" if subresource == _TIMELESS else rfc3339(now), fields)
         after = capped(after)
     return encoded(after)
 

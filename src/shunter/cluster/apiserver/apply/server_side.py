@@ -48,7 +48,7 @@ def apply(
     _check(applied, tree=tree, api_version=api_version)
     step = _Step(
         live=managed.with_managed_fields(live or {}, []),
-        entries=_entries(live, tree=tree, api_version=api_version, subresource=subresource),
+        entries=_entries(live, tree=tree, api_version=api_version, subresource=subresource, now=now),
         applied=applied,
         tree=tree,
         writer=managed.identity(manager, "Apply", api_version, subresource),
@@ -141,7 +141,7 @@ class _Step:
             raise ApplyConflicts(conflicts)
 
 
-def _entries(live: Json | None, *, tree: FieldTree, api_version: str, subresource: str) -> Entries:
+def _entries(live: Json | None, *, tree: FieldTree, api_version: str, subresource: str, now: datetime) -> Entries:
     """The stored entries; what an object without any holds belongs to `before-first-apply`."""
     if live is None:
         return {}
@@ -151,16 +151,11 @@ def _entries(live: Json | None, *, tree: FieldTree, api_version: str, subresourc
     if not entries:
         fields = managed.owned(changes({}, managed.with_managed_fields(live, []), tree).changed)
         writer = managed.identity("before-first-apply", "Update", api_version, subresource)
-        return {writer: Entry(writer, api_version, "", fields)}
+        return {writer: Entry(writer, api_version, rfc3339(now), fields)}
     return entries
 
 
 def _check(applied: Json, *, tree: FieldTree, api_version: str) -> None:
-    version = applied.get("apiVersion", "")
-    if version != api_version:
-        raise malformed(
-            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {api_version}"
-        )
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise malformed("metadata.managedFields must be nil")

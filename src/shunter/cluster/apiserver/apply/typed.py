@@ -25,9 +25,9 @@ def misfits(value: Any, tree: FieldTree) -> list[str]:
     if isinstance(value, list) and tree.list_type:
         return _in_list(value, tree)
     if tree.is_map and not tree.scalar:
-        return [f": expected map, got {_go(value)}"]
+        return [f": expected map, got &{{{_go(value)}}}"]
     if tree.list_type and not tree.scalar:
-        return [f": expected list, got {_go(value)}"]
+        return [f": expected list, got &{{{_go(value)}}}"]
     return [] if _fits(value, tree) else [": " + _expected(value, tree)]
 
 
