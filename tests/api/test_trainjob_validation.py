@@ -17,9 +17,6 @@ from shunter.api.trainer.trainjob import TrainJob
 
 RECORDED = yaml.safe_load((Path(__file__).parent / "recordings" / "trainjob-admission.yaml").read_text())
 
-TARGETS_ARE_REFUSED = {case["case"] for case in RECORDED if case["case"].startswith(("tjp-unknown-targets",))}
-NEEDS_MERGED_PATCHES = {"init-dataset-rules: mount-by-patch", "init-model-rules: mount-by-patch"}
-
 
 def train_job(obj: Any) -> TrainJob:
     return msgspec.convert(obj, TrainJob)
@@ -67,8 +64,90 @@ def warnings(case: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("case", RECORDED, ids=[case["case"] for case in RECORDED])
 def test_admission_answers_as_trainer_did(case: dict[str, Any]) -> None:
-    if case["case"] in NEEDS_MERGED_PATCHES:
-        pytest.skip("patches are merged by the operator")
     found = refusal(case)
     assert (joined(found) if found else "") == case.get("refused", "")
     assert warnings(case) == case.get("warnings", [])
+
+
+def patched(replicated_jobs: list[Any], *, suspend: bool = False) -> TrainJob:
+    template = {"spec": {"replicatedJobs": replicated_jobs}}
+    patches = [{"manager": "acme.io/m", "trainingRuntimeSpec": {"template": template}}]
+    return train_job({"spec": {"runtimeRef": {"name": "rt"}, "suspend": suspend, "runtimePatches": patches}})
+
+
+def replicated_job(name: str, **pod_spec: Any) -> dict[str, Any]:
+    return {"name": name, "template": {"spec": {"template": {"spec": pod_spec}}}}
+
+
+TEMPLATE = {
+    "spec": {"replicatedJobs": [replicated_job("node", containers=[{"name": "node"}], initContainers=[{"name": "fetch"}])]}
+}
+
+
+@pytest.mark.parametrize(
+    ("patch", "faults"),
+    [
+        (replicated_job("node", containers=[{"name": "node"}]), []),
+        (replicated_job("node", containers=[{"name": "fetch"}], initContainers=[{"name": "node"}]), []),
+        (replicated_job("ghost"), ["must not have replicated job that doesn't exist in the runtime job template"]),
+        (
+            replicated_job("node", containers=[{"name": "ghost"}]),
+            ["must not have container that doesn't exist in the runtime job node"],
+        ),
+        (
+            replicated_job("node", containers=[{"name": "ghost"}], initContainers=[{"name": "ghost"}]),
+            [
+                "must not have initContainer that doesn't exist in the runtime job node",
+                "must not have container that doesn't exist in the runtime job node",
+            ],
+        ),
+    ],
+    ids=["known", "container and init container swapped", "unknown job", "unknown container", "unknown init container too"],
+)
+def test_patches_reach_only_what_the_runtime_has(patch: dict[str, Any], faults: list[str]) -> None:
+    errors = validation.patch_target_errors(patched([patch]), TEMPLATE)
+    assert [error.body.rpartition("]: ")[2] for error in errors] == faults
+
+
+@pytest.mark.parametrize(
+    ("was_suspended", "is_suspended", "active", "refusal"),
+    [
+        (False, False, (), "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"),
+        (True, False, (), ""),
+        (False, True, (), ""),
+        (True, True, ("node",), "RuntimePatches cannot be modified when the JobSet's ReplicatedJob node is still active"),
+    ],
+    ids=["while running", "on resume", "on suspend", "while pods still stop"],
+)
+def test_patches_change_only_while_nothing_runs(
+    was_suspended: bool, is_suspended: bool, active: tuple[str, ...], refusal: str
+) -> None:
+    before, after = patched([], suspend=was_suspended), patched([replicated_job("node")], suspend=is_suspended)
+    errors = validation.patch_change_errors(after, before, active)
+    assert [str(error) for error in errors] == ([f"spec.runtimePatches: Forbidden: {refusal}"] if refusal else [])
+
+
+def test_unchanged_patches_pass_while_the_job_runs() -> None:
+    job = patched([replicated_job("node")])
+    assert validation.patch_change_errors(job, job, ("node",)) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "method"),
+    [
+        ([], "full"),
+        (["model.lora_attn_modules=[q_proj]"], "lora"),
+        (["model.quantize_base=True"], "qlora"),
+        (["model.quantize_base=True", "model.use_dora=true", "model.lora_attn_modules=[q_proj]"], "lora"),
+    ],
+    ids=["plain", "LoRA", "QLoRA", "DoRA"],
+)
+def test_the_arguments_tell_the_fine_tuning_method(args: list[str], method: str) -> None:
+    assert torchtune.fine_tuning_method(args) == method
+
+
+def test_a_missing_initializer_volume_is_found_through_nulls() -> None:
+    job = train_job({"spec": {"runtimeRef": {"name": "rt"}, "initializer": {"dataset": {}}}})
+    template = {"spec": {"replicatedJobs": [replicated_job("dataset-initializer", containers=None)]}}
+    (error,) = validation.initializer_errors(job, template)
+    assert error.body.endswith("must have container with name - dataset-initializer in the dataset-initializer job")

@@ -9,9 +9,10 @@ from shunter.api.training.defaults import replica_with_defaults, run_policy_with
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.pytorch import CONTAINER, MASTER, PORT, PORT_NAME, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
 from shunter.api.training.validation import (
-    exactly_one_error,
+    container_errors,
+    exactly_one_errors,
+    missing_roles_errors,
     name_errors,
-    replica_specs_errors,
     role_errors,
     run_policy_errors,
 )
@@ -57,9 +58,8 @@ def errors(job: PyTorchJob, old: PyTorchJob | None) -> list[FieldError]:
         *name_errors(job.metadata.name),
         *run_policy_errors(spec.run_policy, old.spec.run_policy if old else None),
         *_elastic_errors(spec),
-        *role_errors(spec.pytorch_replica_specs, field=_REPLICAS, roles=(MASTER, WORKER)),
-        *replica_specs_errors(spec.pytorch_replica_specs, field=_REPLICAS, container=CONTAINER),
-        *(error for role, replica in spec.pytorch_replica_specs.items() for error in _count_errors(role, replica)),
+        *missing_roles_errors(spec.pytorch_replica_specs, field=_REPLICAS),
+        *(error for role, replica in spec.pytorch_replica_specs.items() for error in _replica_errors(role, replica)),
     ]
 
 
@@ -82,10 +82,16 @@ def _elastic_errors(spec: PyTorchJobSpec) -> list[FieldError]:
     return found
 
 
-def _count_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
+def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     field = f"{_REPLICAS}[{role}]"
-    if role == MASTER:
-        return exactly_one_error(replica, field=field)
-    if replica.replicas is not None and replica.replicas < 1:
-        return [forbidden(f"{field}.replicas", "must be at least 1")]
-    return []
+    return [
+        *role_errors(role, field=field, roles=(MASTER, WORKER)),
+        *container_errors(replica, field=field, container=CONTAINER),
+        *(exactly_one_errors(replica, field=field) if role == MASTER else _at_least_one_errors(replica, field=field)),
+    ]
+
+
+def _at_least_one_errors(replica: ReplicaSpec, *, field: str) -> list[FieldError]:
+    if replica.replicas is None or replica.replicas >= 1:
+        return []
+    return [forbidden(f"{field}.replicas", "must be at least 1")]

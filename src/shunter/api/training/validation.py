@@ -32,19 +32,14 @@ def run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldErr
     return errors
 
 
-def replica_specs_errors(specs: Mapping[str, ReplicaSpec], *, field: str, container: str) -> list[FieldError]:
-    """A job has roles (W2; an empty map, which upstream accepts and then ignores for ever, is refused too), and each role's
-    pods can train (W3)."""
-    if not specs:
-        return [required(field, "must be required")]
-    return [
-        error for role, spec in specs.items() for error in container_errors(spec, field=f"{field}[{role}]", container=container)
-    ]
+def role_errors(role: str, *, field: str, roles: tuple[str, ...]) -> list[FieldError]:
+    """A role that the kind does not have (W4)."""
+    return [] if role in roles else [not_supported(field, role, list(roles))]
 
 
-def role_errors(specs: Mapping[str, ReplicaSpec], *, field: str, roles: tuple[str, ...]) -> list[FieldError]:
-    """Roles that the kind does not have (W4)."""
-    return [not_supported(f"{field}[{role}]", role, list(roles)) for role in specs if role not in roles]
+def missing_roles_errors(specs: Mapping[str, ReplicaSpec], *, field: str) -> list[FieldError]:
+    """A job without roles (W2). Upstream accepts an empty map, and then never looks at the job again."""
+    return [] if specs else [required(field, "must be required")]
 
 
 def container_errors(spec: ReplicaSpec, *, field: str, container: str) -> list[FieldError]:
@@ -62,6 +57,6 @@ def container_errors(spec: ReplicaSpec, *, field: str, container: str) -> list[F
     return errors
 
 
-def exactly_one_error(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
+def exactly_one_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
     """A master's number of replicas is written down, and is 1 (W5, W6)."""
     return [] if spec.replicas == 1 else [forbidden(f"{field}.replicas", "must be 1")]
