@@ -6,7 +6,6 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.core import ConfigMap
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Condition, Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, TRAIN_JOBS
@@ -28,12 +27,11 @@ from shunter.operator.trainer.status import (
     with_suspension,
     without_retryable_failure,
 )
+from shunter.operator.trainer.views import Snapshot
 
 FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
 """Characters of an error that go into an event."""
-RUNTIME_RETRY = 10.0
-"""Seconds until a job whose runtime does not exist is looked at again."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +39,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     job: TrainJob
     runtime: Json | None = None
-    snapshot: ConfigMap | None = None
+    snapshot: Snapshot | None = None
     jobset: JobSet | None = None
 
 
@@ -60,9 +58,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         writes = _wanted(observed)
     except BuildError as error:
         events = (_creation_failed(job, error.message),)
-        retry = RUNTIME_RETRY if observed.runtime is None and observed.snapshot is None else None
-        requeue_after = min((seconds for seconds in (retry, remaining) if seconds is not None), default=None)
-        return Plan(status=_status_write(job, status), events=events, requeue_after=requeue_after)
+        return Plan(status=_status_write(job, status), events=events, requeue_after=remaining)
     return Plan(writes=writes, status=_status_write(job, status), requeue_after=remaining)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, controller_reference
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.trainer import validation
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE, MLPolicy
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError, Model, PodSet, model_of
@@ -35,14 +37,11 @@ def rendered(job: TrainJob, runtime: Json) -> Model:
     template = spec.get("template") or {}
     metadata = template.get("metadata") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    jobset_spec = template.get("spec") or {}
     for patch in job.spec.runtime_patches:
-        template_patch = patch.training_runtime_spec.get("template") or {}
-        patched = template_patch.get("metadata") or {}
+        patched = (patch.training_runtime_spec.get("template") or {}).get("metadata") or {}
         labels = {**labels, **(patched.get("labels") or {})}
         annotations = {**annotations, **(patched.get("annotations") or {})}
-        jobset_spec = merged_spec(jobset_spec, template_patch.get("spec") or {})
-    model = model_of(job, policy, {"labels": labels, "annotations": annotations}, jobset_spec)
+    model = model_of(job, policy, {"labels": labels, "annotations": annotations}, patched_spec(job, template))
     if policy is not None:
         for pods in model.pod_sets:
             merge_trainer_resources(job, pods)
@@ -68,6 +67,14 @@ def policy_of(policy: Json | None) -> MLPolicy | None:
         raise BuildError(f"spec.mlPolicy of the runtime: {error}") from error
 
 
+def patched_spec(job: TrainJob, template: Json) -> Json:
+    """The template's JobSetSpec with the job's patches merged in their order: a later one wins."""
+    spec: Json = template.get("spec") or {}
+    for patch in job.spec.runtime_patches:
+        spec = merged_spec(spec, (patch.training_runtime_spec.get("template") or {}).get("spec") or {})
+    return spec
+
+
 def merged_spec(jobset_spec: Json, patch: Json) -> Json:
     """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first (3.5)."""
     merged = strategic_merge(jobset_spec, patch)
@@ -90,3 +97,17 @@ def merge_trainer_resources(job: TrainJob, pods: PodSet) -> None:
 def owned(job: TrainJob, wanted: Json) -> Json:
     owner = controller_reference(TRAIN_JOBS.api_version, TRAIN_JOBS.kind, job.metadata.name, job.metadata.uid)
     return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+
+
+def trainjob_errors(job: TrainJob, runtime: Json) -> list[FieldError]:
+    """What admission refuses in a job of this runtime (2.3). Raises BuildError for a runtime that cannot be built at all."""
+    spec = runtime.get("spec") or {}
+    policy = policy_of(spec.get("mlPolicy"))
+    template = spec.get("template") or {}
+    merged = {**template, "spec": patched_spec(job, template)}
+    return [
+        *validation.initializer_errors(job, merged),
+        *validation.patch_errors(job),
+        *validation.patch_target_errors(job, template),
+        *(fault for plugin in PLUGINS for fault in plugin.errors(job, policy, merged)),
+    ]

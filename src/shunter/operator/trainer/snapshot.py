@@ -10,11 +10,11 @@ import functools
 
 import yaml
 
-from shunter.api.core import ConfigMap
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.views import Snapshot
 
 DATA_KEY = "runtime"
 KINDS = {(resource.kind, resource.group): resource for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)}
@@ -38,12 +38,12 @@ def snapshot_of(job: TrainJob, runtime: Json) -> Json:
     }
 
 
-def runtime_in(job: TrainJob, config_map: ConfigMap) -> Json:
+def runtime_in(job: TrainJob, snapshot: Snapshot) -> Json:
     """The runtime that the job's snapshot keeps. Raises BuildError when it is not this job's, broken, or of another runtime."""
-    owner = config_map.metadata.controller
+    owner = snapshot.metadata.controller
     if owner is None or owner.uid != job.metadata.uid:
         raise _invalid(job, "a snapshot configmap exists but is owned by another object")
-    text = config_map.data.get(DATA_KEY)
+    text = snapshot.data.runtime
     if text is None:
         raise _invalid(job, f'snapshot ConfigMap missing "{DATA_KEY}" data key')
     try:

@@ -6,7 +6,11 @@ job `node` under the job's own name, whatever the runtime calls them (9-S6).
 
 from __future__ import annotations
 
+from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
+from shunter.api.trainer import template as templates
+from shunter.api.trainer import torch_validation, torchtune
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE, MLPolicy
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError, Model
 from shunter.operator.trainer.plugin import Plugin
@@ -30,6 +34,15 @@ class Torch(Plugin):
             upsert_env(node, variables)
             upsert_port(node, {"containerPort": MASTER_PORT})
         self._inject(model, variables)
+
+    def errors(self, job: TrainJob, policy: MLPolicy | None, template: Json) -> list[FieldError]:
+        if policy is None or policy.torch is None:
+            return []
+        return [
+            *torch_validation.injection_errors(policy.torch, template),
+            *torch_validation.reserved_environment_errors(job),
+            *torchtune.errors(job, gpus=gpu_count(node_resources(job, template))),
+        ]
 
     def _inject(self, model: Model, variables: list[Json]) -> None:
         """The same variables for further containers that the runtime names."""
@@ -71,10 +84,23 @@ def processes_per_node(model: Model) -> str:
 
     The job's resources, when it has any, are looked at alone, not merged with the runtime's.
     """
-    trainer, node = model.job.spec.trainer, model.node_container
+    trainer = model.job.spec.trainer
     if trainer is not None and trainer.num_proc_per_node is not None:
         return str(trainer.num_proc_per_node)
-    resources = trainer.resources_per_node if trainer is not None else None
-    if resources is None:
-        resources = (node or {}).get("resources") or {}
+    resources = counted_resources(model.job, model.node_container)
     return "auto" if gpu_count(resources) else str(max(1, cpu_count(resources)))
+
+
+def counted_resources(job: TrainJob, node: Json | None) -> Json:
+    """The resources that decide about processes: the job's alone when it has any, else those of the runtime's container."""
+    trainer = job.spec.trainer
+    if trainer is not None and trainer.resources_per_node is not None:
+        return trainer.resources_per_node
+    return (node or {}).get("resources") or {}
+
+
+def node_resources(job: TrainJob, template: Json) -> Json:
+    """The same from a template that is no model yet."""
+    trained = (pods for pods in templates.replicated_jobs(template) if templates.ancestor(pods) == ANCESTOR_TRAINER)
+    containers = (container for pods in trained for container in templates.containers(pods))
+    return counted_resources(job, next((container for container in containers if container.get("name") == NODE), None))

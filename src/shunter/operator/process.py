@@ -1,0 +1,182 @@
+"""The operator as a process: controllers and admission webhooks of both generations, against any API server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from logging import getLogger
+from pathlib import Path
+
+from shunter.errors import InputError
+from shunter.kube import kubeconfig
+from shunter.kube.certificates import KeyPair, issue, new_authority
+from shunter.kube.client import Client, connect
+from shunter.kube.leader import LeaderOptions
+from shunter.kube.logs import set_up
+from shunter.kube.manager import Manager
+from shunter.kube.registration import Configuration as WebhookConfiguration
+from shunter.kube.registration import register
+from shunter.kube.webhook import Handler, WebhookServer
+from shunter.operator import config as configuration_file
+from shunter.operator.config import Configuration
+from shunter.operator.trainer import controllers as trainer
+from shunter.operator.trainer.admission import TrainerAdmission
+from shunter.operator.trainer.admission import configurations as trainer_webhooks
+from shunter.operator.training import controllers as training
+from shunter.operator.training.admission import configurations as training_webhooks
+from shunter.operator.training.admission import routes as training_routes
+
+log = getLogger(__name__)
+
+COMPONENT = "shunter-operator"
+EVERYWHERE = ("", "0.0.0.0", "::")
+"""Hosts that mean all addresses: good to listen on, not to be called at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorOptions:
+    """The flags of `shunter operator`; what the file `config` sets goes before them. Addresses: `:8080`, or `0` for none."""
+
+    kubeconfig: Path | None = None
+    namespaces: tuple[str, ...] = ()
+    config: Path | None = None
+    webhook_host: str = "0.0.0.0"
+    webhook_port: int = 9443
+    webhook_cert_dir: Path | None = None
+    """With tls.crt, tls.key and, to register the webhooks, ca.crt. A certificate is made when there is none."""
+    register_webhooks: bool = False
+    controllers: bool = True
+    webhooks: bool = True
+    metrics_bind_address: str = ":8080"
+    health_probe_bind_address: str = ":8081"
+    leader_elect: bool = True
+    default_backoff_limit: int | None = None
+    """For v1 jobs that set none; None lets them restart without end, as upstream."""
+
+
+def serve(options: OperatorOptions) -> None:
+    """Runs the operator until SIGTERM or SIGINT, with its log on stderr."""
+    import uvloop
+
+    set_up()
+    uvloop.run(run(options))
+
+
+async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> None:
+    """Runs until a signal or `stop`. InputError for wrong options, EnvironmentProblem when cluster or ports are not as needed."""
+    configuration = configuration_file.read(options.config) if options.config else None
+    if configuration is not None:
+        options = configured(options, configuration)
+        for setting in configuration.ignored:
+            log.warning("%s: %s has no effect", options.config, setting)
+    async with connect(kubeconfig.find(options.kubeconfig), component=COMPONENT) as client:
+        manager = Manager(
+            client,
+            component=COMPONENT,
+            namespaces=options.namespaces,
+            leader=leader_options(options, configuration, client.namespace),
+            metrics_bind_address=options.metrics_bind_address,
+            health_probe_bind_address=options.health_probe_bind_address,
+        )
+        if options.controllers:
+            training.add_controllers(manager, default_backoff_limit=options.default_backoff_limit)
+            workers = configuration.train_job_workers if configuration else None
+            trainer.add_controllers(manager, workers=workers or trainer.DEFAULT_WORKERS)
+        if options.webhooks:
+            webhooks = Webhooks(client, options, routes(manager))
+            manager.background("webhooks", webhooks.run)
+            manager.add_ready_check("webhooks", webhooks.why_not_ready)
+        await manager.run(stop)
+
+
+def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions:
+    """The options with what the file says."""
+    election, webhook = file.leader_election, file.webhook
+    metrics, health = file.metrics.bind_address, file.health.health_probe_bind_address
+    return replace(
+        options,
+        webhook_host=options.webhook_host if webhook.host is None else webhook.host,
+        webhook_port=options.webhook_port if webhook.port is None else webhook.port,
+        leader_elect=options.leader_elect if election.leader_elect is None else election.leader_elect,
+        metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
+        health_probe_bind_address=options.health_probe_bind_address if health is None else health,
+    )
+
+
+def leader_options(options: OperatorOptions, file: Configuration | None, namespace: str) -> LeaderOptions | None:
+    """The election to take part in; None when there is to be none."""
+    if not options.leader_elect or not options.controllers:
+        return None
+    election = file.leader_election if file else configuration_file.LeaderElection()
+    return LeaderOptions(
+        name=election.resource_name or COMPONENT,
+        namespace=election.resource_namespace or namespace,
+        lease_duration=configuration_file.seconds(election.lease_duration, 15.0),
+        renew_deadline=configuration_file.seconds(election.renew_deadline, 10.0),
+        retry_period=configuration_file.seconds(election.retry_period, 2.0),
+    )
+
+
+def routes(manager: Manager) -> Mapping[str, Handler]:
+    """The functions behind the webhooks of both generations, by path."""
+    runtimes = {resource: informer.store for resource, informer in trainer.runtime_informers(manager).items()}
+    snapshots, jobsets = trainer.snapshot_informer(manager), trainer.jobset_informer(manager)
+    admission = TrainerAdmission(manager.client, runtimes, snapshots.store, jobsets.store)
+    return {**training_routes(), **admission.routes()}
+
+
+def webhook_configurations() -> Sequence[WebhookConfiguration]:
+    """What an API server is told about our webhooks."""
+    return [*training_webhooks(), *trainer_webhooks()]
+
+
+class Webhooks:
+    """The webhook server of this process and, when asked for, its registration with the API server."""
+
+    def __init__(self, client: Client, options: OperatorOptions, routes: Mapping[str, Handler]) -> None:
+        self._client = client
+        self._options = options
+        self._host = called_host(options.webhook_host)
+        self._authority: bytes = b""
+        certificate: KeyPair | Path
+        if options.webhook_cert_dir is not None:
+            certificate = options.webhook_cert_dir
+        else:
+            authority = new_authority("shunter-webhooks")
+            certificate = issue(authority, self._host, [self._host])
+            self._authority = authority.certificate
+        self._server = WebhookServer(options.webhook_host, options.webhook_port, certificate, routes)
+        self._is_registered = not options.register_webhooks
+
+    async def run(self) -> None:
+        """Listens, registers, and serves until cancelled."""
+        await self._server.start()
+        if self._options.register_webhooks:
+            url = f"https://{self._host}:{self._server.port}"
+            authority = self._authority or ca_of(self._options.webhook_cert_dir)
+            await register(self._client, webhook_configurations(), url=url, authority=authority)
+            log.info("registered the webhooks at %s", url)
+            self._is_registered = True
+        await self._server.run()
+
+    def why_not_ready(self) -> str:
+        return self._server.why_not_ready() or ("" if self._is_registered else "the webhooks are not registered yet")
+
+
+def called_host(host: str) -> str:
+    """The name or address under which an API server reaches this process."""
+    return socket.getfqdn() if host in EVERYWHERE else host
+
+
+def ca_of(directory: Path | None) -> bytes:
+    """The CA that the certificate in a directory is from. InputError when it is not there."""
+    path = (directory or Path()) / "ca.crt"
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"--register-webhooks needs the CA of the serving certificate: {path}: {error.strerror}.",
+            "Put ca.crt into --webhook-cert-dir.",
+        ) from error

@@ -1,0 +1,206 @@
+"""The admission webhooks of trainer.kubeflow.org, under upstream's paths and names (2.1).
+
+A runtime is looked up in the cache, and at the server when it is not there: it may have been created a moment ago. Updates of a
+job whose runtime is gone are judged by the job's snapshot, and a job that is being deleted may lose its finalizers (9-S8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.jobset import JobSet
+from shunter.api.meta import Json, ObjectMeta, rfc3339
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.trainer import runtime_validation, validation
+from shunter.api.trainer.runtime import TrainingRuntime
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.kube.plan import Key
+from shunter.kube.registration import Configuration, Webhook
+from shunter.kube.store import Store
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, denied, mutated
+from shunter.operator.trainer.go_types import go_decode_error
+from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.reconciler import RuntimeStores
+from shunter.operator.trainer.render import trainjob_errors
+from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
+from shunter.operator.trainer.views import Runtime, Snapshot
+
+T = TypeVar("T")
+
+DEFAULTER_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
+VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
+UNCHECKED_RUNTIMES: Json = {
+    "matchExpressions": [{"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": ["disabled"]}]
+}
+"""Runtimes with this label are not asked about: the shipped ones have it."""
+
+
+def validator_path(resource: Resource) -> str:
+    return f"/validate-trainer-kubeflow-org-v1alpha1-{resource.kind.lower()}"
+
+
+def configurations() -> list[Configuration]:
+    """What is to be registered with the API server."""
+    validators = [
+        Webhook(
+            name=f"validator.{resource.kind.lower()}.trainer.kubeflow.org",
+            path=validator_path(resource),
+            resource=resource,
+            object_selector=None if resource == TRAIN_JOBS else UNCHECKED_RUNTIMES,
+        )
+        for resource in VALIDATED
+    ]
+    defaulter = Webhook(name="defaulter.trainjob.trainer.kubeflow.org", path=DEFAULTER_PATH, resource=TRAIN_JOBS)
+    return [
+        Configuration("mutating", "defaulter.trainer.kubeflow.org", [defaulter]),
+        Configuration("validating", "validator.trainer.kubeflow.org", validators),
+    ]
+
+
+class TrainerAdmission:
+    """The functions behind the webhooks; `client` reads what the caches do not have yet."""
+
+    def __init__(
+        self,
+        client: Client,
+        runtimes: RuntimeStores,
+        snapshots: Store[Snapshot],
+        jobsets: Store[JobSet],
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._runtimes = runtimes
+        self._snapshots = snapshots
+        self._jobsets = jobsets
+        self._now = now
+
+    def routes(self) -> Mapping[str, Handler]:
+        return {
+            DEFAULTER_PATH: self.default,
+            validator_path(TRAIN_JOBS): self.validate,
+            validator_path(TRAINING_RUNTIMES): validate_runtime,
+            validator_path(CLUSTER_TRAINING_RUNTIMES): validate_cluster_runtime,
+        }
+
+    def default(self, request: AdmissionRequest) -> AdmissionResponse:
+        """Stamps the time on patches that are new or changed (2.2)."""
+        job = request.object or {}
+        unreadable = go_decode_error(job)
+        if unreadable:
+            return denied(unreadable, code=400)
+        return mutated(job, with_patch_times(job, request.old_object, self._now()))
+
+    async def validate(self, request: AdmissionRequest) -> AdmissionResponse:
+        try:
+            job = msgspec.convert(request.object, TrainJob)
+            old = msgspec.convert(request.old_object, TrainJob) if request.old_object is not None else None
+        except msgspec.ValidationError as error:
+            return denied(f"TrainJob cannot be read: {error}", code=400)
+        if old is not None and job.metadata.deletion_timestamp is not None:
+            return allowed()
+        reference = job.spec.runtime_ref
+        unsupported = validation.unsupported_runtime(reference)
+        if unsupported:
+            return denied(unsupported)
+        resource = KINDS[reference.kind, reference.api_group]
+        runtime = await self._runtime(job, resource)
+        if runtime is None:
+            answer = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
+            return denied(str(validation.missing_runtime_error(reference, answer)))
+        is_shared = resource == CLUSTER_TRAINING_RUNTIMES
+        metadata = msgspec.convert(runtime.get("metadata") or {}, ObjectMeta)
+        warnings = runtime_validation.reference_warnings(metadata) if is_shared else []
+        try:
+            faults = trainjob_errors(job, runtime)
+        except BuildError as error:
+            return denied(str(error), warnings=warnings)
+        if old is not None:
+            faults += validation.patch_change_errors(job, old, self._active_jobs(job))
+        return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+
+    async def _runtime(self, job: TrainJob, resource: Resource) -> Json | None:
+        """The present runtime, else the job's snapshot of it."""
+        name = job.spec.runtime_ref.name
+        namespace = job.metadata.namespace if resource.namespaced else ""
+        cached = self._runtimes[resource].get(Key(namespace, name))
+        if cached is not None:
+            return cached.json(resource)
+        try:
+            return (await self._client.get(resource, name, namespace, view=Runtime)).json(resource)
+        except NotFound:
+            pass
+        snapshot = self._snapshots.get(Key(job.metadata.namespace, snapshot_name(job.metadata.name)))
+        try:
+            return runtime_in(job, snapshot) if snapshot is not None else None
+        except BuildError:
+            return None
+
+    def _active_jobs(self, job: TrainJob) -> list[str]:
+        jobset = self._jobsets.get(Key(job.metadata.namespace, job.metadata.name))
+        statuses = jobset.status.replicated_jobs_status if jobset is not None else ()
+        return [status.name for status in statuses if status.active > 0]
+
+
+def validate_runtime(request: AdmissionRequest) -> AdmissionResponse:
+    """Only on creation, as upstream (9-S9)."""
+    if request.operation != "CREATE":
+        return allowed()
+    return _verdict(request, lambda runtime: ([], runtime_validation.errors(runtime)))
+
+
+def validate_cluster_runtime(request: AdmissionRequest) -> AdmissionResponse:
+    def check(runtime: TrainingRuntime) -> tuple[list[str], list[FieldError]]:
+        is_new = request.operation == "CREATE"
+        warnings = runtime_validation.creation_warnings(runtime.metadata) if is_new else []
+        return warnings, runtime_validation.errors(runtime)
+
+    return _verdict(request, check)
+
+
+def _verdict(
+    request: AdmissionRequest, check: Callable[[TrainingRuntime], tuple[list[str], list[FieldError]]]
+) -> AdmissionResponse:
+    try:
+        runtime = msgspec.convert(request.object, TrainingRuntime)
+    except msgspec.ValidationError as error:
+        return denied(f"{request.kind.kind} cannot be read: {error}", code=400)
+    warnings, faults = check(runtime)
+    return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+
+
+def with_patch_times(job: Json, old: Json | None, now: datetime) -> Json:
+    """The job with a time on each of its runtimePatches (2.2).
+
+    A new patch keeps the time it brings; one that is as it was keeps its old time; one that changed gets the present.
+    """
+    patches = _patches(job)
+    if not patches:
+        return job
+    before = {patch.get("manager"): patch for patch in _patches(old or {})}
+    stamped = [_stamped(patch, before.get(patch.get("manager")), rfc3339(now)) for patch in patches]
+    return {**job, "spec": {**job["spec"], "runtimePatches": stamped}}
+
+
+def _patches(job: Json) -> list[Json]:
+    patches: Any = (job.get("spec") or {}).get("runtimePatches") or []
+    return [patch for patch in patches if isinstance(patch, dict)]
+
+
+def _stamped(patch: Json, before: Json | None, now: str) -> Json:
+    if before is None:
+        return patch if patch.get("time") else {**patch, "time": now}
+    if _untimed(patch) == _untimed(before):
+        return {**patch, "time": before["time"]} if before.get("time") else _untimed(patch)
+    return {**patch, "time": now}
+
+
+def _untimed(patch: Json) -> Json:
+    return {field: value for field, value in patch.items() if field != "time"}

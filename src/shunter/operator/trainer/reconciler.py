@@ -1,0 +1,102 @@
+"""The shells around the trainer's plans: TrainJobs, and what is left to do about runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from shunter.api.jobset import JobSet
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
+from shunter.kube.store import Store, key_of
+from shunter.operator.trainer.plan import Observed, plan, plan_failure
+from shunter.operator.trainer.snapshot import KINDS, snapshot_name
+from shunter.operator.trainer.views import Runtime, Snapshot
+
+RUNTIME_INDEX = "runtime"
+LEGACY_FINALIZER = "trainer.kubeflow.org/resource-in-use"
+"""Earlier releases held runtimes back while jobs used them; snapshots made that unnecessary (1.4)."""
+
+RuntimeStores = Mapping[Resource, Store[Runtime]]
+
+
+def by_runtime(job: TrainJob) -> Iterable[str]:
+    """The index of jobs by the runtime they refer to."""
+    reference = job.spec.runtime_ref
+    namespace = job.metadata.namespace if reference.kind == TRAINING_RUNTIMES.kind else ""
+    return (f"{reference.kind}/{namespace}/{reference.name}",)
+
+
+class TrainJobReconciler:
+    def __init__(
+        self, jobs: Store[TrainJob], runtimes: RuntimeStores, snapshots: Store[Snapshot], jobsets: Store[JobSet]
+    ) -> None:
+        self._jobs = jobs
+        self._runtimes = runtimes
+        self._snapshots = snapshots
+        self._jobsets = jobsets
+
+    def observe(self, key: Key) -> Observed | None:
+        job = self._jobs.get(key)
+        if job is None:
+            return None
+        return Observed(
+            job=job,
+            runtime=present_runtime(job, self._runtimes),
+            snapshot=self._snapshots.get(Key(key.namespace, snapshot_name(key.name))),
+            jobset=self._jobsets.get(key),
+        )
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return plan_failure(observed, failure, now)
+
+    def waiting_for(self, resource: Resource) -> Callable[[Runtime], Iterable[Key]]:
+        """From a runtime to the jobs that have met no runtime yet and refer to it. Jobs with a snapshot do not care."""
+
+        def keys(runtime: Runtime) -> Iterable[Key]:
+            reference = f"{resource.kind}/{runtime.metadata.namespace}/{runtime.metadata.name}"
+            jobs = map(key_of, self._jobs.by_index(RUNTIME_INDEX, reference))
+            return [key for key in jobs if self._snapshots.get(Key(key.namespace, snapshot_name(key.name))) is None]
+
+        return keys
+
+
+def present_runtime(job: TrainJob, runtimes: RuntimeStores) -> dict[str, object] | None:
+    """The runtime that the job refers to as it is now, or None."""
+    reference = job.spec.runtime_ref
+    resource = KINDS.get((reference.kind, reference.api_group))
+    if resource is None:
+        return None
+    namespace = job.metadata.namespace if resource.namespaced else ""
+    runtime = runtimes[resource].get(Key(namespace, reference.name))
+    return runtime.json(resource) if runtime else None
+
+
+class RuntimeReconciler:
+    """Takes the finalizer of earlier releases off runtimes of one kind, so that they can be deleted."""
+
+    def __init__(self, resource: Resource, runtimes: Store[Runtime]) -> None:
+        self._resource = resource
+        self._runtimes = runtimes
+
+    def observe(self, key: Key) -> Runtime | None:
+        return self._runtimes.get(key)
+
+    def plan(self, observed: Runtime, now: datetime) -> Plan:
+        metadata = observed.metadata
+        if LEGACY_FINALIZER not in metadata.finalizers:
+            return NOTHING
+        kept = [finalizer for finalizer in metadata.finalizers if finalizer != LEGACY_FINALIZER]
+        ref = Ref(self._resource, metadata.namespace, metadata.name, metadata.uid)
+        patch = {"metadata": {"finalizers": kept, "resourceVersion": metadata.resource_version}}
+        return Plan(writes=(Patch(ref=ref, patch=patch),))
+
+    def plan_failure(self, observed: Runtime, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+RUNTIMES = (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)

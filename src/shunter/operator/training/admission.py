@@ -1,0 +1,48 @@
+"""The admission webhooks of kubeflow.org/v1, under upstream's paths and names (W0)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from shunter.api.field_errors import aggregate
+from shunter.kube.registration import Configuration, Webhook
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, denied
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.frameworks import FRAMEWORKS
+
+
+def path(framework: AnyFramework) -> str:
+    return f"/validate-kubeflow-org-v1-{framework.resource.kind.lower()}"
+
+
+def routes() -> Mapping[str, Handler]:
+    """Every validating webhook by its path."""
+    return {path(framework): _validator(framework) for framework in FRAMEWORKS}
+
+
+def configurations() -> list[Configuration]:
+    """What is to be registered with the API server."""
+    webhooks = [
+        Webhook(
+            name=f"validator.{framework.resource.kind.lower()}.training-operator.kubeflow.org",
+            path=path(framework),
+            resource=framework.resource,
+        )
+        for framework in FRAMEWORKS
+    ]
+    return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)]
+
+
+def _validator(framework: AnyFramework) -> Handler:
+    def validate(request: AdmissionRequest) -> AdmissionResponse:
+        try:
+            view = msgspec.convert(request.object, framework.view)
+            old = msgspec.convert(request.old_object, framework.view) if request.old_object is not None else None
+        except msgspec.ValidationError as error:
+            return denied(f"{framework.resource.kind} cannot be read: {error}", code=400)
+        faults, warnings = framework.validate(view, old)
+        return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+
+    return validate

@@ -1,0 +1,85 @@
+"""The shell around the engine: reads what a job owns from the caches, and lets `plan` decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.core import Pod, Service
+from shunter.api.meta import ObjectMeta
+from shunter.kube.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.store import Object, Store, by_controller_uid
+from shunter.operator.training.children import children_of
+from shunter.operator.training.framework import AnyFramework, AnyJob, JobView
+from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
+from shunter.operator.training.plan import Observed, plan
+
+CONTROLLER_INDEX = "controller"
+ORPHANS_INDEX = "orphans"
+INDEXES = {CONTROLLER_INDEX: by_controller_uid}
+
+
+def orphans_by_job(obj: Object) -> Iterable[str]:
+    """The index of objects that nobody owns by the job that their labels name."""
+    return () if obj.metadata.controller else (_labelled(obj.metadata),)
+
+
+SERVICE_INDEXES = {**INDEXES, ORPHANS_INDEX: orphans_by_job}
+CHILD_SELECTOR = JOB_NAME
+"""All pods and services of training jobs, and only they, have this label: no others are cached."""
+
+
+class TrainingReconciler:
+    """The controller of one job kind."""
+
+    def __init__(
+        self,
+        framework: AnyFramework,
+        jobs: Store[JobView],
+        pods: Store[Pod],
+        services: Store[Service],
+        *,
+        default_backoff_limit: int | None = None,
+    ) -> None:
+        self._framework = framework
+        self._default_backoff_limit = default_backoff_limit
+        self._jobs = jobs
+        self._pods = pods
+        self._services = services
+
+    def observe(self, key: Key) -> Observed | None:
+        view = self._jobs.get(key)
+        if view is None:
+            return None
+        job = self._with_backoff_limit(self._framework.read(view))
+        faults, _ = self._framework.validate(view, None)
+        uid = job.metadata.uid
+        pods = self._pods.by_index(CONTROLLER_INDEX, uid)
+        services = [
+            *self._services.by_index(CONTROLLER_INDEX, uid),
+            *self._services.by_index(ORPHANS_INDEX, _own_label(job)),
+        ]
+        return Observed(job=job, faults=tuple(faults), children=children_of(job, pods, services))
+
+    def _with_backoff_limit(self, job: AnyJob) -> AnyJob:
+        if self._default_backoff_limit is None or job.run_policy.backoff_limit is not None:
+            return job
+        policy = msgspec.structs.replace(job.run_policy, backoff_limit=self._default_backoff_limit)
+        return msgspec.structs.replace(job, run_policy=policy)
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(self._framework, observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """The refused write has told its event already; the status stays as it is until the write succeeds, as upstream's."""
+        return NOTHING
+
+
+def _own_label(job: AnyJob) -> str:
+    return f"{job.namespace}/{job.controller}/{job.name}"
+
+
+def _labelled(metadata: ObjectMeta) -> str:
+    return f"{metadata.namespace}/{metadata.labels.get(OPERATOR_NAME, '')}/{metadata.labels.get(JOB_NAME, '')}"
