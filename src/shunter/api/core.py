@@ -55,6 +55,25 @@ class PodStatus(Struct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
+class ResourceRequirements(Struct, frozen=True):
+    requests: dict[str, str | int | float] = {}
+
+
+class Container(Struct, frozen=True):
+    """What the scheduler weighs; `restart_policy` is set on init containers that are sidecars."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str = ""
+
+
+class Toleration(Struct, frozen=True):
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
 class PodSpec(Struct, frozen=True):
     """What is decided on from outside the node; the node itself reads the whole pod as JSON."""
 
@@ -64,6 +83,13 @@ class PodSpec(Struct, frozen=True):
     restart_policy: str = "Always"
     scheduler_name: str = "default-scheduler"
     node_selector: dict[str, str] = {}
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    affinity: Json = {}
+    priority: int = 0
+    scheduling_gates: tuple[Json, ...] = ()
+    overhead: dict[str, str | int | float] = {}
 
 
 class Pod(Struct, frozen=True):
@@ -81,6 +107,27 @@ class Pod(Struct, frozen=True):
 
     def container_status(self, name: str) -> ContainerStatus | None:
         return next((status for status in self.status.container_statuses if status.name == name), None)
+
+
+class Taint(Struct, frozen=True):
+    key: str
+    effect: str
+    value: str = ""
+
+
+class NodeSpec(Struct, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(Struct, frozen=True):
+    allocatable: dict[str, str | int | float] = {}
+
+
+class Node(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
 
 
 class ServiceSpec(Struct, frozen=True):

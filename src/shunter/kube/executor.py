@@ -76,12 +76,16 @@ class Executor:
             if write.failed and concerns_user(failure):
                 self._record(_with(write.failed, "{error}", error.message))
             return failure
-        if write.succeeded and written:
-            self._record(_with(write.succeeded, "{name}", written.key.name))
+        if write.succeeded and (written or isinstance(write, Create)):
+            self._record(_with(write.succeeded, "{name}", written.key.name if written else ""))
         return written
 
     async def _send(self, write: Write) -> Written | None:
+        """None also for what was posted to a subresource: its answer does not say which version it led to."""
         match write:
+            case Create(resource=resource, body=body, subresource=subresource) if subresource:
+                await self._client.create(resource, body, subresource=subresource, name=body["metadata"]["name"])
+                return None
             case Create(resource=resource, body=body):
                 return _written(resource, await self._client.create(resource, body, view=Identified))
             case Apply(resource=resource, body=body, field_manager=manager):

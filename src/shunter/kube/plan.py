@@ -47,10 +47,12 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Create(msgspec.Struct, frozen=True, kw_only=True):
-    """POST `body`. AlreadyExists is a failure like any other: the next reconcile observes what is there."""
+    """POST `body`, or POST it to a subresource (`binding`) of the object it names. AlreadyExists is a failure like any other:
+    the next reconcile observes what is there."""
 
     resource: Resource
     body: Json
+    subresource: str = ""
     succeeded: Note | None = None
     failed: Note | None = None
 

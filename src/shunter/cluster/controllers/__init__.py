@@ -1,1 +1,31 @@
-"""The built-in controllers of the embedded cluster: Jobs, JobSets, garbage collection, namespaces, scheduling."""
+"""The built-in controllers of the embedded cluster: Job, JobSet, garbage collection, namespaces, scheduler.
+
+Each rule is a pure function in a file with the rule's name; `plan` of each controller reads them in order; shells only observe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shunter.kube.client import Client
+    from shunter.kube.manager import Manager
+
+
+def register_all(manager: Manager, client: Client, *, strict_resources: bool, root_ca: str = "") -> None:
+    """Adds every built-in controller to the manager.
+
+    With `strict_resources` pods that ask for more than the nodes have stay Pending. `root_ca` (PEM) is published in every
+    namespace as ConfigMap kube-root-ca.crt; empty publishes none.
+    """
+    from shunter.cluster.controllers import namespaces
+    from shunter.cluster.controllers.garbage.collector import GarbageCollector
+    from shunter.cluster.controllers.job import controller as job
+    from shunter.cluster.controllers.jobset import controller as jobset
+    from shunter.cluster.controllers.scheduler import controller as scheduler
+
+    job.register(manager)
+    jobset.register(manager)
+    scheduler.register(manager, strict_resources=strict_resources)
+    namespaces.register(manager, client, root_ca=root_ca)
+    manager.background("garbage-collector", GarbageCollector(client).run)

@@ -20,7 +20,6 @@ from shunter.cluster.controllers.served_kinds import served_kinds
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.manager import Manager
-from shunter.kube.mapping import Mapping
 from shunter.kube.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
 from shunter.kube.store import Store
 
@@ -65,9 +64,13 @@ def register(manager: Manager, client: Client, *, root_ca: str) -> None:
     accounts = manager.informer(SERVICE_ACCOUNTS, MetadataOnly, field_selector=f"metadata.name={DEFAULT_ACCOUNT}")
     config_maps = manager.informer(CONFIG_MAPS, ConfigMap, field_selector=f"metadata.name={ROOT_CA}")
     reconciler = NamespaceReconciler(namespaces.store, accounts.store, config_maps.store, root_ca)
-    to_namespace: Mapping[MetadataOnly | ConfigMap] = _to_namespace
-    mapped = [(accounts, to_namespace), (config_maps, to_namespace)]
-    manager.controller("namespaces", reconciler, primary=namespaces, mapped=mapped, workers=2)
+    manager.controller(
+        "namespaces",
+        reconciler,
+        primary=namespaces,
+        mapped=[(accounts, _to_namespace), (config_maps, _to_namespace)],
+        workers=2,
+    )
     remover = NamespaceRemover(client)
     namespaces.add_handler(remover.changed)
     manager.background("namespace-removal", remover.run)

@@ -64,7 +64,8 @@ class Graph:
             self._absent.popitem(last=False)
 
     def look_at(self, uid: str) -> Observed | list[Ref] | None:
-        """What the rules need to know of an object; or the owners to verify first, which no informer has; or None when no rule concerns it."""
+        """What the rules need to know of an object; or its owners that no informer has, to be verified first; or None when no
+        rule concerns it."""
         member = self._members.get(uid)
         if member is None or not self._concerns(uid):
             return None

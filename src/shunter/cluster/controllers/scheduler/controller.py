@@ -1,0 +1,130 @@
+"""The shell of the scheduler: each waiting pod is looked at by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from shunter.api.core import Node, Pod
+from shunter.api.resources import NODES, PODS
+from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
+from shunter.kube.manager import Manager
+from shunter.kube.plan import NOTHING, Create, Failure, Key, Plan
+from shunter.kube.store import Store, key_of
+
+COMPONENT = "default-scheduler"
+WAITING = "waiting-for-node"
+NODE_NAME = "node-name"
+
+ASSUME_SECONDS = 5.0
+"""How long a pod that was bound counts as bound before the cache shows it."""
+
+
+def register(manager: Manager, *, strict_resources: bool) -> None:
+    """Adds the scheduler for pods with schedulerName default-scheduler."""
+    pods = manager.informer(PODS, Pod, indexes={WAITING: by_waiting, NODE_NAME: by_node})
+    nodes = manager.informer(NODES, Node)
+
+    def all_waiting(_: Node) -> Iterable[Key]:
+        return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
+
+    def waiting_for_room(pod: Pod) -> Iterable[Key]:
+        """Pods on nodes may end, and make room."""
+        return [key_of(other) for other in pods.store.by_index(WAITING, WAITING)] if pod.spec.node_name else ()
+
+    recorder = manager.recorder(COMPONENT)
+    if strict_resources:
+        strict = StrictScheduler(pods.store, nodes.store)
+        manager.controller(
+            "scheduler",
+            strict,
+            primary=pods,
+            mapped=[(nodes, all_waiting), (pods, waiting_for_room)],
+            workers=1,
+            recorder=recorder,
+        )
+    else:
+        scheduler = Scheduler(pods.store, nodes.store)
+        manager.controller("scheduler", scheduler, primary=pods, mapped=[(nodes, all_waiting)], workers=16, recorder=recorder)
+
+
+def is_waiting(pod: Pod) -> bool:
+    """Whether the pod wants a node from us now; one with scheduling gates does not yet."""
+    return (
+        not pod.spec.node_name
+        and pod.spec.scheduler_name == COMPONENT
+        and not pod.spec.scheduling_gates
+        and not pod.is_finished
+        and pod.metadata.deletion_timestamp is None
+    )
+
+
+def by_waiting(pod: Pod) -> Iterable[str]:
+    return (WAITING,) if is_waiting(pod) else ()
+
+
+def by_node(pod: Pod) -> Iterable[str]:
+    """The index of pods that take up room on a node."""
+    return (pod.spec.node_name,) if pod.spec.node_name and not pod.is_finished else ()
+
+
+class Scheduler:
+    """Nodes for pods, without looking at what they ask for."""
+
+    def __init__(self, pods: Store[Pod], nodes: Store[Node]) -> None:
+        self._pods = pods
+        self._nodes = nodes
+
+    def observe(self, key: Key) -> Observed | None:
+        pod = self._pods.get(key)
+        return Observed(pod=pod, nodes=self._nodes.list()) if pod is not None and is_waiting(pod) else None
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+class StrictScheduler:
+    """Nodes for pods that have room for them. Needs to be the only worker: it remembers what it just gave away."""
+
+    def __init__(self, pods: Store[Pod], nodes: Store[Node], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pods = pods
+        self._nodes = nodes
+        self._clock = clock
+        self._assumed: dict[str, tuple[str, float]] = {}
+        """Pods bound by us that the cache still shows as waiting: uid to node and the time until when that is believed."""
+
+    def observe(self, key: Key) -> Observed | None:
+        pod = self._pods.get(key)
+        if pod is None or not is_waiting(pod):
+            return None
+        waiting = self._pods.by_index(WAITING, WAITING)
+        self._forget({other.metadata.uid for other in waiting} - {pod.metadata.uid})
+        ahead = [other for other in waiting if other.metadata.uid not in self._assumed and turn(other) < turn(pod)]
+        nodes = self._nodes.list()
+        assigned = {node.metadata.name: self._on(node.metadata.name, waiting) for node in nodes}
+        return Observed(pod=pod, nodes=nodes, ahead=tuple(ahead), assigned=assigned)
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        planned = plan_strictly(observed, now)
+        for write in planned.writes:
+            if isinstance(write, Create):
+                until = self._clock() + ASSUME_SECONDS
+                self._assumed[observed.pod.metadata.uid] = (write.body["target"]["name"], until)
+        return planned
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        self._assumed.pop(observed.pod.metadata.uid, None)
+        return NOTHING
+
+    def _forget(self, waiting: set[str]) -> None:
+        """Keeps what is assumed about pods that still wait in the cache, for as long as that is believed."""
+        now = self._clock()
+        self._assumed = {uid: bound for uid, bound in self._assumed.items() if uid in waiting and bound[1] > now}
+
+    def _on(self, node: str, waiting: Iterable[Pod]) -> tuple[Pod, ...]:
+        assumed = (pod for pod in waiting if self._assumed.get(pod.metadata.uid, ("",))[0] == node)
+        return (*self._pods.by_index(NODE_NAME, node), *assumed)

@@ -1,0 +1,99 @@
+"""Whether a node can take a pod, and if not, why: in kube-scheduler's words, which people and dashboards look for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from shunter.api.core import Node, Pod, Taint, Toleration
+from shunter.api.meta import Json, LabelSelector
+from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested
+
+UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class Misfit(NamedTuple):
+    """Why one node does not take a pod. `may_fit_later` when other pods' end could change that."""
+
+    reasons: tuple[str, ...]
+    may_fit_later: bool = False
+
+
+def placement(pod: Pod, node: Node) -> Misfit | None:
+    """Whether the pod's own wishes and the node's taints keep it away."""
+    if node.spec.unschedulable and not _tolerated(pod, UNSCHEDULABLE_TAINT):
+        return Misfit(("node(s) were unschedulable",))
+    if any(taint.effect in ("NoSchedule", "NoExecute") and not _tolerated(pod, taint) for taint in node.spec.taints):
+        return Misfit(("node(s) had untolerated taint(s)",))
+    selected = pod.spec.node_selector.items() <= node.metadata.labels.items()
+    if not selected or not _affine(pod, node):
+        return Misfit(("node(s) didn't match Pod's node affinity/selector",))
+    return None
+
+
+def resources(pod: Pod, node: Node, rest: Amounts) -> Misfit | None:
+    """Whether the pod's requests are in what the node has left."""
+    wanted = {name: amount for name, amount in requested(pod).items() if amount > 0}
+    short = [name for name, amount in wanted.items() if amount > rest.get(name, 0)]
+    reasons = [f"Insufficient {name}" for name in sorted(short)]
+    full = "pods" in rest and rest["pods"] < 1
+    if full:
+        reasons.insert(0, "Too many pods")
+    if not reasons:
+        return None
+    whole = left(node, ())
+    return Misfit(tuple(reasons), may_fit_later=all(wanted[name] <= whole.get(name, 0) for name in short))
+
+
+def message(misfits: Mapping[str, Misfit]) -> str:
+    """The FailedScheduling message for a pod that no node (by name) takes."""
+    if not misfits:
+        return "no nodes available to schedule pods"
+    total = len(misfits)
+    counts: dict[str, int] = {}
+    for misfit in misfits.values():
+        for reason in misfit.reasons:
+            counts[reason] = counts.get(reason, 0) + 1
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    later = sum(misfit.may_fit_later for misfit in misfits.values())
+    remedies = {"No preemption victims found for incoming pod": later, "Preemption is not helpful for scheduling": total - later}
+    preemption = ", ".join(f"{count} {remedy}" for remedy, count in remedies.items() if count)
+    return (
+        f"0/{total} nodes are available: {reasons}. "
+        f"no new claims to deallocate, preemption: 0/{total} nodes are available: {preemption}."
+    )
+
+
+def _tolerated(pod: Pod, taint: Taint) -> bool:
+    return any(_tolerates(toleration, taint) for toleration in pod.spec.tolerations)
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    return toleration.operator == "Exists" or (toleration.key != "" and toleration.value == taint.value)
+
+
+def _affine(pod: Pod, node: Node) -> bool:
+    """requiredDuringSchedulingIgnoredDuringExecution: any of its terms must hold."""
+    affinity: Json = pod.spec.affinity.get("nodeAffinity") or {}
+    required: Json | None = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or any(_holds(term, node) for term in required.get("nodeSelectorTerms") or [])
+
+
+def _holds(term: Json, node: Node) -> bool:
+    labels, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    if not labels and not fields:
+        return False
+    name = {"metadata.name": node.metadata.name}
+    return all(_matches(rule, node.metadata.labels) for rule in labels) and all(_matches(rule, name) for rule in fields)
+
+
+def _matches(rule: Json, labels: dict[str, str]) -> bool:
+    if rule.get("operator") not in ("Gt", "Lt"):
+        return LabelSelector(match_expressions=(rule,)).matches(labels)
+    try:
+        actual, limit = int(labels[rule["key"]]), int(rule["values"][0])
+    except (KeyError, ValueError, IndexError):
+        return False
+    return actual > limit if rule["operator"] == "Gt" else actual < limit

@@ -1,0 +1,105 @@
+"""Which node a waiting pod goes to, or what to say when it goes nowhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from shunter.api.core import Node, Pod
+from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import PODS
+from shunter.cluster.controllers.scheduler import fit
+from shunter.cluster.controllers.scheduler.fit import Misfit
+from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested, take
+from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that waits for a node, and all nodes. Where resources count also the pods that are before it in line, and those that
+    each node has already, by its name."""
+
+    pod: Pod
+    nodes: tuple[Node, ...]
+    ahead: tuple[Pod, ...] = ()
+    assigned: dict[str, tuple[Pod, ...]] = {}
+
+
+def plan(observed: Observed) -> Plan:
+    """Gives the pod to the first node there is: that explains itself what it cannot give."""
+    nodes = _ordered(observed)
+    return Plan(writes=(_binding(observed.pod, nodes[0]),)) if nodes else NOTHING
+
+
+def plan_strictly(observed: Observed, now: datetime) -> Plan:
+    """Gives the pod to the first node that has room for it once those ahead are served; or says why none has."""
+    nodes = _ordered(observed)
+    rests = {node.metadata.name: left(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
+    for other in sorted(observed.ahead, key=turn):
+        _place(other, nodes, rests)
+    node, misfits = _place(observed.pod, nodes, rests)
+    if node is not None:
+        return Plan(writes=(_binding(observed.pod, node),))
+    refusal = _refusal(observed.pod, fit.message(misfits), now)
+    return Plan(writes=(refusal,)) if refusal else NOTHING
+
+
+def turn(pod: Pod) -> tuple[int, datetime, str, str]:
+    """Sorts pods into the line: higher priority first, then older."""
+    metadata = pod.metadata
+    return -pod.spec.priority, metadata.creation_timestamp or _EPOCH, metadata.namespace, metadata.name
+
+
+def _ordered(observed: Observed) -> list[Node]:
+    return sorted(observed.nodes, key=lambda node: node.metadata.name)
+
+
+def _place(pod: Pod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node | None, dict[str, Misfit]]:
+    """The first node that takes the pod, whose rest is then less; or why each does not."""
+    misfits: dict[str, Misfit] = {}
+    for node in nodes:
+        rest = rests[node.metadata.name]
+        misfit = fit.placement(pod, node) or fit.resources(pod, node, rest)
+        if misfit is None:
+            take(rest, requested(pod))
+            return node, {}
+        misfits[node.metadata.name] = misfit
+    return None, misfits
+
+
+def _binding(pod: Pod, node: Node) -> Create:
+    name, namespace, chosen = pod.metadata.name, pod.metadata.namespace, node.metadata.name
+    body: Json = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace, "uid": pod.metadata.uid},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": chosen},
+    }
+    message = f"Successfully assigned {namespace}/{name} to {chosen}"
+    scheduled = Note(regarding=_ref(pod), type="Normal", reason="Scheduled", message=message, action="Binding")
+    return Create(resource=PODS, body=body, subresource="binding", succeeded=scheduled)
+
+
+def _refusal(pod: Pod, message: str, now: datetime) -> Patch | None:
+    """The condition and the event of a pod that no node takes; None when the pod says so already."""
+    before = next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
+    if before is not None and (before.reason, before.message) == ("Unschedulable", message):
+        return None
+    since = before.last_transition_time if before is not None and before.status == "False" else None
+    condition: Json = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": message,
+        "lastTransitionTime": rfc3339(since or now),
+    }
+    others = [msgspec.to_builtins(other) for other in pod.status.conditions if other.type != "PodScheduled"]
+    failed = Note(regarding=_ref(pod), type="Warning", reason="FailedScheduling", message=message, action="Scheduling")
+    patch = {"metadata": {"resourceVersion": pod.metadata.resource_version}, "status": {"conditions": [*others, condition]}}
+    return Patch(ref=_ref(pod), patch=patch, subresource="status", succeeded=failed)
+
+
+def _ref(pod: Pod) -> Ref:
+    return Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
