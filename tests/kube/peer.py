@@ -45,9 +45,8 @@ class Peer:
         self.served: set[str] | None = None
         """Collections that exist; None for all."""
         self.requests: list[tuple[str, str, dict[str, str]]] = []
-        self.held = asyncio.Event()
-        """While cleared, watches send nothing: a stale cache."""
-        self.held.set()
+        self.held: set[str] = set()
+        """Collections whose watches send nothing for now: a stale cache. Empty it by `release`."""
         self._news = asyncio.Condition()
         self._runner: web.ServerRunner | None = None
         self._hang_up = 0
@@ -68,6 +67,12 @@ class Peer:
     async def end_watches(self) -> None:
         """Closes all watches cleanly, as a server that shuts down does."""
         self._hang_up += 1
+        async with self._news:
+            self._news.notify_all()
+
+    async def release(self) -> None:
+        """Lets all watches send what they held back."""
+        self.held.clear()
         async with self._news:
             self._news.notify_all()
 
@@ -191,12 +196,11 @@ class Peer:
             metadata = {"resourceVersion": str(seen), "annotations": {"k8s.io/initial-events-end": "true"}}
             await response.write(msgspec.json.encode({"type": "BOOKMARK", "object": {"metadata": metadata}}) + b"\n")
         while self._hang_up == hang_up:
-            await self.held.wait()
             for revision, of, kind, obj in list(self.history):
                 if revision > seen and of == collection and namespace in ("", obj["metadata"].get("namespace")):
                     await response.write(msgspec.json.encode({"type": kind, "object": obj}) + b"\n")
             seen = self.last
             async with self._news:
-                while self.last == seen and self._hang_up == hang_up:
+                while (self.last == seen or collection in self.held) and self._hang_up == hang_up:
                     await self._news.wait()
         return response

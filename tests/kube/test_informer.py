@@ -88,13 +88,13 @@ async def test_a_forgotten_version_lists_again_and_tells_what_was_missed(
     async with running(informer):
         informer.add_handler(heard)
         heard.words.clear()
-        peer.held.clear()
+        peer.held.add(COLLECTION)
         await peer.remove(COLLECTION, "n", "gone")
         await peer.put(COLLECTION, config_map("changed", x="1"))
         await peer.put(COLLECTION, config_map("new"))
         peer.forget_history()
         await peer.end_watches()
-        peer.held.set()
+        await peer.release()
         await eventually(lambda: names(informer) == ["changed", "new", "same"])
     assert sorted(heard.words) == ["+new", "-gone", "~changed"]
 
@@ -194,12 +194,12 @@ async def test_an_object_that_stops_fitting_is_not_told_as_deleted(peer: Peer, c
     informer, heard = new_informer(client), Heard()
     informer.add_handler(heard)
     async with running(informer):
-        peer.held.clear()
+        peer.held.add(COLLECTION)
         await peer.put(COLLECTION, {**config_map("a"), "data": 1})
         await peer.put(COLLECTION, config_map("b"))
         peer.forget_history()
         await peer.end_watches()
-        peer.held.set()
+        await peer.release()
         await eventually(lambda: "b" in names(informer))
     assert heard.words == ["+a", "+b"]
 
