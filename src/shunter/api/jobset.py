@@ -10,7 +10,6 @@ import msgspec
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, ConditionItem, builtin, cel, doc, list_atomic, list_map, schema
 
-GROUP = "jobset.x-k8s.io"
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 
 _VALUE_IS_IMMUTABLE = cel(("self == oldSelf", "Value is immutable"))

@@ -15,7 +15,6 @@ DATASET_INITIALIZER = "dataset-initializer"
 MODEL_INITIALIZER = "model-initializer"
 NODE = "node"
 """The main container of the training nodes, and usually their replicated job."""
-LAUNCHER = "launcher"
 SUPPORT_LABEL = "trainer.kubeflow.org/support"
 DEPRECATED = "deprecated"
 

@@ -25,10 +25,6 @@ MANAGED_SETTINGS = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir
 Method = Literal["full", "lora", "qlora"]
 
 
-def is_torchtune(job: TrainJob) -> bool:
-    return job.spec.trainer is not None and job.spec.trainer.command == COMMAND
-
-
 def model_name(runtime_name: str) -> str:
     """`llama3_2/1B` for a runtime called `torchtune-llama3.2-1b`; empty when the name has not three parts."""
     parts = runtime_name.split("-")

@@ -4,15 +4,10 @@ The schema says almost nothing (no enums, no limits): values are checked by `val
 """
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from shunter.api.meta import Json, Struct
 from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, cel, doc, schema
-
-GROUP = "kubeflow.org"
-
-CleanPodPolicy = Literal["All", "Running", "None"]
-RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 
 MANAGED_BY_US = "kubeflow.org/training-operator"
 MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
@@ -98,11 +93,8 @@ class JobStatus(Struct, frozen=True):
     completion_time: Annotated[datetime | None, doc("When the job finished.")] = None
     last_reconcile_time: Annotated[datetime | None, doc("When pod creation was last held back by gang scheduling.")] = None
 
-    def condition(self, type: str) -> JobCondition | None:
-        """The condition of this type, if any."""
-        return next((condition for condition in self.conditions if condition.type == type), None)
-
     def is_true(self, type: str) -> bool:
+        """Whether there is a condition of this type with status True."""
         return any(condition.type == type and condition.is_true for condition in self.conditions)
 
     @property
