@@ -1,10 +1,10 @@
 """Where the node keeps what belongs to a pod. Everything of a pod lives below one directory, so removing it removes the pod.
 
-    NODE/pods/UID/pod.json                     the pod as last seen, for a restarted agent whose pod is gone from the API
-    NODE/pods/UID/sandbox.json                 its address
-    NODE/pods/UID/ns/  shm/                    namespaces, /dev/shm
-    NODE/pods/UID/volumes/NAME/
-    NODE/pods/UID/containers/NAME/N/           attempts, see launch.attempt
+NODE/pods/UID/pod.json                     the pod as last seen, for a restarted agent whose pod is gone from the API
+NODE/pods/UID/sandbox.json                 its address
+NODE/pods/UID/ns/  shm/                    namespaces, /dev/shm
+NODE/pods/UID/volumes/NAME/
+NODE/pods/UID/containers/NAME/N/           attempts, see launch.attempt
 """
 
 from __future__ import annotations

@@ -105,4 +105,3 @@ def _is_final(seen: Seen, policy: str) -> bool:
     if seen.attempt is None or seen.attempt.exit_code is None:
         return False
     return not will_restart(policy, seen.role, seen.attempt.exit_code)
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
@@ -53,9 +52,7 @@ class NamespaceRuntime:
 
     async def start(self) -> None:
         write_shims(self._node.shims, self._network.gateway)
-        await self._launcher.request(
-            "bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX
-        )
+        await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
         await self._names.start(*bound_sockets(self._network.gateway, DNS_PORT))
 
     async def stop(self) -> None:
@@ -96,6 +93,11 @@ class NamespaceRuntime:
         if not stored["on_host"]:
             self._addresses[directory.uid] = stored["address"]
         return str(stored["address"])
+
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        for part in (directory.namespaces, directory.shm, directory.path / "volumes"):
+            await self._launcher.request("remove", directory=str(part))
+        self._addresses.pop(directory.uid, None)
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         await self._launcher.request("remove", directory=str(directory.path))
@@ -165,6 +167,6 @@ def _stored_network(node: NodeDirectory) -> Network:
     stored = attempt.read_json(str(node.network_file))
     if stored:
         return Network(**stored)
-    network = choose_network(Path(node.path.parent))
+    network = choose_network(node.path)
     attempt.write_json(str(node.network_file), network._asdict())
     return network

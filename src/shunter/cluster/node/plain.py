@@ -53,6 +53,9 @@ class PlainRuntime:
     def adopt_sandbox(self, directory: PodDirectory) -> str:
         return LOOPBACK if directory.sandbox_file.exists() else ""
 
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        shutil.rmtree(directory.path / "volumes", ignore_errors=True)
+
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         shutil.rmtree(directory.path, ignore_errors=True)
 

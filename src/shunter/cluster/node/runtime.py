@@ -1,8 +1,8 @@
 """The seam between what a pod wants and how this machine can give it: one protocol, a module per level.
 
-    namespaces   Linux: own network address, names, host name, mounts, processes        namespaces.py
-    plain        anywhere: own session and directory; addresses, ports, paths replaced    plain.py
-    simulated    no processes at all                                                     simulated.py
+namespaces   Linux: own network address, names, host name, mounts, processes        namespaces.py
+plain        anywhere: own session and directory; addresses, ports, paths replaced    plain.py
+simulated    no processes at all                                                     simulated.py
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ class Runtime(Protocol):
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
         """The address of a sandbox that an earlier agent made; empty when there is none (any more)."""
+
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        """Frees the address, namespaces and volumes of a finished pod; its logs stay."""
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         """Removes the sandbox and the directory of a pod whose processes have ended."""

@@ -1,14 +1,14 @@
 """One run of one container, as a directory that outlives every process of ours.
 
-    spec.json    what to run; written by the agent before it asks the launcher
-    state.json   what became of it; replaced as a whole by the supervisor at start and at exit
-    events       FIFO. Whoever holds its write end may run this attempt, and nobody else: the agent makes the only one and hands it
-                 to the launcher, which hands it to the supervisor. A byte means "state.json changed", end of file means "nobody
-                 runs this attempt, now or ever". So a restarted agent needs no pid to know what is alive, and nothing runs twice.
-    control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
-    log, log.1   output, newest first (CRI log form)
-    termination  bound to terminationMessagePath
-    root/        upper and work directories of the container's copy-on-write root
+spec.json    what to run; written by the agent before it asks the launcher
+state.json   what became of it; replaced as a whole by the supervisor at start and at exit
+events       FIFO. Whoever holds its write end may run this attempt, and nobody else: the agent makes the only one and hands it
+             to the launcher, which hands it to the supervisor. A byte means "state.json changed", end of file means "nobody
+             runs this attempt, now or ever". So a restarted agent needs no pid to know what is alive, and nothing runs twice.
+control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
+log, log.1   output, newest first (CRI log form)
+termination  bound to terminationMessagePath
+root/        upper and work directories of the container's copy-on-write root
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def supervise(directory: str, events: int) -> NoReturn:
     try:
         supervisor.run()
     except Exception:
-        supervisor.record(error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}", exit_code=_START_ERROR)
+        supervisor.record(
+            error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}", exit_code=_START_ERROR
+        )
     os._exit(0)
 
 

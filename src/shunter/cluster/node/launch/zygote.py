@@ -22,6 +22,7 @@ from shunter.cluster.node.launch import execution, linux, removal, sandbox, supe
 
 HEADER = struct.Struct("!I")
 
+
 def main(descriptor: int) -> None:
     """Serves requests until the agent is gone."""
     # Children are reaped by the kernel: the launcher has no use for how they ended.
@@ -84,4 +85,6 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 def entry_point() -> str:
     """The `-c` program that starts the launcher with nothing but the standard library on its path."""
     source = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))
-    return f"import sys; sys.path.append({source!r}); from shunter.cluster.node.launch import zygote; zygote.main(int(sys.argv[1]))"
+    return (
+        f"import sys; sys.path.append({source!r}); from shunter.cluster.node.launch import zygote; zygote.main(int(sys.argv[1]))"
+    )

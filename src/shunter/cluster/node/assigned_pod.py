@@ -1,0 +1,41 @@
+"""A pod bound to this node, whole: the node is the one reader that needs everything a user wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.resources import PODS
+from shunter.kube.plan import Ref
+
+
+class AssignedPod(Struct, frozen=True):
+    """Spec and status as plain JSON, metadata typed."""
+
+    metadata: ObjectMeta
+    spec: Json
+    status: Json = {}
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(PODS, self.metadata.namespace, self.metadata.name, self.metadata.uid)
+
+    @property
+    def is_finished(self) -> bool:
+        return self.status.get("phase") in ("Succeeded", "Failed")
+
+    @property
+    def title(self) -> str:
+        """How kubelet names a pod in messages: `name_namespace(uid)`."""
+        return f"{self.metadata.name}_{self.metadata.namespace}({self.metadata.uid})"
+
+    def as_json(self) -> Json:
+        """The form that the pure functions read."""
+        encoded: dict[str, Any] = msgspec.to_builtins(self)
+        return encoded

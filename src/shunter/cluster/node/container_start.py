@@ -1,0 +1,172 @@
+"""From a pod to running attempts: sandbox, sources, volumes once a pod; environment, limits, launch once an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cluster.node import attempts
+from shunter.cluster.node.assigned_pod import AssignedPod
+from shunter.cluster.node.cgroups import Cgroups
+from shunter.cluster.node.containers import declared
+from shunter.cluster.node.downward import Surroundings
+from shunter.cluster.node.environment import declared_environment
+from shunter.cluster.node.images import ImageError, Images
+from shunter.cluster.node.launch import attempt as files
+from shunter.cluster.node.launcher import Launcher, LauncherError
+from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.mounts import container_mounts, volume_source
+from shunter.cluster.node.pod_sources import fetch_sources
+from shunter.cluster.node.references import MissingSourceError, Sources
+from shunter.cluster.node.resources import limits
+from shunter.cluster.node.runtime import ContainerRequest, Runtime
+from shunter.cluster.node.volumes import is_from_api, volume_files, write_files
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+
+
+class StartProblem(Exception):  # noqa: N818 -- kept as a state of the pod, not only raised
+    """Why a pod or container cannot start for now: what its status and its event say, in kubelet's words."""
+
+    def __init__(self, reason: str, message: str, *, event: str, event_message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.event = event
+        self.event_message = event_message
+
+
+class Equipment(NamedTuple):
+    """What starting a container takes, shared by all pods of the node."""
+
+    client: Client
+    runtime: Runtime
+    launcher: Launcher
+    cgroups: Cgroups
+    images: Images
+    host_ip: str
+    capacity: Mapping[str, Fraction]
+
+
+class ContainerStarter:
+    """Starts the attempts of one pod. `prepare` must have succeeded before `start`."""
+
+    def __init__(self, equipment: Equipment, directory: PodDirectory) -> None:
+        self._equipment = equipment
+        self._directory = directory
+        self._sources = Sources({}, {}, {})
+        self._volumes: dict[str, Path] = {}
+        self.address = ""
+        self.is_prepared = False
+
+    def adopt(self) -> None:
+        """Takes over the sandbox that an earlier agent made, if it is still there."""
+        self.address = self._equipment.runtime.adopt_sandbox(self._directory)
+
+    async def prepare(self, pod: AssignedPod) -> None:
+        """Sandbox and volumes. Raises StartProblem; what was done stays, so it may be called again."""
+        body = pod.as_json()
+        sources = asyncio.ensure_future(self._fetch(pod))
+        try:
+            if not self.address:
+                self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+                files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
+                try:
+                    self.address = await self._equipment.runtime.create_sandbox(body, self._directory)
+                except LauncherError as error:
+                    raise StartProblem(
+                        "ContainerCreating", error.message, event="FailedCreatePodSandBox",
+                        event_message=f"Failed to create pod sandbox: {error.message}",
+                    ) from error  # fmt: skip
+            self._sources = await sources
+        finally:
+            sources.cancel()
+        for volume in pod.spec.get("volumes") or ():
+            try:
+                source = volume_source(volume, self._directory)
+                if is_from_api(volume):
+                    write_files(source, volume_files(volume, body, self._sources, self._surroundings()))
+                self._volumes[volume["name"]] = source
+            except (MissingSourceError, ValueError, OSError) as error:
+                message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
+                raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
+        self.is_prepared = True
+
+    async def refresh_volumes(self, pod: AssignedPod) -> None:
+        """Brings the files of volumes made from API objects up to date. Sources that vanished leave the files as they are."""
+        self._sources = await self._fetch(pod)
+        body = pod.as_json()
+        for volume in pod.spec.get("volumes") or ():
+            if is_from_api(volume) and volume["name"] in self._volumes:
+                with suppress(MissingSourceError):
+                    write_files(self._volumes[volume["name"]], volume_files(volume, body, self._sources, self._surroundings()))
+
+    async def start(self, pod: AssignedPod, container: Json, number: int) -> int:
+        """Launches one attempt and returns the read end of its events FIFO. Raises StartProblem."""
+        body = pod.as_json()
+        directory = self._directory.attempt(container["name"], number)
+        image = container.get("image", "")
+        try:
+            found = self._equipment.images.find(image)
+            environment = declared_environment(body, container, sources=self._sources, around=self._surroundings())
+            request = ContainerRequest(
+                body, container, self._directory, number, found, environment,
+                container_mounts(container, self._volumes, environment),
+                self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
+            )  # fmt: skip
+            spec = self._equipment.runtime.attempt_spec(request)
+        except ImageError as error:
+            raise StartProblem(
+                "ErrImagePull", str(error), event="Failed", event_message=f'Failed to pull image "{image}": {error}'
+            ) from error
+        except (MissingSourceError, ValueError) as error:
+            # The next try may find what is missing.
+            self.is_prepared = False
+            raise StartProblem(
+                "CreateContainerConfigError", str(error), event="Failed", event_message=f"Error: {error}"
+            ) from error
+        except OSError as error:
+            raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
+        attempts.create(directory, spec)
+        return await self._equipment.launcher.run_attempt(directory)
+
+    def release_group(self, container: str, number: int) -> None:
+        """Removes the cgroup of an attempt that has ended."""
+        self._equipment.cgroups.remove(self._group(container, number))
+
+    async def release(self, spec: Json) -> None:
+        """Frees what a finished pod needs no more (address, mounts, written layers); logs and states stay."""
+        for container, _ in declared(spec):
+            for number in self._directory.attempts(container["name"]):
+                attempts.discard_root(self._directory.attempt(container["name"], number))
+        self._equipment.cgroups.remove(self._directory.uid)
+        await self._equipment.runtime.release_sandbox(self._directory)
+
+    async def remove(self) -> None:
+        """Removes everything of the pod."""
+        self._equipment.cgroups.remove(self._directory.uid)
+        await self._equipment.runtime.remove_sandbox(self._directory)
+
+    def _group(self, container: str, number: int) -> str:
+        # One per attempt: the kernel's count of memory kills never goes back to zero.
+        return f"{self._directory.uid}/{container}.{number}"
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(self.address, self._equipment.host_ip, self._equipment.capacity)
+
+    async def _fetch(self, pod: AssignedPod) -> Sources:
+        try:
+            return await fetch_sources(self._equipment.client, pod)
+        except ApiError as error:
+            message = f"the API server did not give what the pod refers to: {error.message}"
+            raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
+
+
+def has_refreshable_volumes(spec: Json) -> bool:
+    """Whether volumes of the pod follow changes of API objects."""
+    return any(is_from_api(volume) for volume in spec.get("volumes") or ())

@@ -1,0 +1,92 @@
+"""Running a handler of a container (exec, httpGet, tcpSocket), for lifecycle hooks and probes alike."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+from shunter.api.meta import Json
+from shunter.cluster.node.launcher import Launcher, LauncherError
+
+_USER_AGENT = "kube-probe/1.36"
+
+
+async def run_hook(launcher: Launcher, directory: Path, container: Json, handler: Json, *, address: str, timeout: float) -> str:
+    """Carries out a handler once; returns what went wrong, in kubelet's words, or nothing. `timeout` is in seconds."""
+    if "exec" in handler:
+        return await _execute(launcher, directory, handler["exec"].get("command") or [], timeout)
+    if "httpGet" in handler:
+        return await _http_get(container, handler["httpGet"], address, timeout)
+    if "tcpSocket" in handler:
+        return await _connect(container, handler["tcpSocket"], address, timeout)
+    if "sleep" in handler:
+        await asyncio.sleep(min(float(handler["sleep"].get("seconds") or 0), timeout))
+        return ""
+    kind = next(iter(handler.keys() - {"initialDelaySeconds", "periodSeconds"}), "handler")
+    return f"handler {kind} is not supported by this node"
+
+
+def port_number(container: Json, port: int | str) -> int:
+    """A port given by number or by the name of one of the container's ports. Raises ValueError."""
+    if isinstance(port, int) or str(port).isdecimal():
+        return int(port)
+    for declared in container.get("ports") or ():
+        if declared.get("name") == port:
+            return int(declared["containerPort"])
+    raise ValueError(f"couldn't find port: {port}")
+
+
+async def _execute(launcher: Launcher, directory: Path, argv: list[str], timeout: float) -> str:
+    try:
+        answer = await launcher.request("execute", directory=str(directory), argv=argv, timeout=timeout)
+    except LauncherError as error:
+        return error.message
+    if answer["exit_code"] is None:
+        return f"command timed out after {timeout:g}s"
+    return "" if answer["exit_code"] == 0 else str(answer["output"]) or f"exit code {answer['exit_code']}"
+
+
+async def _connect(container: Json, target: Json, address: str, timeout: float) -> str:
+    try:
+        port = port_number(container, target["port"])
+        async with asyncio.timeout(timeout):
+            _, writer = await asyncio.open_connection(target.get("host") or address, port)
+        writer.close()
+    except TimeoutError:
+        return f"dial tcp {address}: i/o timeout"
+    except (OSError, ValueError) as error:
+        return f"dial tcp {address}: {error}"
+    return ""
+
+
+async def _http_get(container: Json, target: Json, address: str, timeout: float) -> str:
+    from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+
+    scheme = str(target.get("scheme") or "HTTP").lower()
+    try:
+        port = port_number(container, target["port"])
+    except ValueError as error:
+        return str(error)
+    path = str(target.get("path") or "/")
+    url = f"{scheme}://{target.get('host') or address}:{port}{path if path.startswith('/') else '/' + path}"
+    headers = {"User-Agent": _USER_AGENT, **{one["name"]: one["value"] for one in target.get("httpHeaders") or ()}}
+    # A probe does not verify certificates (kubelet neither): it asks whether something answers.
+    connector = TCPConnector(ssl=_unverified() if scheme == "https" else True)
+    async with ClientSession(connector=connector, timeout=ClientTimeout(timeout)) as session:
+        try:
+            async with session.get(url, headers=headers) as answer:
+                if 200 <= answer.status < 400:
+                    return ""
+                return f"HTTP probe failed with statuscode: {answer.status}"
+        except TimeoutError:
+            return f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+        except (ClientError, OSError) as error:
+            return f'Get "{url}": {error}'
+
+
+def _unverified() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,138 @@
+"""The node's HTTPS server: container logs for the API server, in kubelet's form.
+
+    GET /containerLogs/NAMESPACE/POD/CONTAINER?follow=&tailLines=&sinceSeconds=&sinceTime=&timestamps=&previous=&limitBytes=
+    GET /healthz
+
+Everyone but /healthz needs a client certificate of the cluster's authority, or a bearer token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ssl
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from aiohttp import web
+
+from shunter.cluster.node.logs import LogOptions, read_log
+from shunter.kube.certificates import KeyPair
+
+_SHUTDOWN_SECONDS = 1.0
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+
+
+class KubeletAccess(NamedTuple):
+    """The server's certificate, whose client certificates it trusts (PEM), and which bearer tokens."""
+
+    serving: KeyPair
+    client_ca: bytes
+    tokens: frozenset[str] = frozenset()
+
+
+class ContainerLog(NamedTuple):
+    """Where a container's log is, and whether no more will be written to it."""
+
+    path: Path
+    is_over: Callable[[], bool]
+
+
+class LogUnavailableError(Exception):
+    """There is no such log. `status` is the HTTP status, the message kubelet's."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Logs(Protocol):
+    """Finds logs; raises LogUnavailableError."""
+
+    def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog: ...
+
+
+class KubeletServer:
+    """Listens on one address, on a port of the system's choosing."""
+
+    def __init__(self, access: KubeletAccess, logs: Logs, directory: Path) -> None:
+        self._access = access
+        self._logs = logs
+        self._directory = directory
+        self._server: web.Server | None = None
+        self._listener: asyncio.Server | None = None
+
+    async def start(self, address: str) -> int:
+        """Starts to serve; returns the port."""
+        self._server = web.Server(self._handle, handler_cancellation=True, access_log=None)
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self._server, address, 0, ssl=self._tls())
+        port: int = self._listener.sockets[0].getsockname()[1]
+        return port
+
+    async def stop(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        if self._server is not None:
+            await self._server.shutdown(_SHUTDOWN_SECONDS)
+
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=self._access.client_ca.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL
+        # The ssl module reads certificates from files only.
+        combined = self._directory / "kubelet.pem"
+        combined.touch(mode=0o600)
+        combined.write_bytes(self._access.serving.certificate + self._access.serving.key)
+        context.load_cert_chain(combined)
+        return context
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == "/healthz":
+            return web.Response(text="ok")
+        if not self._is_allowed(request):
+            return web.Response(status=401, text="Unauthorized")
+        match request.path.strip("/").split("/"):
+            case ["containerLogs", namespace, pod, container] if request.method == "GET":
+                return await self._container_logs(request, namespace, pod, container)
+        return web.Response(status=404, text="404 page not found\n")
+
+    def _is_allowed(self, request: web.BaseRequest) -> bool:
+        transport = request.transport
+        if transport is not None and transport.get_extra_info("peercert"):
+            return True
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return scheme == "Bearer" and any(hmac.compare_digest(token, known) for known in self._access.tokens)
+
+    async def _container_logs(self, request: web.BaseRequest, namespace: str, pod: str, container: str) -> web.StreamResponse:
+        try:
+            options, previous = log_options(request.query, datetime.now(UTC))
+            log = self._logs.container_log(namespace, pod, container, previous=previous)
+        except LogUnavailableError as error:
+            return web.Response(status=error.status, text=str(error))
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        async for block in read_log(log.path, options, is_over=log.is_over):
+            await response.write(block)
+        await response.write_eof()
+        return response
+
+
+def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bool]:
+    """The options of a log request, and whether it is about the run before. Raises LogUnavailableError (400) for bad ones."""
+    try:
+        since = datetime.fromisoformat(query["sinceTime"]) if query.get("sinceTime") else None
+        if query.get("sinceSeconds"):
+            since = datetime.fromtimestamp(now.timestamp() - int(query["sinceSeconds"]), UTC)
+        options = LogOptions(
+            follow=query.get("follow", "") in _TRUE,
+            tail_lines=int(query["tailLines"]) if query.get("tailLines") else None,
+            since=since,
+            timestamps=query.get("timestamps", "") in _TRUE,
+            limit_bytes=int(query["limitBytes"]) if query.get("limitBytes") else None,
+        )
+    except ValueError as error:
+        raise LogUnavailableError(400, f"unable to decode log options: {error}") from error
+    return options, query.get("previous", "") in _TRUE

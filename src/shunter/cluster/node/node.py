@@ -1,0 +1,226 @@
+"""The node: watches the pods bound to it and gives each a worker.
+
+It speaks only HTTP to the API server. Killed at any moment, its pods run on, and the next one takes them over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from fractions import Fraction
+from logging import getLogger
+from pathlib import Path
+
+from shunter.api.core import Service
+from shunter.api.resources import PODS, SERVICES
+from shunter.cluster.node.assigned_pod import AssignedPod
+from shunter.cluster.node.cgroups import find_cgroups
+from shunter.cluster.node.container_start import Equipment
+from shunter.cluster.node.images import Images
+from shunter.cluster.node.kubelet_api import ContainerLog, KubeletAccess, KubeletServer, LogUnavailableError
+from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.layout import NodeDirectory
+from shunter.cluster.node.levels import Finding, find_level
+from shunter.cluster.node.namespaces import NamespaceRuntime
+from shunter.cluster.node.network import owner_name
+from shunter.cluster.node.plain import PlainRuntime
+from shunter.cluster.node.pod_worker import PodWorker, Station
+from shunter.cluster.node.registration import Description, keep_alive, register
+from shunter.cluster.node.resources import machine_capacity, shortfalls
+from shunter.cluster.node.runtime import Level, Runtime
+from shunter.cluster.node.simulated import SimulatedPods
+from shunter.cluster.node.status_writer import StatusWriter
+from shunter.cluster.node.teardown import kill_pod, teardown
+from shunter.kube.client import Client
+from shunter.kube.events import EventRecorder
+from shunter.kube.informer import Informer
+from shunter.kube.plan import Note
+
+__all__ = ["Node", "teardown"]
+
+log = getLogger(__name__)
+
+
+class Node:
+    """One machine as a node. `directory` is ours alone (STATE/node); what lies beside it, in its parent, is hidden from pods.
+
+    `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
+    as the host's address. With `strict_resources` the scheduler keeps pods that ask for too much away, so nobody is warned.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        name: str,
+        directory: Path,
+        access: KubeletAccess,
+        images: Images,
+        level: Level | None = None,
+        strict_resources: bool = False,
+        address: str = "127.0.0.1",
+        capacity: Mapping[str, Fraction] | None = None,
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._directory = NodeDirectory(directory)
+        self._access = access
+        self._images = images
+        self._wanted_level = level
+        self._strict_resources = strict_resources
+        self._address = address
+        self._capacity = machine_capacity() if capacity is None else capacity
+        self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
+        self._statuses = StatusWriter(client)
+        self._pods = Informer(client, PODS, AssignedPod, field_selector=f"spec.nodeName={name}")
+        self._services = Informer(client, SERVICES, Service)
+        self._workers: dict[str, PodWorker] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._publishing = False
+        self._runtime: Runtime | None = None
+        self._station: Station | None = None
+        self._simulated: SimulatedPods | None = None
+        self.ready = asyncio.Event()
+        """Set once the node is registered and serves."""
+
+    async def run(self) -> None:
+        """Serves until cancelled; pods run on after that."""
+        self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        async with AsyncExitStack() as stack:
+            launcher = Launcher(self._directory.launcher_log)
+            await launcher.start()
+            stack.push_async_callback(launcher.stop)
+            finding = await self._find_level(launcher)
+            log.info(
+                "Node %s runs pods at level %s%s", self._name, finding.level.value, f": {finding.reason}" * bool(finding.reason)
+            )
+            server = KubeletServer(self._access, self, self._directory.path)
+            port = await server.start(self._address)
+            stack.push_async_callback(server.stop)
+            description = Description(self._name, self._address, port, finding, self._capacity)
+            stack.push_async_callback(self._stop_pods)
+            await self._start_level(finding.level, launcher, stack)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._recorder.run())
+                group.create_task(self._pods.run())
+                group.create_task(self._services.run())
+                await self._services.wait_synced()
+                await self._pods.wait_synced()
+                await self._remove_leftovers(launcher)
+                self._pods.add_handler(self._pod_changed)
+                self._services.add_handler(lambda old, new: self._publish_soon())
+                await register(self._client, description)
+                self.ready.set()
+                await keep_alive(self._client, description)
+
+    def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
+        """Where a log is. Raises LogUnavailableError."""
+        worker = next(
+            (one for one in self._workers.values() if (one.pod.metadata.namespace, one.pod.metadata.name) == (namespace, pod)),
+            None,
+        )
+        if worker is None:
+            raise LogUnavailableError(404, f'pod "{pod}" not found')
+        return worker.container_log(container, previous=previous)
+
+    # What the watches say.
+
+    def _pod_changed(self, old: AssignedPod | None, new: AssignedPod | None) -> None:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._pod_gone(old)
+        if new is None:
+            return
+        if self._simulated is not None:
+            self._simulated.update(new)
+        elif new.uid in self._workers:
+            self._workers[new.uid].update(new)
+        else:
+            self._pod_arrived(new)
+
+    def _pod_arrived(self, pod: AssignedPod) -> None:
+        assert self._station is not None
+        worker = PodWorker(pod, self._directory.pod(pod.uid), self._station)
+        self._workers[pod.uid] = worker
+        task = asyncio.ensure_future(worker.run())
+        self._tasks[pod.uid] = task
+        task.add_done_callback(lambda done: self._worker_ended(pod, done))
+        if not pod.is_finished and not pod.status.get("startTime") and not self._strict_resources:
+            for shortfall in shortfalls(pod.spec, self._capacity):
+                self._recorder.record(
+                    Note(regarding=pod.ref, type="Warning", reason="InsufficientResources", message=shortfall, action="Running")
+                )
+
+    def _pod_gone(self, pod: AssignedPod) -> None:
+        if self._simulated is not None:
+            self._simulated.vanish(pod)
+        elif worker := self._workers.get(pod.uid):
+            worker.vanish()
+
+    def _worker_ended(self, pod: AssignedPod, task: asyncio.Task[None]) -> None:
+        self._workers.pop(pod.uid, None)
+        self._tasks.pop(pod.uid, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("Pod %s: its worker failed", pod.title, exc_info=error)
+
+    # Names.
+
+    def _publish_soon(self) -> None:
+        """Publishes names once for all changes of this turn of the event loop."""
+        if not self._publishing:
+            self._publishing = True
+            asyncio.get_running_loop().call_soon(self._publish)
+
+    def _publish(self) -> None:
+        self._publishing = False
+        if self._runtime is not None:
+            self._runtime.publish(self._services.store.list(), [worker.endpoint for worker in self._workers.values()])
+
+    # Start and stop.
+
+    async def _find_level(self, launcher: Launcher) -> Finding:
+        if self._wanted_level is not None:
+            return Finding(self._wanted_level, "chosen by --level")
+        return await find_level(self._directory, launcher)
+
+    async def _start_level(self, level: Level, launcher: Launcher, stack: AsyncExitStack) -> None:
+        if level is Level.SIMULATED:
+            self._simulated = SimulatedPods(self._client, self._statuses, host_ip=self._address)
+            return
+        runtime: Runtime
+        if level is Level.NAMESPACES:
+            runtime = NamespaceRuntime(self._directory, launcher, host_ip=self._address)
+        else:
+            runtime = PlainRuntime(self._directory, launcher)
+        await runtime.start()
+        stack.push_async_callback(runtime.stop)
+        self._runtime = runtime
+        equipment = Equipment(
+            client=self._client,
+            runtime=runtime,
+            launcher=launcher,
+            cgroups=find_cgroups(owner_name(self._directory.path)),
+            images=self._images,
+            host_ip=self._address,
+            capacity=self._capacity,
+        )
+        self._station = Station(equipment, self._statuses, self._recorder, self._publish_soon)
+
+    async def _remove_leftovers(self, launcher: Launcher) -> None:
+        """Ends and removes pods that were deleted while no agent ran."""
+        known = {pod.uid for pod in self._pods.store.list()}
+        for directory in self._directory.pods():
+            if directory.uid not in known:
+                kill_pod(directory)
+                await launcher.request("remove", directory=str(directory.path))
+
+    async def _stop_pods(self) -> None:
+        """Ends our part of every pod; what runs goes on."""
+        for task in self._tasks.values():
+            task.cancel()
+        for worker in self._workers.values():
+            worker.close()
+        if self._simulated is not None:
+            self._simulated.close()
+        await self._statuses.stop()
+        await self._recorder.flush()

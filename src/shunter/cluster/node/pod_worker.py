@@ -1,0 +1,321 @@
+"""One pod from its arrival to its removal: carries out what `lifecycle` decides, and reports what `pod_status` says.
+
+The worker holds no truth of its own. What runs is in the attempts' files, what should run is in the pod; after a restart of the
+agent the files are read again and the loop goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from logging import getLogger
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import PODS
+from shunter.cluster.node import lifecycle
+from shunter.cluster.node.assigned_pod import AssignedPod
+from shunter.cluster.node.container_set import ContainerSet, EventType, Surface
+from shunter.cluster.node.container_start import ContainerStarter, Equipment, StartProblem, has_refreshable_volumes
+from shunter.cluster.node.containers import Waiting
+from shunter.cluster.node.kubelet_api import ContainerLog, LogUnavailableError
+from shunter.cluster.node.launcher import LauncherError
+from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.names import Endpoint
+from shunter.cluster.node.pod_status import Situation, container_state, is_ready, pod_phase, pod_status
+from shunter.cluster.node.retry_times import RetryTimes
+from shunter.cluster.node.runtime import host_name
+from shunter.cluster.node.status_writer import StatusWriter
+from shunter.kube.errors import ApiError, Conflict, NotFound
+from shunter.kube.events import EventRecorder
+from shunter.kube.plan import Note
+
+log = getLogger(__name__)
+
+QUIET_START_SECONDS = 0.05
+"""A pod that starts at once is not reported as Pending first: that write would only be in the way of the next one."""
+VOLUME_REFRESH_SECONDS = 60.0
+DEFAULT_GRACE_SECONDS = 30.0
+_WHOLE_POD = ""
+_DEADLINE_EXCEEDED = ("Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+
+class Station(NamedTuple):
+    """What all workers of a node share."""
+
+    equipment: Equipment
+    statuses: StatusWriter
+    recorder: EventRecorder
+    names_changed: Callable[[], None]
+
+
+class PodWorker:
+    """Runs one pod. `update` and `vanish` tell it what the API server says; `run` ends when nothing of the pod is left."""
+
+    def __init__(self, pod: AssignedPod, directory: PodDirectory, station: Station) -> None:
+        self._pod = pod
+        self._directory = directory
+        self._station = station
+        self._wake = asyncio.Event()
+        self._starter = ContainerStarter(station.equipment, directory)
+        surface = Surface(
+            probe_address=lambda: station.equipment.runtime.probe_address(self._starter.address),
+            wake=self._wake.set,
+            note=self._note,
+            grace=lambda: self._grace(ending=False),
+            ended=self._starter.release_group,
+        )
+        self._containers = ContainerSet(pod.spec, directory, station.equipment.launcher, surface)
+        self._retries = RetryTimes()
+        self._arrived = time.time()
+        self._reported: Json = {}
+        self._overdue = False
+        self._vanished = False
+        self._released = False
+        self._refresh_at = self._arrived + VOLUME_REFRESH_SECONDS
+
+    @property
+    def pod(self) -> AssignedPod:
+        return self._pod
+
+    @property
+    def containers(self) -> ContainerSet:
+        return self._containers
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """What the pod contributes to DNS."""
+        metadata, spec = self._pod.metadata, self._pod.spec
+        return Endpoint(
+            namespace=metadata.namespace,
+            name=metadata.name,
+            labels=metadata.labels,
+            hostname=host_name({"metadata": {"name": metadata.name}, "spec": spec}),
+            subdomain=spec.get("subdomain", ""),
+            address=self._starter.address,
+            ready=is_ready(self._reported),
+            finished=self._released or self._pod.is_finished,
+        )
+
+    def container_log(self, container: str, *, previous: bool) -> ContainerLog:
+        """Where a container's log is. Raises LogUnavailableError with kubelet's words."""
+        name = self._pod.metadata.name
+        seen = self._containers.seen.get(container)
+        if seen is None:
+            raise LogUnavailableError(404, f'container "{container}" in pod "{name}" is not available')
+        attempt = seen.previous if previous else seen.attempt or seen.previous
+        if attempt is None and previous:
+            raise LogUnavailableError(400, f'previous terminated container "{container}" in pod "{name}" not found')
+        path = None if attempt is None else self._directory.attempt(container, attempt.number) / "log"
+        if attempt is None or path is None or not path.exists():
+            reason = container_state(seen, has_inits=bool(self._pod.spec.get("initContainers"))).get("waiting", {}).get("reason")
+            raise LogUnavailableError(
+                400, f'container "{container}" in pod "{name}" is waiting to start: {reason or "no logs available yet"}'
+            )
+        return ContainerLog(path, lambda: previous or not self._is_current_and_active(container, attempt.number))
+
+    def _is_current_and_active(self, container: str, number: int) -> bool:
+        attempt = self._containers.seen[container].attempt
+        return attempt is not None and attempt.number == number and not attempt.is_over
+
+    def update(self, pod: AssignedPod) -> None:
+        """The pod changed on the server."""
+        if _relevant(pod) != _relevant(self._pod):
+            self._wake.set()
+        self._pod = pod
+
+    def vanish(self) -> None:
+        """The pod is no longer on the server (deleted by force, or by us at the end)."""
+        self._vanished = True
+        self._wake.set()
+
+    def close(self) -> None:
+        """The agent stops; the pod runs on."""
+        self._containers.close()
+
+    async def run(self) -> None:
+        """Works until the pod is gone from the server and from this machine."""
+        self._starter.adopt()
+        self._containers.adopt()
+        self._station.names_changed()
+        while not (self._vanished and not self._containers.any_active):
+            self._wake.clear()
+            try:
+                wake_in = await self._turn()
+            except LauncherError as error:
+                log.error("Pod %s: %s", self._pod.title, error.message)
+                wake_in = 1.0
+            if not self._vanished or self._containers.any_active:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(wake_in):
+                        await self._wake.wait()
+        self.close()
+        self._station.statuses.forget(self._pod.uid)
+        await self._starter.remove()
+        self._station.names_changed()
+
+    async def _turn(self) -> float | None:
+        """Observes, decides, acts, reports. Returns the seconds after which to look again; None means only at an event."""
+        self._containers.observe()
+        now = time.time()
+        deadline = self._deadline()
+        self._overdue = self._overdue or (deadline is not None and now >= deadline and not self._is_settled())
+        waits: list[float | None] = []
+        if self._is_ending():
+            decision = lifecycle.decide_stop(self._pod.spec, self._containers.seen)
+        else:
+            decision = lifecycle.decide(self._pod.spec, self._containers.seen, now)
+            await self._start_all(decision.start)
+            self._show_back_off(decision.back_off)
+            waits += [decision.wake_in, self._retries.next_wait(now), await self._refresh_volumes(now)]
+            waits.append(deadline - now if deadline is not None and not decision.finished else None)
+        for name in decision.stop:
+            self._containers.stop(name, self._grace(ending=self._is_ending()), f"Stopping container {name}")
+        waits.append(self._report(now))
+        if decision.finished:
+            await self._finish()
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _is_ending(self) -> bool:
+        """Whether all containers have to end, whatever their restart policy."""
+        return self._vanished or self._overdue or self._pod.is_finished or self._pod.metadata.deletion_timestamp is not None
+
+    def _is_settled(self) -> bool:
+        return pod_phase(self._pod.spec, self._containers.seen, ending=self._is_ending()) in ("Succeeded", "Failed")
+
+    def _deadline(self) -> float | None:
+        seconds = self._pod.spec.get("activeDeadlineSeconds")
+        return None if seconds is None else self._started_at() + float(seconds)
+
+    def _started_at(self) -> float:
+        shown = self._pod.status.get("startTime")
+        return datetime.fromisoformat(shown).timestamp() if shown else self._arrived
+
+    def _grace(self, *, ending: bool) -> float:
+        if self._vanished:
+            return 0.0
+        seconds = self._pod.metadata.deletion_grace_period_seconds if ending else None
+        if seconds is None:
+            seconds = self._pod.spec.get("terminationGracePeriodSeconds")
+        return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
+
+    async def _start_all(self, names: Iterable[str]) -> None:
+        """Starts what may start; what cannot start for now shows why."""
+        for name in names:
+            now = time.time()
+            if self._retries.wait(name, now) > 0 or self._retries.wait(_WHOLE_POD, now) > 0:
+                continue
+            if not self._starter.is_prepared and not await self._prepare(names):
+                return
+            container = self._containers.spec(name)
+            try:
+                events = await self._starter.start(self._pod, container, self._containers.next_number(name))
+            except StartProblem as problem:
+                self._retries.failed(name, now)
+                self._show_problem([name], problem)
+                continue
+            self._retries.succeeded(name)
+            self._containers.follow(name, events)
+
+    async def _prepare(self, names: Iterable[str]) -> bool:
+        try:
+            await self._starter.prepare(self._pod)
+        except StartProblem as problem:
+            self._retries.failed(_WHOLE_POD, time.time())
+            self._show_problem(names, problem)
+            return False
+        self._retries.succeeded(_WHOLE_POD)
+        self._station.names_changed()
+        return True
+
+    async def _refresh_volumes(self, now: float) -> float | None:
+        if not has_refreshable_volumes(self._pod.spec) or not self._starter.is_prepared:
+            return None
+        if now >= self._refresh_at:
+            self._refresh_at = now + VOLUME_REFRESH_SECONDS
+            with suppress(StartProblem):
+                await self._starter.refresh_volumes(self._pod)
+        return self._refresh_at - now
+
+    async def _finish(self) -> None:
+        """All containers have ended for good."""
+        if not self._released:
+            self._released = True
+            self._station.names_changed()
+            await self._starter.release(self._pod.spec)
+        if self._pod.metadata.deletion_timestamp is None or self._vanished:
+            return
+        await self._station.statuses.flush(self._pod.uid)
+        metadata = self._pod.metadata
+        try:
+            await self._station.equipment.client.delete(
+                PODS, metadata.name, metadata.namespace, uid=metadata.uid, grace_period_seconds=0
+            )
+        except (NotFound, Conflict):
+            return
+        except ApiError as error:
+            log.warning("Pod %s could not be deleted, trying again: %s", self._pod.title, error.message)
+            asyncio.get_running_loop().call_later(1.0, self._wake.set)
+
+    # What is shown.
+
+    def _report(self, now: float) -> float | None:
+        """Writes the status if it changed; returns the seconds until it has to be looked at again."""
+        phase, reason, message = _DEADLINE_EXCEEDED if self._overdue else ("", "", "")
+        situation = Situation(
+            host_ip=self._station.equipment.host_ip,
+            pod_ip=self._starter.address or self._pod.status.get("podIP", ""),
+            has_sandbox=bool(self._starter.address) and not self._released,
+            started_at=self._started_at(),
+            ending=self._is_ending(),
+            phase=phase,
+            reason=reason,
+            message=message,
+        )
+        # Conditions keep the time they last changed: what was reported counts, whether or not the server has told us of it.
+        base = {**self._pod.as_json(), "status": self._reported or self._pod.status}
+        status = pod_status(base, self._containers.seen, situation, datetime.fromtimestamp(now, UTC))
+        if status == self._reported:
+            return None
+        quiet = self._arrived + QUIET_START_SECONDS - now
+        if quiet > 0 and not self._reported and status["phase"] == "Pending" and not self._retries.next_wait(now):
+            return quiet
+        was_ready = is_ready(self._reported)
+        self._reported = status
+        if is_ready(status) != was_ready:
+            self._station.names_changed()
+        self._station.statuses.write(self._pod, status)
+        return None
+
+    def _show_problem(self, names: Iterable[str], problem: StartProblem) -> None:
+        for name in names:
+            self._containers.wait(name, Waiting(problem.reason, problem.message))
+        self._note("Warning", problem.event, problem.event_message)
+
+    def _show_back_off(self, waits: Iterable[tuple[str, float]]) -> None:
+        for name, _ in waits:
+            seen = self._containers.seen[name]
+            if seen.waiting is not None and seen.waiting.reason == "CrashLoopBackOff":
+                continue
+            delay = _go_duration(lifecycle.back_off(seen.streak))
+            message = f"back-off {delay} restarting failed container={name} pod={self._pod.title}"
+            self._containers.wait(name, Waiting("CrashLoopBackOff", message))
+            self._note("Warning", "BackOff", f"Back-off restarting failed container {name} in pod {self._pod.title}")
+
+    def _note(self, type: EventType, reason: str, message: str) -> None:
+        self._station.recorder.record(Note(regarding=self._pod.ref, type=type, reason=reason, message=message, action="Running"))
+
+
+def _relevant(pod: AssignedPod) -> tuple[object, ...]:
+    """What a worker acts on; its own status coming back is not."""
+    metadata = pod.metadata
+    return (pod.spec, metadata.deletion_timestamp, metadata.deletion_grace_period_seconds, pod.is_finished)
+
+
+def _go_duration(seconds: float) -> str:
+    """Whole seconds as Go prints a duration: `10s`, `1m20s`, `5m0s`."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -1,0 +1,82 @@
+"""What pods ask for and what this machine has. Pure but for `machine_capacity`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from shunter.api.meta import Json
+from shunter.cluster.node.cgroups import Limits
+from shunter.cluster.node.containers import Role, declared
+from shunter.cluster.node.quantities import binary_bytes, quantity
+
+GPU = "nvidia.com/gpu"
+PODS_CAPACITY = 1000
+Capacity = Mapping[str, Fraction]
+
+
+def machine_capacity(dev: Path = Path("/dev")) -> dict[str, Fraction]:
+    """Cores, bytes and NVIDIA GPUs of this machine, and how many pods one node takes."""
+    gpus = sum(1 for name in os.listdir(dev) if re.fullmatch(r"nvidia\d+", name))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    capacity = {
+        "cpu": Fraction(os.cpu_count() or 1),
+        "memory": Fraction(memory),
+        "ephemeral-storage": Fraction(os.statvfs("/").f_blocks * os.statvfs("/").f_frsize),
+        "pods": Fraction(PODS_CAPACITY),
+    }
+    return capacity | ({GPU: Fraction(gpus)} if gpus else {})
+
+
+def requested(spec: Json) -> dict[str, Fraction]:
+    """What a pod asks for: the sum over its containers, or one init container if that is more. Limits count where no request
+    is set. Quantities that cannot be read are the API server's business and count as nothing."""
+    total: dict[str, Fraction] = {}
+    initial: dict[str, Fraction] = {}
+    for container, role in declared(spec):
+        resources = container.get("resources") or {}
+        for name, text in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
+            if role is Role.INIT:
+                initial[name] = max(initial.get(name, Fraction(0)), quantity(text))
+            else:
+                total[name] = total.get(name, Fraction(0)) + quantity(text)
+    return {name: max(total.get(name, Fraction(0)), initial.get(name, Fraction(0))) for name in {**total, **initial}}
+
+
+def shortfalls(spec: Json, capacity: Capacity) -> list[str]:
+    """One sentence for each resource that the pod asks for and this machine cannot give."""
+    found = []
+    for name, wanted in sorted(requested(spec).items()):
+        present = capacity.get(name, Fraction(0))
+        if wanted <= present:
+            continue
+        if name == "memory":
+            found.append(f"asked for {binary_bytes(int(wanted))} memory, this machine has {binary_bytes(int(present))}")
+        elif name == "cpu":
+            found.append(f"asked for {float(wanted):g} cpu, this machine has {float(present):g}")
+        elif present:
+            found.append(f"asked for {int(wanted)} {name}, this machine has {int(present)}")
+        else:
+            runs = ": runs on CPU" if "gpu" in name else ""
+            found.append(f"asked for {int(wanted)} {name}, this machine has none{runs}")
+    return found
+
+
+def limits(container: Json) -> Limits:
+    """The cgroup limits of a container."""
+    declared_limits = (container.get("resources") or {}).get("limits") or {}
+    return Limits(
+        memory=int(quantity(declared_limits["memory"])) if "memory" in declared_limits else None,
+        cpu=quantity(declared_limits["cpu"]) if "cpu" in declared_limits else None,
+    )
+
+
+def written(capacity: Capacity) -> dict[str, str]:
+    """A capacity as a Node's status holds it: memory in Ki, everything else whole."""
+    return {
+        name: f"{int(value) // 1024}Ki" if name in ("memory", "ephemeral-storage") else str(int(value))
+        for name, value in capacity.items()
+    }

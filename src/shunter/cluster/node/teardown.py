@@ -1,0 +1,58 @@
+"""Removing what a node left on its machine, with no agent running: processes, mounts, namespaces, bridge, cgroups, files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from shunter.cluster.node.cgroups import find_cgroups
+from shunter.cluster.node.launch import attempt, removal
+from shunter.cluster.node.launch.netlink import RouteSocket
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.network import owner_name
+
+_KILL_SECONDS = 5.0
+
+
+def teardown(directory: Path) -> None:
+    """Removes everything below a node's directory and everything that carries its name. Safe to call again, or for nothing."""
+    node = NodeDirectory(directory)
+    for pod in node.pods():
+        kill_pod(pod)
+    if sys.platform == "linux":
+        network = attempt.read_json(str(node.network_file))
+        if network:
+            RouteSocket().delete_link(network["bridge"])
+        find_cgroups(owner_name(directory)).remove_all()
+        removal.remove_tree({"directory": str(directory)})
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def kill_pod(pod: PodDirectory) -> None:
+    """Kills the containers of a pod and waits until their supervisors are gone (at most 5 seconds)."""
+    running = [path for path in _attempt_directories(pod) if attempt.send_control(str(path), attempt.KILL)]
+    deadline = time.monotonic() + _KILL_SECONDS
+    for path in running:
+        while _is_supervised(path) and time.monotonic() < deadline:
+            # The FIFO answers only "is somebody there"; there is no descriptor to wait on without becoming a reader.
+            time.sleep(0.005)
+
+
+def _attempt_directories(pod: PodDirectory) -> Iterator[Path]:
+    containers = pod.path / "containers"
+    if containers.is_dir():
+        for container in containers.iterdir():
+            yield from container.iterdir()
+
+
+def _is_supervised(path: Path) -> bool:
+    """Whether a supervisor has the attempt's control FIFO open."""
+    try:
+        os.close(os.open(path / "control", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
