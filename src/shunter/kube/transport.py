@@ -150,8 +150,11 @@ class AioHttpTransport:
         )
 
     def _problem(self, method: str, path: str, error: BaseException) -> ConnectionProblem:
-        said = str(error) or type(error).__name__
-        return ConnectionProblem(
-            f"{method} {path}: no answer from {self._server}: {said}.",
-            remedy="Is the cluster running, and is this the right kubeconfig context?",
-        )
+        cause = error.os_error if isinstance(error, self._aiohttp.ClientConnectorError) else error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            said = f"its certificate is not trusted: {cause.verify_message}"
+            remedy = "The kubeconfig's certificate-authority must be the one of this server."
+        else:
+            said = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+            remedy = "Is the cluster running, and is this the right kubeconfig context?"
+        return ConnectionProblem(f"{method} {path}: no answer from {self._server}: {said}.", remedy=remedy)

@@ -1,0 +1,162 @@
+"""Events: recorded without waiting, counted instead of repeated, never a flood, all sent before the end."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from kube.peer import Peer
+from shunter.api.resources import PYTORCH_JOBS
+from shunter.kube import events
+from shunter.kube.client import Client
+from shunter.kube.events import EventRecorder
+from shunter.kube.faults import FaultTransport, Refuse
+from shunter.kube.plan import Note, Ref
+
+MOMENT = datetime(2026, 11, 21, 10, 0, 0, 123456, UTC)
+
+
+def note(message: str = "created", reason: str = "Created", name: str = "job") -> Note:
+    return Note(regarding=Ref(PYTORCH_JOBS, "n", name, f"uid-{name}"), type="Normal", reason=reason, message=message)
+
+
+def new_recorder(client: Client, form: events.Form = "events.k8s.io/v1") -> EventRecorder:
+    return EventRecorder(client, "pytorchjob-controller", form=form, instance="host", now=lambda: MOMENT)
+
+
+def stored(peer: Peer) -> list[dict]:
+    return [obj for key, obj in peer.objects.items() if key[0].endswith("/events")]
+
+
+async def test_an_event_says_what_who_and_when(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    recorder.record(note())
+    await recorder.flush()
+    (event,) = stored(peer)
+    metadata = event.pop("metadata")
+    assert metadata["namespace"] == "n"
+    assert metadata["name"].startswith("job.")
+    assert event == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "eventTime": "2026-11-21T10:00:00.123456Z",
+        "reportingController": "pytorchjob-controller",
+        "reportingInstance": "host",
+        "action": "Reconciling",
+        "reason": "Created",
+        "regarding": {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "name": "job",
+            "namespace": "n",
+            "uid": "uid-job",
+        },
+        "note": "created",
+        "type": "Normal",
+    }
+
+
+async def test_the_core_form_has_count_first_and_last_time(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client, "v1")
+    for _ in range(3):
+        recorder.record(note())
+    await recorder.flush()
+    (event,) = stored(peer)
+    assert event["involvedObject"]["name"] == "job"
+    assert event["source"] == {"component": "pytorchjob-controller"}
+    assert (event["message"], event["count"]) == ("created", 3)
+    assert event["firstTimestamp"] == event["lastTimestamp"] == "2026-11-21T10:00:00Z"
+
+
+async def test_the_same_note_again_counts_up_one_event(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    for _ in range(40):
+        recorder.record(note())
+        await recorder.flush()
+    (event,) = stored(peer)
+    assert event["series"] == {"count": 40, "lastObservedTime": "2026-11-21T10:00:00.123456Z"}
+
+
+async def test_notes_that_differ_are_events_of_their_own(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    for one in (note(), note("other"), note(reason="Other"), note(name="other")):
+        recorder.record(one)
+    await recorder.flush()
+    assert len(stored(peer)) == 4
+
+
+async def test_one_object_cannot_flood_its_events_nor_hide_other_reasons(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    for number in range(100):
+        recorder.record(note(f"created pod {number}"))
+    recorder.record(note("finished", reason="Finished"))
+    recorder.record(note("created pod 0", name="other"))
+    await recorder.flush()
+    assert len(stored(peer)) == events.BURST + 2
+
+
+async def test_a_long_message_is_cut_to_what_the_server_takes(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    recorder.record(note("x" * 5000))
+    await recorder.flush()
+    assert len(stored(peer)[0]["note"]) == 1024
+
+
+async def test_an_event_that_has_expired_is_made_anew(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    recorder.record(note())
+    await recorder.flush()
+    peer.objects.clear()
+    recorder.record(note())
+    await recorder.flush()
+    assert stored(peer) == []
+    recorder.record(note())
+    await recorder.flush()
+    assert len(stored(peer)) == 1
+
+
+async def test_a_server_that_refuses_events_disturbs_nobody(
+    peer: Peer, client: Client, faults: FaultTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults.inject(Refuse(403, "Forbidden", "no events for you"), path="events")
+    recorder = new_recorder(client)
+    recorder.record(note())
+    await recorder.flush()
+    assert "was not recorded: no events for you" in caplog.text
+    recorder.record(note())
+    await recorder.flush()
+    assert len(stored(peer)) == 1
+
+
+async def test_running_sends_without_being_asked(peer: Peer, client: Client, eventually) -> None:
+    recorder = new_recorder(client)
+    task = asyncio.create_task(recorder.run())
+    recorder.record(note())
+    await eventually(lambda: stored(peer))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_repeats_are_sent_together_after_a_while(
+    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "UPDATE_SECONDS", 0.05)
+    recorder = new_recorder(client)
+    task = asyncio.create_task(recorder.run())
+    for _ in range(10):
+        recorder.record(note())
+    await eventually(lambda: stored(peer) and stored(peer)[0].get("series", {}).get("count") == 10)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert sum(1 for method, path, _ in peer.requests if method == "PATCH") <= 2
+
+
+async def test_too_many_notes_are_dropped_and_said(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(events, "MAX_WAITING", 3)
+    recorder = new_recorder(client)
+    for number in range(5):
+        recorder.record(note(str(number)))
+    await recorder.flush()
+    assert "2 events were dropped" in caplog.text

@@ -1,0 +1,306 @@
+"""Kubeconfigs: client-go's rules for which file wins, where paths lead and who we are."""
+
+import base64
+import json
+import os
+import ssl
+import stat
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube import credentials, kubeconfig
+from shunter.kube.certificates import KeyPair, issue, new_authority
+from shunter.kube.client import connect
+from shunter.kube.errors import ConnectionProblem
+from shunter.kube.kubeconfig import Connection, Tls
+from shunter.kube.webhook import WebhookServer
+
+
+@pytest.fixture(autouse=True)
+def no_kubeconfig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def config(user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None, name: str = "x") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}", **(cluster or {})}}],
+        "users": [{"name": name, "user": user or {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": f"{name}-ns"}}],
+        "current-context": name,
+    }
+
+
+def written(path: Path, content: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+async def headers(path: Path) -> list[tuple[str, str]]:
+    return list(await kubeconfig.load(path).credentials.headers())
+
+
+def test_a_file_as_kubectl_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(
+        "apiVersion: v1\nkind: Config\npreferences: {}\nclusters:\n- cluster:\n    server: https://a:6443\n  name: a\n"
+        "contexts:\n- context:\n    cluster: a\n    user: u\n  name: c\ncurrent-context: c\n"
+        "users:\n- name: u\n  user:\n    token: t\n"
+    )
+    connection = kubeconfig.load(path)
+    assert (connection.server, connection.namespace, connection.context) == ("https://a:6443", "default", "c")
+
+
+def test_a_file_of_json_is_read_without_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert kubeconfig.load(written(tmp_path / "c", config())).namespace == "x-ns"
+
+
+def test_of_several_files_the_first_to_name_something_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = written(tmp_path / "one", {**config(), "current-context": ""})
+    two = written(tmp_path / "two", config(cluster={"server": "https://other"}))
+    three = written(tmp_path / "three", config(name="y"))
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(str(file) for file in (one, tmp_path / "missing", two, three)))
+    assert kubeconfig.load().server == "https://x"
+    assert kubeconfig.load(context="y").server == "https://y"
+    assert sorted(kubeconfig.read().contexts) == ["x", "y"]
+
+
+def test_an_explicit_file_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "one", config())))
+    assert kubeconfig.load(written(tmp_path / "two", config(name="y"))).server == "https://y"
+
+
+def test_the_home_directory_is_the_last_resort(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="There is no kubeconfig"):
+        kubeconfig.load()
+    written(tmp_path / "home" / ".kube" / "config", config())
+    assert kubeconfig.load().server == "https://x"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"current-context": "z"}, "there is no context 'z'. Contexts there: x."),
+        ({"current-context": ""}, "no current-context is set"),
+        ({"clusters": []}, "context 'x' names cluster 'x', which is not in the file"),
+        ({"users": None}, "context 'x' names user 'x', which is not in the file"),
+        ({"clusters": [{"name": "x", "cluster": {}}]}, "missing required field `server`"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        kubeconfig.load(written(tmp_path / "c", {**config(), **change}))
+    assert said in str(error.value)
+
+
+def test_a_file_that_is_neither_yaml_nor_json_is_said(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a: [")
+    with pytest.raises(InputError, match="is not YAML"):
+        kubeconfig.load(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        ({}, []),
+        ({"token": "t"}, [("Authorization", "Bearer t")]),
+        ({"token": "t", "tokenFile": "nowhere"}, [("Authorization", "Bearer t")]),
+        ({"username": "u", "password": "p"}, [("Authorization", "Basic dTpw")]),
+        (
+            {"token": "t", "as": "alice", "as-uid": "7", "as-groups": ["a", "b"]},
+            [
+                ("Authorization", "Bearer t"),
+                ("Impersonate-User", "alice"),
+                ("Impersonate-Group", "a"),
+                ("Impersonate-Group", "b"),
+                ("Impersonate-Uid", "7"),
+            ],
+        ),
+    ],
+    ids=["nobody", "token", "token over file", "password", "impersonation"],
+)
+async def test_who_we_are_goes_into_headers(tmp_path: Path, user: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert await headers(written(tmp_path / "c", config(user))) == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        ({"auth-provider": {"name": "gcp"}}, "auth-provider is gone from Kubernetes"),
+        ({"client-certificate-data": "YQ=="}, "a client certificate needs its key"),
+        ({"client-key-data": "not base64!"}, "is not base64"),
+        ({"client-certificate": "missing.crt"}, "missing.crt cannot be read"),
+        ({"exec": {"command": "x", "apiVersion": "client.authentication.k8s.io/v1alpha1"}}, "exec.apiVersion"),
+    ],
+)
+def test_credentials_that_cannot_work_are_named(tmp_path: Path, user: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        kubeconfig.load(written(tmp_path / "c", config(user)))
+
+
+async def test_a_token_file_is_relative_to_its_kubeconfig_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "token").write_text("one\n")
+    user = kubeconfig.load(written(tmp_path / "c", config({"tokenFile": "token"}))).credentials
+    assert await user.headers() == (("Authorization", "Bearer one"),)
+    (tmp_path / "token").write_text("two")
+    assert await user.headers() == (("Authorization", "Bearer one"),)
+    assert await user.refresh()
+    assert await user.headers() == (("Authorization", "Bearer two"),)
+    assert not await user.refresh()
+    (tmp_path / "token").write_text("three")
+    monkeypatch.setattr(credentials, "TOKEN_FILE_AGE", -1.0)
+    assert await user.headers() == (("Authorization", "Bearer three"),)
+
+
+def plugin(directory: Path, answer: dict[str, Any] | str, code: int = 0) -> dict[str, Any]:
+    """A user whose credentials a script prints; it counts its runs in the file `runs`."""
+    (directory / "answer").write_text(answer if isinstance(answer, str) else json.dumps({"status": answer}))
+    script = directory / "plugin"
+    script.write_text(
+        f'#!/bin/sh\necho x >> {directory}/runs\necho "$KUBERNETES_EXEC_INFO $WHO $1" > {directory}/info\n'
+        f"cat {directory}/answer\necho sorry >&2\nexit {code}\n"
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return {
+        "exec": {
+            "command": "./plugin",
+            "args": ["get-token"],
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "env": [{"name": "WHO", "value": "me"}],
+            "provideClusterInfo": True,
+            "installHint": "Install it.",
+        }
+    }
+
+
+def runs(directory: Path) -> int:
+    return len((directory / "runs").read_text().split())
+
+
+async def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path: Path) -> None:
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    answer = {"token": "t", "expirationTimestamp": later}
+    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer)))).credentials
+    for _ in range(3):
+        assert await user.headers() == (("Authorization", "Bearer t"),)
+    assert runs(tmp_path) == 1
+    assert await user.refresh()
+    await user.headers()
+    assert runs(tmp_path) == 2
+    info, who, argument = (tmp_path / "info").read_text().rsplit(maxsplit=2)
+    assert json.loads(info)["spec"] == {
+        "interactive": False,
+        "cluster": {"server": "https://x", "insecure-skip-tls-verify": False, "tls-server-name": ""},
+    }
+    assert (who, argument) == ("me", "get-token")
+
+
+async def test_an_expired_answer_of_a_plugin_is_renewed(tmp_path: Path) -> None:
+    answer = {"token": "t", "expirationTimestamp": (datetime.now(UTC) + timedelta(seconds=5)).isoformat()}
+    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer)))).credentials
+    await user.headers()
+    await user.headers()
+    assert runs(tmp_path) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [("{}", 3, "exited with 3: sorry. Install it."), ("hello", 0, "printed no ExecCredential")],
+)
+async def test_a_plugin_that_fails_is_said(tmp_path: Path, answer: str, code: int, said: str) -> None:
+    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer, code)))).credentials
+    with pytest.raises(EnvironmentProblem) as error:
+        await user.headers()
+    assert said in str(error.value)
+
+
+async def test_a_plugin_that_is_not_installed_is_said_with_its_hint(tmp_path: Path) -> None:
+    user = plugin(tmp_path, {})
+    user["exec"]["command"] = "no-such-plugin"
+    with pytest.raises(EnvironmentProblem, match=r"no-such-plugin cannot be started: .* Install it"):
+        await headers(written(tmp_path / "c", config(user)))
+
+
+async def test_a_pods_service_account_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = new_authority("ca").certificate
+    for name, content in (("token", b"t"), ("ca.crt", authority), ("namespace", b"team")):
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(kubeconfig, "SERVICE_ACCOUNT", tmp_path)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    connection = kubeconfig.find()
+    assert (connection.server, connection.namespace, connection.tls.ca) == ("https://[fd00::1]:443", "team", authority)
+    assert await connection.credentials.headers() == (("Authorization", "Bearer t"),)
+
+
+@pytest.mark.parametrize("form", ["data", "files"])
+async def test_a_client_certificate_is_shown_to_the_server(tmp_path: Path, form: str) -> None:
+    authority = new_authority("ca")
+    pair = issue(authority, "alice", [])
+    if form == "files":
+        (tmp_path / "a.crt").write_bytes(pair.certificate)
+        (tmp_path / "a.key").write_bytes(pair.key)
+        (tmp_path / "ca.crt").write_bytes(authority.certificate)
+        user = {"client-certificate": "a.crt", "client-key": "a.key"}
+        cluster = {"certificate-authority": "ca.crt"}
+    else:
+        user = {"client-certificate-data": encoded(pair.certificate), "client-key-data": encoded(pair.key)}
+        cluster = {"certificate-authority-data": encoded(authority.certificate)}
+    connection = kubeconfig.load(written(tmp_path / "c", config(user, cluster)))
+    context = await connection.ssl_context()
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert [dict(pair[0] for pair in ca["subject"])["commonName"] for ca in context.get_ca_certs()] == ["ca"]
+    assert await connection.credentials.certificate() == (pair.certificate, pair.key)
+
+
+async def test_a_certificate_and_a_key_that_do_not_fit_are_said(tmp_path: Path) -> None:
+    one, two = (issue(new_authority("ca"), "alice", []) for _ in range(2))
+    user = {"client-certificate-data": encoded(one.certificate), "client-key-data": encoded(two.key)}
+    with pytest.raises(InputError, match="certificate and key do not fit"):
+        await kubeconfig.load(written(tmp_path / "c", config(user))).ssl_context()
+
+
+@pytest.fixture
+async def https(tmp_path: Path) -> Any:
+    authority = new_authority("ca")
+    server = WebhookServer("127.0.0.1", 0, issue(authority, "s", ["kubernetes"]), {})
+    await server.start()
+    yield server, authority
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("tls", "trusted"),
+    [
+        (lambda ca: Tls(ca=ca, server_name="kubernetes"), True),
+        (lambda ca: Tls(verify=False), True),
+        (lambda ca: Tls(ca=ca), False),
+        (lambda ca: Tls(ca=new_authority("x").certificate, server_name="kubernetes"), False),
+    ],
+    ids=["tls-server-name", "insecure-skip-tls-verify", "wrong name", "wrong authority"],
+)
+async def test_the_server_is_trusted_as_the_kubeconfig_says(
+    https: tuple[WebhookServer, KeyPair], tls: Any, trusted: bool
+) -> None:
+    server, authority = https
+    connection = Connection(server=f"https://127.0.0.1:{server.port}", tls=tls(authority.certificate))
+    async with connect(connection) as client:
+        if trusted:
+            assert (await client.transport.request("GET", "/x")).status == 404
+        else:
+            with pytest.raises(ConnectionProblem, match=r"its certificate is not trusted: .* certificate-authority must be"):
+                await client.transport.request("GET", "/x")
+
+
+def encoded(pem: bytes) -> str:
+    return base64.b64encode(pem).decode()
