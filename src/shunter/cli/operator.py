@@ -18,6 +18,9 @@ def operator(
     register_webhooks: Annotated[
         bool, typer.Option("--register-webhooks", help="Write the webhook configurations with our own address and CA.")
     ] = False,
+    install_runtimes: Annotated[
+        bool, typer.Option("--install-runtimes", help="Apply the shipped ClusterTrainingRuntimes at the start.")
+    ] = False,
     controllers: Annotated[bool, typer.Option("--controllers/--no-controllers", help="Reconcile jobs.")] = True,
     webhooks: Annotated[bool, typer.Option("--webhooks/--no-webhooks", help="Serve the admission webhooks.")] = True,
     metrics_bind_address: Annotated[str, typer.Option(help="Address of /metrics; 0 switches it off.")] = ":8080",
@@ -39,6 +42,7 @@ def operator(
             webhook_port=webhook_port,
             webhook_cert_dir=webhook_cert_dir,
             register_webhooks=register_webhooks,
+            install_runtimes=install_runtimes,
             controllers=controllers,
             webhooks=webhooks,
             metrics_bind_address=metrics_bind_address,

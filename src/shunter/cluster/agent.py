@@ -10,14 +10,16 @@ adopts them.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
+
+import msgspec
 
 from shunter.cluster.state_dir import StateDir
 from shunter.errors import ShunterError
 from shunter.kube import kubeconfig, logs
-from shunter.kube.client import connect
+from shunter.kube.certificates import KeyPair
+from shunter.kube.client import Client, connect
 from shunter.kube.manager import Manager
 
 NODE_NAME = "shunter"
@@ -27,17 +29,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="shunter-agent", description="Controllers, scheduler and node of an embedded cluster.")
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--health-probe-bind-address", default="0")
-    parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--level", choices=("namespaces", "plain", "simulated"), help="default: the best this machine allows")
     parser.add_argument("--strict-resources", action="store_true")
-    parser.add_argument("--no-node", action="store_true")
-    parser.add_argument("--level", default="")
-    parser.add_argument("--images", type=Path)
-    parser.add_argument("--teardown", action="store_true")
+    parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
+    parser.add_argument("--images", type=Path, help="maps image names to environments")
+    parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)
-    logs.configure()
     try:
         if options.teardown:
-            from shunter.cluster.node.node import teardown
+            from shunter.cluster.node.teardown import teardown
 
             teardown(StateDir(options.state_dir).node)
         else:
@@ -49,16 +49,16 @@ def main(arguments: list[str]) -> int:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Runs until SIGTERM, on uvloop where there is one."""
-    try:
-        from uvloop import run as run_loop
-    except ImportError:
-        run_loop = asyncio.run
-    run_loop(serve(options))
+    """Runs until SIGTERM."""
+    import uvloop
+
+    logs.set_up()
+    uvloop.run(serve(options))
 
 
 async def serve(options: argparse.Namespace) -> None:
-    from shunter.cluster.controllers import register_all
+    """Controllers and, unless there is to be none, scheduler and node, on one client."""
+    from shunter.cluster import controllers
 
     state = StateDir(options.state_dir)
     async with connect(kubeconfig.load(state.component_kubeconfig("agent")), component="shunter-agent") as client:
@@ -67,8 +67,37 @@ async def serve(options: argparse.Namespace) -> None:
             component="shunter-agent",
             health_probe_bind_address=options.health_probe_bind_address,
         )
-        register_all(manager, client, strict_resources=options.strict_resources)
+        controllers.register_all(manager, client, root_ca=(state.pki / "ca.crt").read_text())
+        if not options.no_node:
+            controllers.register_scheduler(manager, strict_resources=options.strict_resources)
+            add_node(manager, client, state, options)
         await manager.run()
+
+
+def add_node(manager: Manager, client: Client, state: StateDir, options: argparse.Namespace) -> None:
+    """The node as a part of the process; /readyz waits for it."""
+    from shunter.cluster.node.images import load_images
+    from shunter.cluster.node.kubelet_api import KubeletAccess
+    from shunter.cluster.node.node import Node
+    from shunter.cluster.node.runtime import Level
+
+    pki = state.pki
+    access = KubeletAccess(
+        serving=KeyPair((pki / "server.crt").read_bytes(), (pki / "server.key").read_bytes()),
+        client_ca=(pki / "ca.crt").read_bytes(),
+        tokens=frozenset(msgspec.json.decode(state.tokens.read_bytes())),
+    )
+    node = Node(
+        client,
+        name=NODE_NAME,
+        directory=state.node,
+        access=access,
+        images=load_images(options.images),
+        level=Level(options.level) if options.level else None,
+        strict_resources=options.strict_resources,
+    )
+    manager.background("node", node.run)
+    manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")
 
 
 if __name__ == "__main__":

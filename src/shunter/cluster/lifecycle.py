@@ -148,20 +148,18 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     root = str(state.root)
     python = [sys.executable, "-m"]
     agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
-    if options.simulate:
-        agent.append("--simulate")
+    if level := "simulated" if options.simulate else options.level:
+        agent += ["--level", level]
     if options.strict_resources:
         agent.append("--strict-resources")
     if not options.controllers:
         agent.append("--no-node")
-    if options.level:
-        agent += ["--level", options.level]
     if options.images:
         agent += ["--images", str(options.images.absolute())]
     operator = [
         *python, "shunter.cli.main", "operator",
         "--kubeconfig", str(state.component_kubeconfig("operator")),
-        "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
+        "--install-runtimes", "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
         "--metrics-bind-address", "0", "--health-probe-bind-address", record.operator_health,
         "--no-leader-elect", "--default-backoff-limit", str(DEFAULT_BACKOFF_LIMIT),
     ]  # fmt: skip

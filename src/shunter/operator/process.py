@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from logging import getLogger
 from pathlib import Path
 
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import Client, connect
+from shunter.kube.errors import ApiError
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
 from shunter.kube.manager import Manager
@@ -24,6 +27,7 @@ from shunter.operator.config import Configuration
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
+from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.training import controllers as training
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
@@ -31,6 +35,7 @@ from shunter.operator.training.admission import routes as training_routes
 log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
+RUNTIME_RETRY_SECONDS = 0.05
 EVERYWHERE = ("", "0.0.0.0", "::")
 """Hosts that mean all addresses: good to listen on, not to be called at."""
 
@@ -47,6 +52,8 @@ class OperatorOptions:
     webhook_cert_dir: Path | None = None
     """With tls.crt, tls.key and, to register the webhooks, ca.crt. A certificate is made when there is none."""
     register_webhooks: bool = False
+    install_runtimes: bool = False
+    """Apply the shipped ClusterTrainingRuntimes at the start, once our webhooks answer."""
     controllers: bool = True
     webhooks: bool = True
     metrics_bind_address: str = ":8080"
@@ -88,6 +95,10 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             webhooks = Webhooks(client, options, routes(manager))
             manager.background("webhooks", webhooks.run)
             manager.add_ready_check("webhooks", webhooks.why_not_ready)
+        if options.install_runtimes:
+            runtimes = RuntimeInstallation(client)
+            manager.background("runtimes", runtimes.run)
+            manager.add_ready_check("runtimes", runtimes.why_not_ready)
         await manager.run(stop)
 
 
@@ -163,6 +174,36 @@ class Webhooks:
 
     def why_not_ready(self) -> str:
         return self._server.why_not_ready() or ("" if self._is_registered else "the webhooks are not registered yet")
+
+
+class RuntimeInstallation:
+    """Applies the shipped runtimes, trying until the server takes them: at a first start its webhooks may not answer yet."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._trouble = "the shipped runtimes are not applied yet"
+
+    async def run(self) -> None:
+        """Applies, then waits to be cancelled."""
+        waiting = shipped()
+        while waiting:
+            if await self._is_applied(waiting[0]):
+                waiting.pop(0)
+            else:
+                await asyncio.sleep(RUNTIME_RETRY_SECONDS)
+        self._trouble = ""
+        await asyncio.Event().wait()
+
+    async def _is_applied(self, runtime: Json) -> bool:
+        try:
+            await self._client.apply(CLUSTER_TRAINING_RUNTIMES, runtime)
+        except ApiError as error:
+            self._trouble = f"ClusterTrainingRuntime {runtime['metadata']['name']}: {error.message}"
+            return False
+        return True
+
+    def why_not_ready(self) -> str:
+        return self._trouble
 
 
 def called_host(host: str) -> str:

@@ -12,20 +12,22 @@ if TYPE_CHECKING:
     from shunter.kube.manager import Manager
 
 
-def register_all(manager: Manager, client: Client, *, strict_resources: bool, root_ca: str = "") -> None:
-    """Adds every built-in controller to the manager.
-
-    With `strict_resources` pods that ask for more than the nodes have stay Pending. `root_ca` (PEM) is published in every
-    namespace as ConfigMap kube-root-ca.crt; empty publishes none.
-    """
+def register_all(manager: Manager, client: Client, *, root_ca: str = "") -> None:
+    """Adds every built-in controller but the scheduler. `root_ca` (PEM) is published in every namespace as ConfigMap
+    kube-root-ca.crt; empty publishes none."""
     from shunter.cluster.controllers import namespaces
     from shunter.cluster.controllers.garbage.collector import GarbageCollector
     from shunter.cluster.controllers.job import controller as job
     from shunter.cluster.controllers.jobset import controller as jobset
-    from shunter.cluster.controllers.scheduler import controller as scheduler
 
     job.register(manager)
     jobset.register(manager)
-    scheduler.register(manager, strict_resources=strict_resources)
     namespaces.register(manager, client, root_ca=root_ca)
     manager.background("garbage-collector", GarbageCollector(client).run)
+
+
+def register_scheduler(manager: Manager, *, strict_resources: bool) -> None:
+    """Adds the scheduler. With `strict_resources` pods that ask for more than the nodes have stay Pending."""
+    from shunter.cluster.controllers.scheduler import controller as scheduler
+
+    scheduler.register(manager, strict_resources=strict_resources)
