@@ -262,7 +262,8 @@ class Reflector(Generic[T]):
         text = _explanation(problem, self._resource, self._namespace)
         self._sink.troubled(Trouble(text, isinstance(problem, NotFound)))
         # A broken connection is mended at the next attempt nearly always; only a lasting one is worth a line.
-        if self._failures == 2 or (self._failures == 1 and isinstance(problem, NotFound | Forbidden | Unauthorized)):
+        is_lasting = isinstance(problem, NotFound | Forbidden | Unauthorized)
+        if self._failures == (1 if is_lasting else 2):
             log.warning("%s: %s", self._resource.plural, text)
 
     def _wait(self, problem: ApiError) -> float:
