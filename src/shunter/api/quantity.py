@@ -50,6 +50,14 @@ def format_binary(count: int) -> str:
     return f"{count}{_BINARY_SUFFIX[power]}"
 
 
+def format_milli(value: Fraction, *, binary: bool) -> str:
+    """An amount rounded up to thousandths, in canonical form; whole amounts in binary units if so wanted."""
+    thousandths = -(-value.numerator * 1000 // value.denominator)
+    if binary and thousandths % 1000 == 0:
+        return format_binary(thousandths // 1000)
+    return canonical(f"{thousandths}m")
+
+
 @functools.lru_cache(maxsize=4096)
 def _canonical(text: str) -> str:
     value, style, kept = _parsed(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shunter.api.names import path_segment_faults
 from shunter.api.resources import ENDPOINT_SLICES, LEASES, NODES, SERVICE_ACCOUNTS, Resource
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
@@ -15,7 +14,6 @@ def kinds() -> list[Kind]:
         typed(Resource("", "v1", "Endpoints", "endpoints"), short_names=("ep",), tracks_generation=False),
         typed(LEASES, durable=False, tracks_generation=False),
         typed(ENDPOINT_SLICES),
-        typed(Resource("", "v1", "PodTemplate", "podtemplates")),
         typed(Resource("", "v1", "LimitRange", "limitranges"), short_names=("limits",), tracks_generation=False),
         typed(
             Resource("", "v1", "ResourceQuota", "resourcequotas"),
@@ -23,7 +21,6 @@ def kinds() -> list[Kind]:
             has_status=True,
             tracks_generation=False,
         ),
-        typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
         typed(
             Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
             short_names=("pdb",),
@@ -33,19 +30,6 @@ def kinds() -> list[Kind]:
         typed(Resource("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)),
         typed(Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"), short_names=("netpol",)),
         typed(Resource("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False), tracks_generation=False),
-        *(
-            typed(
-                Resource("rbac.authorization.k8s.io", "v1", kind, plural, namespaced),
-                name_faults=path_segment_faults,
-                tracks_generation=False,
-            )
-            for kind, plural, namespaced in (
-                ("Role", "roles", True),
-                ("RoleBinding", "rolebindings", True),
-                ("ClusterRole", "clusterroles", False),
-                ("ClusterRoleBinding", "clusterrolebindings", False),
-            )
-        ),
         typed(Resource("storage.k8s.io", "v1", "CSIDriver", "csidrivers", namespaced=False), tracks_generation=False),
         typed(Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False), tracks_generation=False),
         typed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
@@ -66,6 +67,10 @@ class TypedSchema:
 
     def prune(self, obj: Json) -> list[str]:
         return self._read(obj)
+
+    def empty(self, field: str) -> Any:
+        """What Go writes for a field that nobody set, e.g. `{}` for status."""
+        return golang.empty(self._definition, field)
 
     def default(self, obj: Json) -> None:
         """Nothing: defaults of built-in kinds are code."""

@@ -72,6 +72,14 @@ def reader(definition: str) -> Callable[[Json], list[str]]:
     return read
 
 
+def empty(definition: str, field: str) -> Any:
+    """What is written for a field of this definition that nobody set; KeyError where nothing is."""
+    zero = _struct(definition).fields[field].zero
+    if zero is None:
+        raise KeyError(field)
+    return zero()
+
+
 class _Field(NamedTuple):
     decode: Decode
     keeps_empty: bool

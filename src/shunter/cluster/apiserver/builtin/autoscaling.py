@@ -1,0 +1,68 @@
+"""HorizontalPodAutoscaler: kept and defaulted; jobs that scale elastically create one.
+
+Source: k8s.io/kubernetes 1.36 `apis/autoscaling/v2` defaults, `apis/autoscaling/validation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.api.field_errors import FieldError, invalid, required
+from shunter.api.meta import Json
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.kinds import Kind
+
+_CPU_TARGET = 80
+
+
+def kind() -> Kind:
+    return typed(
+        HORIZONTAL_POD_AUTOSCALERS,
+        short_names=("hpa",),
+        categories=("all",),
+        has_status=True,
+        tracks_generation=False,
+        default=_default,
+        validate=_validate,
+    )
+
+
+def _default(autoscaler: Json) -> None:
+    spec = autoscaler["spec"]
+    spec.setdefault("minReplicas", 1)
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _CPU_TARGET}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if (behavior := spec.get("behavior")) is not None:
+        behavior["scaleUp"] = {**_scale_up(), **behavior.get("scaleUp", {})}
+        behavior["scaleDown"] = {**_scale_down(), **behavior.get("scaleDown", {})}
+
+
+def _scale_up() -> dict[str, Any]:
+    return {
+        "stabilizationWindowSeconds": 0,
+        "selectPolicy": "Max",
+        "policies": [
+            {"type": "Pods", "value": 4, "periodSeconds": 15},
+            {"type": "Percent", "value": 100, "periodSeconds": 15},
+        ],
+    }
+
+
+def _scale_down() -> dict[str, Any]:
+    return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+
+
+def _validate(autoscaler: Json, old: Json | None) -> list[FieldError]:
+    spec = autoscaler["spec"]
+    low, high = spec["minReplicas"], spec.get("maxReplicas", 0)
+    errors: list[FieldError] = []
+    if low < 1:
+        errors.append(invalid("spec.minReplicas", low, "must be greater than or equal to 1"))
+    if high < 1:
+        errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
+    elif high < low:
+        errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
+    target = spec["scaleTargetRef"]
+    return errors + [required(f"spec.scaleTargetRef.{name}") for name in ("kind", "name") if not target.get(name)]

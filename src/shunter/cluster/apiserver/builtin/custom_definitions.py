@@ -1,0 +1,16 @@
+"""The CustomResourceDefinition kind; what it may say and means is in `crd`."""
+
+from __future__ import annotations
+
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.kinds import Kind
+
+
+def kind() -> Kind:
+    return typed(
+        CUSTOM_RESOURCE_DEFINITIONS,
+        short_names=("crd", "crds"),
+        categories=("api-extensions",),
+        has_status=True,
+    )

@@ -1,0 +1,117 @@
+"""The Job and CronJob kinds: defaults, and the selector and labels that tie pods to their Job.
+
+Source: k8s.io/kubernetes 1.36 `apis/batch/v1` defaults, `registry/batch/job` strategy.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.names import label_faults, label_value_faults
+from shunter.api.resources import JOBS, Resource
+from shunter.cluster.apiserver.builtin.job_rules import cron_job_errors, job_errors
+from shunter.cluster.apiserver.builtin.job_status_rules import job_status_errors
+from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.kinds import Kind
+
+NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_TOO_MANY_INDEXES = (
+    "spec.completions or spec.parallelism: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
+    "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+)
+_CRON_JOBS = Resource("batch", "v1", "CronJob", "cronjobs")
+
+
+def kinds() -> list[Kind]:
+    return [
+        typed(
+            JOBS,
+            categories=("all",),
+            has_status=True,
+            selectable_fields=("status.successful",),
+            default_propagation="Orphan",
+            default=_default_job,
+            prepare=_prepare,
+            validate=job_errors,
+            validate_status=job_status_errors,
+            warnings=_warnings,
+        ),
+        typed(
+            _CRON_JOBS,
+            short_names=("cj",),
+            categories=("all",),
+            has_status=True,
+            default=_default_cron_job,
+            validate=cron_job_errors,
+        ),
+    ]
+
+
+def default_job_spec(spec: Json) -> None:
+    """Defaults of a Job's spec, except those that only a Job itself gets."""
+    default_pod_spec(spec["template"]["spec"])
+    for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions", ()):
+            pattern["status"] = pattern.get("status") or "True"
+
+
+def _default_job(job: Json) -> None:
+    spec = job["spec"]
+    default_job_spec(spec)
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    spec.setdefault("manualSelector", False)
+    _inherit_labels(job)
+
+
+def _inherit_labels(job: Json) -> None:
+    """A Job without labels has those of its pods."""
+    if labels := job["spec"]["template"]["metadata"].get("labels"):
+        job["metadata"]["labels"] = job["metadata"].get("labels") or dict(labels)
+
+
+def _prepare(job: Json, old: Json | None) -> None:
+    if old is not None:
+        return
+    metadata, spec = job["metadata"], job["spec"]
+    template = spec["template"]["metadata"]
+    inherits = metadata.get("labels", {}) == template.get("labels", {})
+    if not spec["manualSelector"]:
+        labels = template.setdefault("labels", {})
+        for name in NAME_LABELS:
+            labels.setdefault(name, metadata.get("name", ""))
+        for name in UID_LABELS:
+            labels.setdefault(name, metadata["uid"])
+        selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+        selector.setdefault(UID_LABELS[1], metadata["uid"])
+    if inherits and not label_value_faults(metadata.get("name", "")):
+        metadata.pop("labels", None)
+        _inherit_labels(job)
+
+
+def _default_cron_job(cron_job: Json) -> None:
+    spec = cron_job["spec"]
+    spec.setdefault("concurrencyPolicy", "Allow")
+    spec.setdefault("suspend", False)
+    spec.setdefault("successfulJobsHistoryLimit", 3)
+    spec.setdefault("failedJobsHistoryLimit", 1)
+    default_job_spec(spec["jobTemplate"]["spec"])
+
+
+def _warnings(job: Json, old: Json | None) -> list[str]:
+    found = label_faults(job["metadata"]["name"]) if old is None else []
+    warnings = []
+    if found:
+        where = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior"
+        warnings.append(f"{where}; a DNS label is recommended: [{' '.join(found)}]")
+    spec = job["spec"]
+    completions, parallelism = spec.get("completions", 0), spec.get("parallelism", 0)
+    if spec["completionMode"] == "Indexed" and completions > 100_000 and parallelism > 10_000:
+        warnings.append(_TOO_MANY_INDEXES)
+    return warnings

@@ -1,0 +1,56 @@
+"""The Namespace kind. Its finalizer `kubernetes` keeps it until the namespace controller has emptied it.
+
+Source: k8s.io/kubernetes 1.36 `registry/core/namespace`.
+"""
+
+from __future__ import annotations
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.names import label_faults, label_key_faults
+from shunter.api.resources import NAMESPACES
+from shunter.cluster.apiserver.builtin.rules import faults
+from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.kinds import Kind
+
+_FINALIZER = "kubernetes"
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+def kind() -> Kind:
+    return typed(
+        NAMESPACES,
+        short_names=("ns",),
+        has_status=True,
+        tracks_generation=False,
+        selectable_fields=("status.phase",),
+        name_faults=label_faults,
+        default=_default,
+        prepare=_prepare,
+        validate=_validate,
+    )
+
+
+def _default(namespace: Json) -> None:
+    metadata = namespace["metadata"]
+    if name := metadata.get("name"):
+        metadata["labels"] = dict(sorted({**metadata.get("labels", {}), _NAME_LABEL: name}.items()))
+    namespace.setdefault("status", {}).setdefault("phase", "Active")
+
+
+def _prepare(namespace: Json, old: Json | None) -> None:
+    if old is not None:
+        namespace["spec"] = dict(old["spec"])
+        return
+    _default(namespace)
+    namespace["status"] = {"phase": "Active"}
+    finalizers = namespace["spec"].get("finalizers", [])
+    namespace["spec"]["finalizers"] = finalizers if _FINALIZER in finalizers else [*finalizers, _FINALIZER]
+
+
+def _validate(namespace: Json, old: Json | None) -> list[FieldError]:
+    return [
+        error
+        for index, name in enumerate(namespace["spec"].get("finalizers", ()))
+        for error in faults(f"spec.finalizers[{index}]", name, label_key_faults(name))
+    ]

@@ -1,0 +1,112 @@
+"""Rules that several built-in kinds share: labels, selectors, numbers, fields that never change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from shunter.api.meta import Json
+from shunter.api.names import label_key_faults, label_value_faults, subdomain_faults
+
+IMMUTABLE = "field is immutable"
+_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+_SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def faults(field: str, value: Any, texts: Iterable[str]) -> list[FieldError]:
+    """One error for each fault of a value."""
+    return [invalid(field, value, text) for text in texts]
+
+
+def invalid_as_a_whole(field: str, detail: str) -> FieldError:
+    """Invalid without showing the value."""
+    return FieldError("FieldValueInvalid", field, f"Invalid value: {detail}")
+
+
+def negative(field: str, value: int | None) -> list[FieldError]:
+    return [invalid(field, value, "must be greater than or equal to 0")] if value is not None and value < 0 else []
+
+
+def changed(field: str, new: Any, old: Any, *, shown: Any = None) -> list[FieldError]:
+    """A field that never changes; `shown` is what the error prints when that is not the new value itself."""
+    return [] if new == old else [invalid(field, new if shown is None else shown, IMMUTABLE)]
+
+
+def one_of(field: str, value: str, supported: list[str]) -> list[FieldError]:
+    """Required, and one of these (told in this order)."""
+    if not value:
+        return [required(field)]
+    return [] if value in supported else [unsupported(field, value, supported)]
+
+
+def unsupported(field: str, value: Any, supported: list[str]) -> FieldError:
+    """`not_supported` with the choices in the order given."""
+    error = not_supported(field, value, supported)
+    listed = ", ".join(f'"{name}"' for name in supported)
+    return error._replace(body=f"{error.body.partition(': supported values: ')[0]}: supported values: {listed}")
+
+
+def label_errors(labels: Json, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors += faults(field, key, label_key_faults(key))
+        errors += faults(field, value, label_value_faults(value))
+    return errors
+
+
+def annotation_errors(annotations: Json, field: str) -> list[FieldError]:
+    return [error for key in annotations for error in faults(field, key, label_key_faults(key.lower()))]
+
+
+def selector_errors(selector: Json | None, field: str) -> list[FieldError]:
+    """A metav1.LabelSelector."""
+    if not selector:
+        return []
+    errors = label_errors(selector.get("matchLabels", {}), f"{field}.matchLabels")
+    for index, requirement in enumerate(selector.get("matchExpressions", ())):
+        here = f"{field}.matchExpressions[{index}]"
+        operator, values = requirement.get("operator", ""), requirement.get("values", [])
+        if operator in ("In", "NotIn"):
+            if not values:
+                errors.append(required(f"{here}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                errors.append(forbidden(f"{here}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+        else:
+            errors.append(invalid(f"{here}.operator", operator, "not a valid selector operator"))
+        errors += faults(f"{here}.key", requirement.get("key", ""), label_key_faults(requirement.get("key", "")))
+        for at, value in enumerate(values):
+            errors += faults(f"{here}.values[{at}]", value, label_value_faults(value))
+    return errors
+
+
+def selects(selector: Json, labels: Json) -> bool:
+    """Whether a metav1.LabelSelector matches; an empty one matches everything."""
+    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
+        return False
+    for requirement in selector.get("matchExpressions", ()):
+        key, values = requirement["key"], requirement.get("values", ())
+        held = {
+            "In": labels.get(key) in values and key in labels,
+            "NotIn": key not in labels or labels[key] not in values,
+            "Exists": key in labels,
+            "DoesNotExist": key not in labels,
+        }
+        if not held.get(requirement["operator"], False):
+            return False
+    return True
+
+
+def prefixed_path_errors(field: str, value: str) -> list[FieldError]:
+    """A domain-prefixed path such as `acme.io/foo`."""
+    if not value:
+        return [required(field)]
+    host, _, path = value.partition("/")
+    if not host or not path:
+        return [invalid(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = faults(field, host, subdomain_faults(host))
+    if not re.fullmatch(_HTTP_PATH, path):
+        errors.append(invalid(field, path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
+    return errors

@@ -1,0 +1,137 @@
+"""apps/v1 and its relatives: kept and served, with their defaults; no controller here acts on them.
+
+Source: k8s.io/kubernetes 1.36 `apis/apps/v1` and `apis/core/v1` defaults, `apis/apps/validation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.api.field_errors import FieldError, invalid, required
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.pod_rules import template_errors
+from shunter.cluster.apiserver.builtin.rules import changed, negative, selector_errors, selects, unsupported
+from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
+from shunter.cluster.apiserver.kinds import Kind
+
+_REVISIONS = 10
+
+
+def kinds() -> list[Kind]:
+    return [
+        typed(
+            Resource("", "v1", "ReplicationController", "replicationcontrollers"),
+            short_names=("rc",),
+            categories=("all",),
+            has_status=True,
+            scale=WORKLOAD_SCALE,
+            default=_default_replication_controller,
+        ),
+        typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template),
+        typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
+        _workload("DaemonSet", "daemonsets", "ds", default=_default_daemon_set),
+        _workload("Deployment", "deployments", "deploy", default=_default_deployment, scale=WORKLOAD_SCALE),
+        _workload("ReplicaSet", "replicasets", "rs", default=_default_replica_set, scale=WORKLOAD_SCALE),
+        _workload("StatefulSet", "statefulsets", "sts", default=_default_stateful_set, scale=WORKLOAD_SCALE),
+    ]
+
+
+def _workload(kind: str, plural: str, short_name: str, **rest: Any) -> Kind:
+    return typed(
+        Resource("apps", "v1", kind, plural),
+        short_names=(short_name,),
+        categories=("all",),
+        has_status=True,
+        validate=_workload_errors,
+        **rest,
+    )
+
+
+def _default_pod_template(template: Json) -> None:
+    default_pod_spec(template["template"]["spec"])
+
+
+def _default_replication_controller(controller: Json) -> None:
+    spec = controller["spec"]
+    spec.setdefault("replicas", 1)
+    if template := spec.get("template"):
+        default_pod_spec(template["spec"])
+        if labels := template["metadata"].get("labels"):
+            spec["selector"] = spec.get("selector") or dict(labels)
+            controller["metadata"]["labels"] = controller["metadata"].get("labels") or dict(labels)
+
+
+def _default_deployment(deployment: Json) -> None:
+    spec = deployment["spec"]
+    spec.setdefault("replicas", 1)
+    strategy = spec["strategy"]
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        rolling.setdefault("maxUnavailable", "25%")
+        rolling.setdefault("maxSurge", "25%")
+    spec.setdefault("revisionHistoryLimit", _REVISIONS)
+    spec.setdefault("progressDeadlineSeconds", 600)
+    default_pod_spec(spec["template"]["spec"])
+
+
+def _default_daemon_set(daemon_set: Json) -> None:
+    spec = daemon_set["spec"]
+    strategy = spec["updateStrategy"]
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        rolling.setdefault("maxUnavailable", 1)
+        rolling.setdefault("maxSurge", 0)
+    spec.setdefault("revisionHistoryLimit", _REVISIONS)
+    default_pod_spec(spec["template"]["spec"])
+
+
+def _default_replica_set(replica_set: Json) -> None:
+    spec = replica_set["spec"]
+    spec.setdefault("replicas", 1)
+    default_pod_spec(spec["template"]["spec"])
+
+
+def _default_stateful_set(stateful_set: Json) -> None:
+    spec = stateful_set["spec"]
+    spec.setdefault("podManagementPolicy", "OrderedReady")
+    strategy = spec["updateStrategy"]
+    if "type" not in strategy:
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    retention.setdefault("whenDeleted", "Retain")
+    retention.setdefault("whenScaled", "Retain")
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", _REVISIONS)
+    for claim in spec.get("volumeClaimTemplates", ()):
+        claim["spec"].setdefault("volumeMode", "Filesystem")
+        claim["status"].setdefault("phase", "Pending")
+    default_pod_spec(spec["template"]["spec"])
+
+
+def _workload_errors(workload: Json, old: Json | None) -> list[FieldError]:
+    spec = workload["spec"]
+    errors = negative("spec.replicas", spec.get("replicas"))
+    selector = spec.get("selector")
+    if selector is None:
+        errors.append(required("spec.selector"))
+    else:
+        errors += selector_errors(selector, "spec.selector")
+        if not selector:
+            errors.append(invalid("spec.selector", selector, "empty selector is invalid for deployment"))
+        labels = spec["template"]["metadata"].get("labels", {})
+        if not selects(selector, labels):
+            detail = "`selector` does not match template `labels`"
+            errors.append(invalid("spec.template.metadata.labels", labels, detail))
+    errors += template_errors(spec["template"], "spec.template")
+    policy = spec["template"]["spec"].get("restartPolicy", "")
+    if policy != "Always":
+        errors.append(unsupported("spec.template.spec.restartPolicy", policy, ["Always"]))
+    if old is not None:
+        errors += changed("spec.selector", selector, old["spec"].get("selector"))
+    return errors
