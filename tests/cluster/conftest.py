@@ -52,13 +52,9 @@ def start_api_server(state_dir: Path, port: int = 0) -> RunningApiServer:
     prepare_credentials(state, port)
     tokens = msgspec.json.decode(state.tokens.read_bytes())
     token = next(token for token, entry in tokens.items() if entry["user"] == "admin")
-    log = open(state.logs / "apiserver.log", "ab")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shunter.cluster.apiserver", "--state-dir", str(state_dir), "--port", str(port)],
-        stdout=log,
-        stderr=log,
-    )
-    log.close()
+    command = [sys.executable, "-m", "shunter.cluster.apiserver", "--state-dir", str(state_dir), "--port", str(port)]
+    with open(state.logs / "apiserver.log", "ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     server = RunningApiServer(f"https://127.0.0.1:{port}", token, state.kubeconfig, state, process)
     _wait_until_ready(server)
     return server

@@ -61,8 +61,12 @@ class Authenticator:
             log.error("%s: %s", self._file, error)
             return False
         self._seen = changed
-        self._users = {token: User(entry.user, (*entry.groups, _AUTHENTICATED)) for token, entry in known.items()}
+        self._users = {token: User(entry.user, _with_authenticated(entry.groups)) for token, entry in known.items()}
         return True
+
+
+def _with_authenticated(groups: tuple[str, ...]) -> tuple[str, ...]:
+    return groups if _AUTHENTICATED in groups else (*groups, _AUTHENTICATED)
 
 
 def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
@@ -70,4 +74,4 @@ def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
     names = [pair for attributes in certificate.get("subject", ()) for pair in attributes]
     name = next((value for key, value in names if key == "commonName"), "")
     groups = tuple(value for key, value in names if key == "organizationName")
-    return User(name, (*groups, _AUTHENTICATED)) if name else None
+    return User(name, _with_authenticated(groups)) if name else None

@@ -6,13 +6,13 @@ Runs at every start. What is there stays; a packaged definition replaces an olde
 from __future__ import annotations
 
 import logging
-import uuid
 
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.object_meta import new_uid
 from shunter.cluster.apiserver.storage import Collection
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def _namespace(backend: Backend, name: str) -> Json:
     return {
         "metadata": {
             "name": name,
-            "uid": str(uuid.uuid4()),
+            "uid": new_uid(),
             "creationTimestamp": rfc3339(backend.now()),
             "labels": {"kubernetes.io/metadata.name": name},
         },
@@ -52,7 +52,7 @@ async def _install(backend: Backend, definitions: Collection, packaged: Json) ->
     if entry is None:
         metadata = {
             **packaged["metadata"],
-            "uid": str(uuid.uuid4()),
+            "uid": new_uid(),
             "creationTimestamp": rfc3339(now),
             "generation": 1,
             "labels": {**packaged["metadata"].get("labels", {}), _OURS: "shunter"},

@@ -1,7 +1,7 @@
-"""What becomes of a CustomResourceDefinition: accepted and established with its first write, terminating until its objects are gone.
+"""What becomes of a CustomResourceDefinition: accepted and established at once, terminating until its objects are gone.
 
-kube-apiserver's controllers do the same a moment later in writes of their own; here it happens in the write itself, so a kind is
-served as soon as its definition is acknowledged. Source: k8s.io/apiextensions-apiserver `controller/{status,establish,finalizer}`.
+kube-apiserver's controllers do the same a moment later in writes of their own; here it happens in the first write itself, so a
+kind is served as soon as its definition is acknowledged. Source: k8s.io/apiextensions-apiserver `controller`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
-from shunter.cluster.apiserver.storage import Collection, Entry, Event, Stale
+from shunter.cluster.apiserver.storage import Collection, Entry, Event, StaleError
 
 if TYPE_CHECKING:
     from shunter.cluster.apiserver.backend import Backend
@@ -126,7 +126,7 @@ async def _delete_all(backend: Backend, objects: Collection) -> None:
                     metadata["deletionGracePeriodSeconds"] = 0
                     await backend.store.write(objects, document, previous=current, durable=True)
                 break
-            except Stale:
+            except StaleError:
                 current = objects.head(entry.namespace, entry.name)
 
 
@@ -157,5 +157,5 @@ async def _finish(backend: Backend, name: str) -> None:
             else:
                 await backend.store.remove(definitions, document, previous=entry, durable=True)
             return
-        except Stale:
+        except StaleError:
             continue

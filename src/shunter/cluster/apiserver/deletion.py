@@ -26,7 +26,7 @@ from shunter.cluster.apiserver.status import (
     precondition_failed,
     success,
 )
-from shunter.cluster.apiserver.storage import Entry, Stale
+from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome
 
@@ -37,7 +37,8 @@ class DeleteOptions(NamedTuple):
     """`metav1.DeleteOptions`, from the body or the query."""
 
     grace_seconds: int | None = None
-    propagation: Literal["", "Foreground", "Background", "Orphan"] = ""
+    propagation: str = ""
+    """`Foreground`, `Background`, `Orphan`, or nothing for what the object itself says."""
     uid: str = ""
     resource_version: str = ""
     dry_run: bool = False
@@ -90,7 +91,7 @@ async def delete(backend: Backend, call: Call, served: Served) -> Outcome:
             raise not_found(served.resource, target.name)
         try:
             return await _delete_entry(backend, call, served, entry, options)
-        except Stale:
+        except StaleError:
             continue
 
 
@@ -105,7 +106,7 @@ async def delete_many(backend: Backend, call: Call, served: Served, selector: Se
             try:
                 await _delete_entry(backend, call, served, current, options)
                 break
-            except Stale:
+            except StaleError:
                 current = collection.head(entry.namespace, entry.name)
     return found
 
@@ -244,12 +245,14 @@ def _waits(served: Served, document: Json) -> bool:
 
 def _mark_deleting(document: Json, now: datetime) -> None:
     metadata = document["metadata"]
+    own_way = document["kind"] in ("Namespace", "CustomResourceDefinition")
     if not metadata.get("deletionTimestamp"):
-        if metadata.get("generation"):
+        if metadata.get("generation") and not own_way:
             metadata["generation"] += 1
         metadata["deletionTimestamp"] = rfc3339(now)
-        if document.get("kind") == "Namespace":
+        if document["kind"] == "Namespace":
             document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
-        if document.get("kind") == "CustomResourceDefinition":
+        if document["kind"] == "CustomResourceDefinition":
             crd_lifecycle.mark_terminating(document, now)
-    metadata["deletionGracePeriodSeconds"] = 0
+    if not own_way:
+        metadata["deletionGracePeriodSeconds"] = 0

@@ -103,9 +103,8 @@ def _go_syntax_error(body: bytes, error: str) -> str:
 
 def _unrecognized(body: bytes, kind: str, why: str, shown: str = "") -> StatusError:
     text = shown or body.decode(errors="replace")
-    return bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: {why} ({text})"
-    )
+    what = f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind"
+    return bad_request(f"{what}; json parse error: {why} ({text})")
 
 
 def _duplicates(body: bytes, document: Json) -> list[str]:

@@ -5,7 +5,8 @@ Source: k8s.io/apimachinery `api/validation` and `meta/v1/validation`; k8s.io/ap
 
 from __future__ import annotations
 
-import secrets
+import random
+import uuid
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -20,13 +21,19 @@ _ANNOTATIONS_LIMIT = 256 * 1024
 _NAME_RANDOM = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58
 
+_random = random.Random()
 _key_faults = lru_cache(maxsize=4096)(label_key_faults)
 _value_faults = lru_cache(maxsize=4096)(label_value_faults)
 
 
 def generated_name(base: str) -> str:
     """`base` and five random characters, cut to fit a label; source: apiserver `storage/names`."""
-    return base[:_GENERATED_BASE] + "".join(secrets.choice(_NAME_RANDOM) for _ in range(5))
+    return base[:_GENERATED_BASE] + "".join(_random.choices(_NAME_RANDOM, k=5))
+
+
+def new_uid() -> str:
+    """A fresh uid. Not a secret, so it does not cost a system call."""
+    return str(uuid.UUID(int=_random.getrandbits(128), version=4))
 
 
 def in_namespace(metadata: Json, namespace: str) -> None:

@@ -26,6 +26,7 @@ from shunter.cluster.apiserver.status import (
     conflict,
     invalid,
     not_found,
+    unsupported_body,
     unsupported_patch,
 )
 from shunter.cluster.apiserver.writes import Outcome, create_document, modify, strict_faults
@@ -66,6 +67,8 @@ def patcher(call: Call, served: Served, media: str) -> Callable[[Json], Json]:
         changes = _patch_object(call.body)
         schema = served.kind.schema().openapi
         return lambda document: strategic.apply(document, changes, schema, definitions())
+    if media == STRATEGIC:
+        raise unsupported_body((JSON_PATCH, MERGE, APPLY))
     raise unsupported_patch()
 
 
@@ -85,11 +88,11 @@ def _patch_object(body: bytes) -> Json:
 
 def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions) -> None:
     """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all."""
-    shown = msgspec.json.encode(document).decode() if options.strictness == "Strict" else ""
+    shown = msgspec.json.encode(dict(sorted(document.items()))).decode()
     try:
         faults = strict_faults(served, document, [])
     except MalformedError as error:
-        raise _refused_patch(served, shown or msgspec.json.encode(document).decode(), str(error)) from None
+        raise _refused_patch(served, shown, str(error)) from None
     if faults and options.strictness == "Strict":
         raise _refused_patch(served, shown, f"strict decoding error: {', '.join(faults)}")
     if options.strictness == "Warn":
@@ -167,7 +170,7 @@ def _expect_applied(call: Call, served: Served, applied: Json) -> None:
     refusal = object_meta.name_on_url(metadata, call.target.name)
     if refusal:
         raise refusal
-    object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
+    object_meta.in_namespace(dict(metadata), call.target.namespace if resource.namespaced else "")
 
 
 def _applied(backend: Backend, call: Call, served: Served, live: Json | None, applied: Json, options: WriteOptions) -> Json:
@@ -185,4 +188,5 @@ def _applied(backend: Backend, call: Call, served: Served, live: Json | None, ap
         )
     except ApplyError as refusal:
         raise StatusError(refusal.code, refusal.reason, str(refusal), refusal.details) from None
-    return msgspec.json.decode(msgspec.json.encode(result))
+    copy: Json = msgspec.json.decode(msgspec.json.encode(result))
+    return copy

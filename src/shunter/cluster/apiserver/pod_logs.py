@@ -1,7 +1,7 @@
 """GET pods/NAME/log: the node's own answer, passed through as it comes.
 
-The node is found from the pod's spec.nodeName and asked over HTTPS at `/containerLogs/NAMESPACE/POD/CONTAINER`, with a certificate
-that the cluster's CA signed. Source: k8s.io/kubernetes `registry/core/pod/strategy.go`.
+The node is found from the pod's spec.nodeName and asked over HTTPS at `/containerLogs/NAMESPACE/POD/CONTAINER`, with a
+certificate that the cluster's CA signed. Source: k8s.io/kubernetes `registry/core/pod/strategy.go`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def log_source(backend: Backend, call: Call, served: Served) -> LogSource:
 
 def _container(pod: Json, call: Call) -> str:
     spec, name = pod["spec"], call.target.name
-    containers = [container["name"] for container in spec.get("containers") or ()]
+    containers: list[str] = [container["name"] for container in spec.get("containers") or ()]
     init_containers = [container["name"] for container in spec.get("initContainers") or ()]
     wanted = call.query.get("container", "")
     if not wanted:

@@ -21,7 +21,7 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import bad_request, expired, invalid, revision_too_large
-from shunter.cluster.apiserver.storage import Entry, Expired
+from shunter.cluster.apiserver.storage import Entry, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
 
 
@@ -30,7 +30,7 @@ def selector(call: Call, served: Served) -> Selector:
     labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
     return Selector(
         label_requirements(labels) if labels else (),
-        field_terms(fields, served.kind.selectable_fields) if fields else (),
+        field_terms(fields, served.kind.selectable_fields, custom=served.custom) if fields else (),
     )
 
 
@@ -84,29 +84,30 @@ class Page(NamedTuple):
 def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
     """A list. Raises 400, 410, 422 and 504."""
     page = _page(backend, call, served)
+    metadata = page.metadata
+    if served.custom and form.shape == "object":
+        metadata = {"continue": "", **metadata}
     if form.shape == "object" and form.syntax == "json":
-        return rendered_list(served, page.entries, page.metadata)
+        return rendered_list(served, page.entries, metadata)
     documents = (served.document(entry) for entry in page.entries)
     if form.shape == "table":
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
         if refusal:
             raise refusal
-        return encoded(
-            table(served, documents, backend.now(), metadata=page.metadata, include=include, version=form.version), form
-        )
+        return encoded(table(served, documents, backend.now(), metadata=metadata, include=include, version=form.version), form)
     if form.shape == "metadata":
         items = [partial(document, form.version) for document in documents]
         return encoded(
             {
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": f"meta.k8s.io/{form.version}",
-                "metadata": page.metadata,
+                "metadata": metadata,
                 "items": items,
             },
             form,
         )
-    return encoded(msgspec.json.decode(rendered_list(served, page.entries, page.metadata)), form)
+    return encoded(msgspec.json.decode(rendered_list(served, page.entries, metadata)), form)
 
 
 def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> bytes:
@@ -127,7 +128,7 @@ def _page(backend: Backend, call: Call, served: Served) -> Page:
     at, start = _start(backend, query)
     try:
         entries = collection.entries_at(at, namespace)
-    except Expired as error:
+    except ExpiredError as error:
         raise _expired_list(query, at, error.floor) from None
     name = next((t.value for t in wanted.terms if t.path == "metadata.name" and not t.negated), "")
     if name and namespace and not start and at == backend.store.revision:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.authz import may
@@ -46,7 +46,7 @@ class Reviews:
         return {
             "kind": kind,
             "apiVersion": f"{target.group}/{target.version}",
-            "metadata": {"creationTimestamp": None},
+            "metadata": {},
             **({"spec": review["spec"]} if "spec" in review else {}),
             "status": status,
         }
@@ -65,10 +65,8 @@ class Reviews:
 
     def _access(self, call: Call, spec: Json) -> Json:
         if not spec.get("user") and not spec.get("groups"):
-            fault = FieldError(
-                "FieldValueRequired", "spec.user", "Required value: at least one of user or group must be specified"
-            )
-            raise invalid("authorization.k8s.io", "SubjectAccessReview", "", [fault])
+            fault = invalid_field("spec.user", "", "at least one of user or group must be specified")
+            raise invalid("authorization.k8s.io", "", "", [fault])
         return _decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), _asked(spec))
 
     def _self_rules(self, call: Call, spec: Json) -> Json:

@@ -132,11 +132,8 @@ def _requirement(tokens: _Tokens) -> Requirement:
     if operator in ("<", ">"):
         value = tokens.take()
         if not re.fullmatch(r"-?\d+", value):
-            raise bad_request(
-                "unable to parse requirement: values[0]["
-                + key
-                + f"]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"
-            )
+            fault = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise bad_request(f'unable to parse requirement: values[0][{key}]: Invalid value: "{value}": {fault}')
         return Requirement(key, "gt" if operator == ">" else "lt", frozenset((value,)))
     raise bad_request(f"unable to parse requirement: found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
 
@@ -173,7 +170,7 @@ def _checked(value: str) -> str:
 _FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
 
 
-def field_terms(text: str, selectable: Sequence[str]) -> tuple[Term, ...]:
+def field_terms(text: str, selectable: Sequence[str], *, custom: bool = False) -> tuple[Term, ...]:
     """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields."""
     known = ("metadata.name", "metadata.namespace", *selectable)
     terms: list[Term] = []
@@ -185,6 +182,8 @@ def field_terms(text: str, selectable: Sequence[str]) -> tuple[Term, ...]:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         path, operator, value = match[1].strip(), match[2], re.sub(r"\\(.)", r"\1", match[3])
         if path not in known:
+            if custom or selectable:
+                raise bad_request(f"field label not supported: {path}")
             names = ", ".join(f'"{name}"' for name in known)
             raise bad_request(f'"{path}" is not a known field selector: only {names}')
         terms.append(Term(path, value, operator == "!="))

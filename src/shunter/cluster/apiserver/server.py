@@ -216,7 +216,7 @@ class ApiServer:
     async def _log(self, request: web.BaseRequest, call: Call, served: Served) -> web.StreamResponse:
         source = pod_logs.log_source(self._backend, call, served)
         if not source.url:
-            return web.Response(body=b"", headers={"Content-Type": _TEXT})
+            return web.Response(status=204)
         answer = await self._nodes.get(source)
         try:
             if answer.status != 200:
@@ -236,9 +236,8 @@ class ApiServer:
         path = path.rstrip("/")
         accept = request.headers.get("Accept", "")
         if path in ("/api", "/apis"):
-            if "as=APIGroupDiscoveryList" in accept and "v=v2" in accept and "v2beta1" not in accept.partition(",")[0]:
-                document = self._discovery.aggregated(core=path == "/api")
-                return _cached(request, document, AGGREGATED)
+            if _wants_aggregated(accept):
+                return _cached(request, self._discovery.aggregated(core=path == "/api"), AGGREGATED)
             if path == "/apis":
                 return _cached(request, self._discovery.group_list())
             addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("Host", "")}]
@@ -269,6 +268,12 @@ class ApiServer:
                 return self._discovery.resources(group, version)
             case _:
                 return None
+
+
+def _wants_aggregated(accept: str) -> bool:
+    """Whether the client understands the aggregated documents, in the version that we speak."""
+    clauses = (set(clause.replace(" ", "").split(";")) for clause in accept.split(","))
+    return any({"as=APIGroupDiscoveryList", "v=v2"} <= clause for clause in clauses)
 
 
 _LOG_REASONS: Mapping[int, str] = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}

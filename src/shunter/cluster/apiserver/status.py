@@ -6,7 +6,6 @@ Sources: k8s.io/apimachinery `api/errors`; every text here was seen in answers o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from shunter.api.field_errors import FieldError, aggregate
 from shunter.api.meta import Json
@@ -165,5 +164,10 @@ def unavailable(message: str) -> StatusError:
     return StatusError(503, "ServiceUnavailable", message)
 
 
-def success(details: dict[str, Any]) -> Json:
+def success(details: Json) -> Json:
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+def created() -> Json:
+    """What binding and eviction answer with 201."""
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

@@ -27,6 +27,8 @@ WINDOW_EVENTS = 10_000
 WINDOW_BYTES = 32 * 2**20
 """How much of a collection's past can be watched or paged through again; beyond it clients get 410 and list again."""
 
+_LEADING = frozenset(("kind", "apiVersion", "metadata"))
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -113,7 +115,7 @@ class Event:
 Listener = Callable[[list[Event]], None]
 
 
-class Expired(Exception):
+class ExpiredError(Exception):
     """The asked revision lies before the window."""
 
     def __init__(self, floor: int) -> None:
@@ -168,12 +170,12 @@ class Collection:
         return self._order
 
     def entries_at(self, revision: int, namespace: str = "") -> Iterable[Entry]:
-        """The objects as they were at a past revision. Raises `Expired` when that is beyond the window."""
+        """The objects as they were at a past revision. Raises `ExpiredError` when that is beyond the window."""
         later = [event for event in self._window if event.entry.revision > revision]
         if not later and revision >= self.floor:
             return self.entries(namespace)
         if revision < self.floor:
-            raise Expired(self.floor)
+            raise ExpiredError(self.floor)
         state = {(entry.namespace, entry.name): entry for entry in self._all()}
         for event in reversed(later):
             key = (event.entry.namespace, event.entry.name)
@@ -184,9 +186,9 @@ class Collection:
         return [state[key] for key in sorted(state) if not namespace or key[0] == namespace]
 
     def since(self, revision: int) -> list[Event]:
-        """The events after a revision, oldest first. Raises `Expired` when some of them are forgotten."""
+        """The events after a revision, oldest first. Raises `ExpiredError` when some of them are forgotten."""
         if revision < self.floor:
-            raise Expired(self.floor)
+            raise ExpiredError(self.floor)
         return [event for event in self._window if event.entry.revision > revision]
 
     def _all(self) -> Iterator[Entry]:
@@ -251,7 +253,7 @@ class _Write:
         return (self.collection.group, self.collection.plural, entry.namespace, entry.name)
 
 
-class Stale(Exception):
+class StaleError(Exception):
     """The object is no longer the version that the write was built on."""
 
 
@@ -289,7 +291,7 @@ class Store:
     async def write(self, collection: Collection, document: Json, *, previous: Entry | None, durable: bool) -> Entry:
         """Stores `document` as the next version after `previous` (None: a new object) and returns it once it is committed.
 
-        Sets `metadata.resourceVersion` in the document. Raises `Stale` when `previous` is not the newest version any more.
+        Sets `metadata.resourceVersion` in the document. Raises `StaleError` when `previous` is not the newest version any more.
         """
         return await self._append(collection, document, previous, durable, deleted=False)
 
@@ -303,7 +305,7 @@ class Store:
         metadata = document["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         if collection.head(namespace, name) is not previous:
-            raise Stale
+            raise StaleError
         self._allocated += 1
         metadata["resourceVersion"] = str(self._allocated)
         entry = Entry(namespace, name, metadata["uid"], self._allocated, encoded_tail(document))
@@ -337,12 +339,29 @@ class Store:
                 write.done.set_exception(error)
 
 
+_METADATA_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
 def encoded_tail(document: Json) -> bytes:
-    """The JSON text of an object after kind and apiVersion, metadata first."""
-    ordered = {"metadata": document["metadata"]}
-    for name, value in document.items():
-        if name not in ("kind", "apiVersion", "metadata"):
-            ordered[name] = value
+    """The JSON text of an object after kind and apiVersion: metadata first, its fields in the order of Go's ObjectMeta."""
+    metadata = document["metadata"]
+    ordered = {"metadata": {name: metadata[name] for name in _METADATA_ORDER if name in metadata}}
+    ordered.update((name, value) for name, value in document.items() if name not in _LEADING)
     return _encode(ordered)[1:]
 
 

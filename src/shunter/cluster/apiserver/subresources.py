@@ -21,8 +21,8 @@ from shunter.cluster.apiserver.printers.columns import format_selector
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, write_options
 from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
-from shunter.cluster.apiserver.status import bad_request, conflict, invalid, method_not_allowed, success
-from shunter.cluster.apiserver.storage import Stale
+from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed
+from shunter.cluster.apiserver.storage import StaleError
 from shunter.cluster.apiserver.writes import Outcome, modify
 
 _DEFAULT_TOKEN_SECONDS = 3600
@@ -32,6 +32,8 @@ _MIN_TOKEN_SECONDS = 600
 async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
     """POST pods/NAME/binding: assigns a pod to a node, once. Raises 409 for a pod that has one or is going."""
     binding = read(call.body, call.content_type, "Binding").document
+    if (binding.get("metadata") or {}).get("name") != call.target.name:
+        raise bad_request("name in URL does not match name in Binding object")
     node = (binding.get("target") or {}).get("name", "")
     if not node:
         fault = FieldError("FieldValueRequired", "target.name", "Required value")
@@ -56,7 +58,7 @@ async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
         return pod
 
     await _write_whole(backend, call, served, assigned)
-    return Outcome(201, None, {**success({}), "code": 201})
+    return Outcome(201, None, created())
 
 
 def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
@@ -77,7 +79,7 @@ async def _write_whole(backend: Backend, call: Call, served: Served, change: Cal
         try:
             await backend.store.write(collection, served.stored(document), previous=entry, durable=served.kind.durable)
             return
-        except Stale:
+        except StaleError:
             continue
 
 
@@ -89,7 +91,7 @@ async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
     if call.query.get("dryRun"):
         query["dryRun"] = call.query["dryRun"]
     await delete(backend, replace(call, body=b"", query=query), served)
-    return Outcome(201, None, {**success({}), "code": 201})
+    return Outcome(201, None, created())
 
 
 def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> Outcome:
@@ -170,7 +172,7 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
                 'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal into Go struct field '
                 "ScaleSpec.spec.replicas of type int32"
             )
-        if replicas < 0:
+        if replicas < 0 and not served.custom:
             fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.target.name, [fault])
         _set(old, paths.spec_replicas, replicas)

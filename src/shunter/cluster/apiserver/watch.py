@@ -22,7 +22,7 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
 from shunter.cluster.apiserver.selectors import Selector, Term
 from shunter.cluster.apiserver.status import StatusError, expired, invalid
-from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, Expired
+from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
 
 PENDING_BYTES = 32 * 2**20
@@ -246,7 +246,7 @@ async def frames(
     view = View(backend, served, form, call.query.get("includeObject", ""))
     try:
         missed = [] if request.initial or request.since == 0 else collection.since(request.since)
-    except Expired as error:
+    except ExpiredError as error:
         yield error_line(expired(f"too old resource version: {request.since} ({error.floor})"))
         return
     loop = asyncio.get_running_loop()

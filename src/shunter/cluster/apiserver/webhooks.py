@@ -82,10 +82,8 @@ def _has(allowed: frozenset[str], value: str) -> bool:
 
 
 def _names(resources: frozenset[str], plural: str, subresource: str) -> bool:
-    if subresource:
-        wanted = (f"{plural}/{subresource}", f"{plural}/*", f"*/{subresource}", "*/*")
-    else:
-        wanted = (plural, "*", "*/*")
+    everything = (plural, "*", "*/*")
+    wanted = (f"{plural}/{subresource}", f"{plural}/*", f"*/{subresource}", "*/*") if subresource else everything
     return any(name in resources for name in wanted)
 
 
@@ -239,9 +237,8 @@ class Webhooks:
             ) as answer:
                 body = await answer.read()
                 if answer.status != 200:
-                    raise _CallError(
-                        f"failed to call webhook: the server answered {answer.status}: {body[:500].decode(errors='replace')}"
-                    )
+                    text = body[:500].decode(errors="replace")
+                    raise _CallError(f"failed to call webhook: the server answered {answer.status}: {text}")
         except TimeoutError:
             raise _CallError(f'failed to call webhook: Post "{url}": context deadline exceeded') from None
         except aiohttp.ClientError as error:

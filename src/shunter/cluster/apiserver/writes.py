@@ -7,7 +7,6 @@ that changes nothing keeps its resourceVersion; one whose base was changed meanw
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,9 +30,10 @@ from shunter.cluster.apiserver.status import (
     not_found,
     plain,
 )
-from shunter.cluster.apiserver.storage import Entry, Stale
+from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes, Operation
 
+_OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
 _ATTEMPTS = 5
 """As often as kube-apiserver retries a patch whose base changed."""
 
@@ -58,15 +58,18 @@ async def create_document(
 ) -> Outcome:
     """Creates the decoded object; `operation` is how its fields are owned (Apply: managedFields are already in it)."""
     document = body.document
-    _expect_kind(served, document)
-    _decoded(call, served, document, body.duplicates, options)
-    metadata = document["metadata"]
     kind, resource = served.kind, served.resource
+    _expect_kind(call, served, document)
+    _pruned(call, served, document, body.duplicates, options)
+    if kind.has_status:
+        document.pop("status", None)
+    _default(served, document)
+    if served.custom and kind.has_status:
+        document.pop("status", None)
+    metadata = document["metadata"]
     object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
     asked_revision = metadata.pop("resourceVersion", "")
-    if not metadata.get("name") and metadata.get("generateName"):
-        metadata["name"] = object_meta.generated_name(metadata["generateName"])
-    name = metadata.get("name", "")
+    name = metadata.get("name", "") or _generated_name(backend, served, metadata)
     if resource.namespaced:
         refusal = backend.refuse_without_namespace(served, metadata["namespace"], name)
         if refusal:
@@ -74,12 +77,10 @@ async def create_document(
     now = backend.now()
     for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
         metadata.pop(field, None)
-    metadata["uid"] = str(uuid.uuid4())
+    metadata["uid"] = object_meta.new_uid()
     metadata["creationTimestamp"] = rfc3339(now)
     if kind.tracks_generation:
         metadata["generation"] = 1
-    if kind.has_status:
-        document.pop("status", None)
     _without_duplicate_owners(call, metadata)
     if operation == "Update":
         _own_fields(backend, served, None, document, options, subresource="")
@@ -99,9 +100,22 @@ async def create_document(
         return Outcome(201, None, document)
     try:
         entry = await _store(backend, served, document, None)
-    except Stale:
+    except StaleError:
         raise already_exists(resource, name) from None
     return Outcome(201, entry)
+
+
+def _generated_name(backend: Backend, served: Served, metadata: Json) -> str:
+    """A name that nobody has, made from generateName and set in the metadata; nothing without one."""
+    base = metadata.get("generateName", "")
+    if not base:
+        return ""
+    collection, namespace = backend.collection(served), metadata.get("namespace", "")
+    name = object_meta.generated_name(base)
+    while collection.head(namespace, name) is not None:
+        name = object_meta.generated_name(base)
+    metadata["name"] = name
+    return name
 
 
 async def update(backend: Backend, call: Call, served: Served) -> Outcome:
@@ -111,8 +125,9 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
     def sent(old: Json) -> Json:
         body = read(call.body, call.content_type, served.resource.kind)
         document = body.document
-        _expect_kind(served, document)
-        _decoded(call, served, document, body.duplicates, options)
+        _expect_kind(call, served, document)
+        _pruned(call, served, document, body.duplicates, options)
+        _default(served, document)
         _check_identity(call, served, document)
         uid = document["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
@@ -159,11 +174,10 @@ async def modify(
             raise conflict(served.resource, target.name)
         if not pinned and served.custom:
             fault = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
-            fault = fault._replace(body="Invalid value: 0x0: must be specified for an update")
-            raise _invalid(served, target.name, [fault])
+            raise invalid(served.resource.group, served.resource.plural, target.name, [fault])
         try:
             return await _replace(backend, call, served, options, entry, old, document, owns_fields)
-        except Stale:
+        except StaleError:
             if call.verb == "update" and pinned:
                 break
     raise conflict(served.resource, target.name)
@@ -201,9 +215,7 @@ async def _replace(
         kind.prepare(document, old)
         if served.resource.plural == crd_lifecycle.PLURAL:
             crd_lifecycle.prepare(document, old, backend.now())
-        if (kind.has_status and not _same(document, old, ("metadata", "status"))) or (
-            not kind.has_status and not _same(document, old, ("metadata",))
-        ):
+        if not _same(document, old, ("metadata", "status") if kind.has_status else ("metadata",)):
             _count_generation(served, document, old)
     _refuse_invalid(served, document, old, status=subresource == "status")
     await _reviewed(backend, served, document, old, attributes, status=subresource == "status")
@@ -230,61 +242,79 @@ def _is_finished(document: Json, old: Json) -> bool:
     """Whether this write takes away the last thing that a pending deletion waited for."""
     metadata = document["metadata"]
     return (
-        not metadata.get("finalizers")
-        and metadata.get("deletionGracePeriodSeconds") == 0
-        and old["metadata"].get("deletionGracePeriodSeconds") == 0
+        "deletionTimestamp" in old["metadata"]
+        and not metadata.get("finalizers")
         and not (document.get("spec") or {}).get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not old["metadata"].get("deletionGracePeriodSeconds")
     )
 
 
-def _expect_kind(served: Served, document: Json) -> None:
+def _expect_kind(call: Call, served: Served, document: Json) -> None:
+    """Sets kind and apiVersion, or refuses others than the URL's. Built-in kinds may leave them out, custom ones may not."""
     resource = served.resource
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
-    if (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
-        group, _, version = api_version.rpartition("/")
-        if served.custom:
-            raise bad_request(_custom_mismatch(resource.kind, resource.api_version, kind, api_version))
+    if served.custom:
+        refusal = _custom_mismatch(call, served, kind, api_version, document)
+        if refusal:
+            raise refusal
+    elif (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
+        version = api_version.rpartition("/")[2] or resource.version
         ours = resource.group.partition(".")[0] or "core"
-        theirs = f"{version or resource.version}.{kind or resource.kind}"
-        what = f'{kind or resource.kind} in version "{version or resource.version}" cannot be handled as a {resource.kind}'
-        raise bad_request(f"{what}: converting ({theirs}) to ({ours}.{resource.kind}): unknown conversion")
+        what = f'{kind or resource.kind} in version "{version}" cannot be handled as a {resource.kind}'
+        conversion = f"converting ({version}.{kind or resource.kind}) to ({ours}.{resource.kind})"
+        raise bad_request(f"{what}: {conversion}: unknown conversion")
     document["kind"], document["apiVersion"] = resource.kind, resource.api_version
 
 
-def _custom_mismatch(kind: str, api_version: str, given_kind: str, given_version: str) -> str:
-    if given_version and given_version != api_version:
-        return f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
-    return f"the kind in the data ({given_kind}) does not match the expected kind ({kind})"
-
-
-def _decoded(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
-    """Prunes and defaults, in place; unknown and duplicate fields are warned of or, with Strict, refused."""
+def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, document: Json) -> StatusError | None:
     resource = served.resource
+    if not kind:
+        text = call.body.decode(errors="replace")
+        cut = f"{text[:36]} ..." if len(text) > 36 else text
+        what = f"the object provided is unrecognized (must be of type {resource.kind})"
+        return bad_request(f"{what}: Object 'Kind' is missing in '{text}' ({cut})")
+    if api_version != resource.api_version:
+        return bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
+        )
+    if kind != resource.kind:
+        name = (document.get("metadata") or {}).get("name") or ""
+        return invalid(resource.group, kind, name, [invalid_field("kind", kind, f"must be {resource.kind}")])
+    return None
+
+
+def _pruned(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
+    """Prunes, in place; unknown and duplicate fields are warned of or, with Strict, refused. Raises 400."""
+    resource = served.resource
+    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
     try:
         faults = strict_faults(served, document, duplicates)
     except MalformedError as error:
-        if served.custom:
-            raise bad_request(str(error)) from None
-        raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}'
-        ) from None
+        raise bad_request(f"{what}: {error}") from None
     if faults and options.strictness == "Strict":
-        text = f"strict decoding error: {', '.join(faults)}"
-        raise bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}')
+        raise bad_request(f"{what}: strict decoding error: {', '.join(faults)}")
     if options.strictness == "Warn":
         for fault in faults:
             call.warn(fault)
+
+
+def _default(served: Served, document: Json) -> None:
     served.kind.schema().default(document)
     served.kind.default(document)
 
 
 def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list[str]:
-    """Prunes in place and words what was unknown or stood there twice. Raises MalformedError."""
+    """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError."""
     if document.get("metadata") is None:
         document["metadata"] = {}
-    unknown = served.kind.schema().prune(document)
-    faults = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
-    return faults
+    unknown = [f'unknown field "{path}"' for path in served.kind.schema().prune(document)]
+    repeated = [f'duplicate field "{path}"' for path in duplicates]
+    metadata = document["metadata"]
+    for name in _OMITTED_WHEN_EMPTY:
+        if name in metadata and not metadata[name]:
+            del metadata[name]
+    return repeated + unknown if served.custom else unknown + repeated
 
 
 def _check_identity(call: Call, served: Served, document: Json) -> None:
@@ -409,8 +439,7 @@ async def _admitted(
     if backend.webhooks.mutating(attributes, document):
         document = await backend.webhooks.mutate(attributes, document)
         kind.schema().prune(document)
-        kind.schema().default(document)
-        kind.default(document)
+        _default(served, document)
     return document
 
 

@@ -12,17 +12,13 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Column, Kind
-from shunter.cluster.apiserver.printers.columns import AGE, NAME, Cells, Printer, age, since
+from shunter.cluster.apiserver.printers.columns import NAME, Cells, Printer, since
 from shunter.cluster.apiserver.printers.json_path import Path, compiled, values
 
 
 def custom_printer(kind: Kind) -> Printer:
-    """Name and the kind's own columns, or its age where it has none."""
-    if not kind.columns:
-        return Printer(
-            (NAME, AGE._replace(type="date")), lambda document, now: [document["metadata"]["name"], age(document, now)]
-        )
-    paths = [(column, compiled(column.json_path)) for column in kind.columns]
+    """Name and the kind's own columns."""
+    paths = [(column, _path(column)) for column in kind.columns]
 
     def cells(document: Json, now: datetime) -> Cells:
         return [document["metadata"]["name"], *(_cell(column, path, document, now) for column, path in paths)]
@@ -35,8 +31,16 @@ def _description(column: Column) -> str:
     return column.description or f"Custom resource definition column (in JSONPath format): {column.json_path}"
 
 
-def _cell(column: Column, path: Path, document: Json, now: datetime) -> Any:
-    found = values(path, document)
+def _path(column: Column) -> Path | None:
+    """None for what is no path: such a column stays empty, as on a real server, and does not take the others with it."""
+    try:
+        return compiled(column.json_path)
+    except ValueError:
+        return None
+
+
+def _cell(column: Column, path: Path | None, document: Json, now: datetime) -> Any:
+    found = values(path, document) if path is not None else []
     if not found or found[0] is None:
         return None
     value = found[0]

@@ -1,4 +1,7 @@
-"""The JSONPath of printer columns: `.a.b`, `['a']`, `[0]`, `[*]`, `[?(@.type=="Ready")]`; a missing field yields nothing."""
+"""The JSONPath of printer columns: `.a.b`, `['a']`, `[0]`, `[-1:]`, `[*]`, `[?(@.type=="Ready")]`.
+
+What is missing yields nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Step(NamedTuple):
-    """One step down: a field, an index, everything, or the items whose field at `value` compares to `operand`."""
+    """One step down: a field, an index, a slice, everything, or the items whose field at `value` compares to `operand`."""
 
     kind: str
     value: Any = None
@@ -21,6 +24,7 @@ Path = tuple[Step, ...]
 _STEP = re.compile(
     r"""\.(?P<field>(?:\\.|[^.\[\]\\])+)
       | \[(?P<index>-?\d+)\]
+      | \[(?P<slice>-?\d*:-?\d*)\]
       | (?P<all>\[\*\]|\.\*)
       | \[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]
       | \[\?\(\s*@(?P<path>[^=!<>\s)]*)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<operand>"[^"]*"|'[^']*'|[^)\s]+))?\s*\)\]
@@ -52,6 +56,8 @@ def _step(match: re.Match[str]) -> Step:
         return Step("all")
     if match["index"] is not None:
         return Step("index", int(match["index"]))
+    if match["slice"] is not None:
+        return Step("slice", slice(*(int(bound) if bound else None for bound in match["slice"].split(":"))))
     if match["field"] is not None:
         return Step("field", re.sub(r"\\(.)", r"\1", match["field"]))
     if match["quote"]:
@@ -87,6 +93,8 @@ def _below(step: Step, value: Any) -> list[Any]:
         case "index":
             inside = isinstance(value, list) and -len(value) <= step.value < len(value)
             return [value[step.value]] if inside else []
+        case "slice":
+            return value[step.value] if isinstance(value, list) else []
         case "all":
             return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
         case _:
