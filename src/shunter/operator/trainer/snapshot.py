@@ -28,7 +28,7 @@ def snapshot_name(job_name: str) -> str:
 def snapshot_of(job: TrainJob, runtime: Json) -> Json:
     """The ConfigMap that keeps this runtime for this job, without its owner."""
     text = yaml.dump(
-        as_go_writes(runtime), Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=2**31
+        as_go_writes(runtime), Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=2**31 - 1
     )
     return {
         "apiVersion": CONFIG_MAPS.api_version,
