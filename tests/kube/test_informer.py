@@ -156,6 +156,31 @@ async def test_a_server_that_is_away_is_waited_for(client: Client, faults: Fault
         assert informer.trouble is None
 
 
+async def test_a_server_that_restarts_is_followed_on(peer: Peer, client: Client, eventually: Eventually) -> None:
+    """O3."""
+    await peer.put(COLLECTION, config_map("a"))
+    port = int(peer.url.rpartition(":")[2])
+    async with running(new_informer(client)) as informer:
+        await peer.stop()
+        await eventually(lambda: informer.trouble)
+        await peer.put(COLLECTION, config_map("b"))
+        await peer.start(port)
+        await eventually(lambda: names(informer) == ["a", "b"])
+        assert informer.trouble is None
+
+
+async def test_a_version_from_the_future_lists_again(
+    peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually
+) -> None:
+    """A server restored from a backup: `Too large resource version`."""
+    async with running(new_informer(client)) as informer:
+        peer.objects.clear()
+        await peer.put(COLLECTION, config_map("restored"))
+        faults.inject(Refuse(504, "Timeout", "Too large resource version: 200, current: 7"), path="configmaps")
+        await peer.end_watches()
+        await eventually(lambda: names(informer) == ["restored"])
+
+
 async def test_a_kind_that_comes_later_is_waited_for_and_said(
     peer: Peer, client: Client, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -134,6 +134,29 @@ async def test_who_we_are_goes_into_headers(tmp_path: Path, user: dict[str, Any]
 
 
 @pytest.mark.parametrize(
+    ("cluster", "environment", "proxy"),
+    [
+        ({}, {}, ""),
+        ({}, {"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        ({}, {"HTTP_PROXY": "http://proxy:3128"}, ""),
+        ({}, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "x"}, ""),
+        ({"server": "https://127.0.0.1:6443"}, {"HTTPS_PROXY": "http://proxy:3128"}, ""),
+        ({"proxy-url": "http://own:1"}, {"HTTPS_PROXY": "http://proxy:3128"}, "http://own:1"),
+    ],
+    ids=["none", "environment", "for http only", "excepted", "this machine", "in the kubeconfig"],
+)
+def test_the_proxy_is_the_one_that_kubectl_would_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: dict[str, Any], environment: dict[str, str], proxy: str
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert kubeconfig.load(written(tmp_path / "c", config(cluster=cluster))).proxy == proxy
+
+
+@pytest.mark.parametrize(
     ("user", "said"),
     [
         ({"auth-provider": {"name": "gcp"}}, "auth-provider is gone from Kubernetes"),

@@ -176,7 +176,7 @@ class Kubeconfig:
             tls=tls,
             credentials=_credentials(self.users.get(entry.user, User()), entry.user, cluster.server, tls),
             namespace=entry.namespace or "default",
-            proxy=cluster.proxy_url,
+            proxy=cluster.proxy_url or _environment_proxy(cluster.server),
             context=name,
         )
 
@@ -292,6 +292,20 @@ def _user_with_absolute_paths(user: User, path: Path) -> User:
         command = str(path.parent.absolute() / user.exec.command)
         user = msgspec.structs.replace(user, exec=msgspec.structs.replace(user.exec, command=command))
     return user
+
+
+def _environment_proxy(server: str) -> str:
+    """What $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY say about the server; this machine is never asked for by a proxy."""
+    if not any(name.lower() in ("http_proxy", "https_proxy") for name in os.environ):
+        return ""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    url = urlsplit(server)
+    host = url.hostname or ""
+    if host == "localhost" or host == "::1" or host.startswith("127.") or proxy_bypass(url.netloc):
+        return ""
+    return getproxies_environment().get(url.scheme, "")
 
 
 def _credentials(user: User, name: str, server: str, tls: Tls) -> Credentials:

@@ -1,8 +1,8 @@
 """Keeps a sink up to date with one collection: lists it once, then follows a watch for as long as the process lives.
 
 client-go's rules. What ends a watch decides how it goes on: closed cleanly, or broken: resumed where it stopped; silent for
-longer than a bookmark takes: hung up and resumed; 410: listed again. All restarts but those after a clean close wait with growing
-back-off. An object that does not fit the view is reported once and left out; it stops nobody else's.
+longer than a bookmark takes: hung up and resumed; 410, or a version from the future: listed again. All restarts but those after a
+clean close wait with growing back-off. An object that does not fit the view is reported once and left out; it stops nobody else's.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from shunter.kube.errors import (
     Gone,
     Invalid,
     NotFound,
+    ServerTimeout,
     Unauthorized,
 )
 from shunter.kube.plan import Key
@@ -127,7 +128,8 @@ class Reflector(Generic[T]):
                 await self._watch_list()
             else:
                 await self._list()
-        except Gone as error:
+        except (Gone, ServerTimeout) as error:
+            # A version that the server no longer, or not yet, has: the latter after it was restored from a backup.
             self._resource_version = ""
             return error
         except ApiError as error:

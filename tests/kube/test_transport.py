@@ -1,0 +1,92 @@
+"""The real transport: identity, refreshed when the server refuses it, and streams that end as they should."""
+
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from shunter.kube.credentials import ClientCertificate, Headers, bearer
+from shunter.kube.errors import ConnectionProblem, Forbidden
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.transport import AioHttpTransport
+
+
+class Rotating:
+    """Credentials that know a newer token when asked."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.tokens = [*tokens]
+
+    async def headers(self) -> Headers:
+        return bearer(self.tokens[0])
+
+    async def certificate(self) -> ClientCertificate | None:
+        return None
+
+    async def refresh(self) -> bool:
+        self.tokens.pop(0) if len(self.tokens) > 1 else None
+        return True
+
+
+@pytest.fixture
+async def url() -> Any:
+    async def serve(request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.get("Authorization") != "Bearer good":
+            return web.Response(status=401, text="who are you")
+        match request.path:
+            case "/redirect":
+                return web.Response(status=302, headers={"Location": "/echo"})
+            case "/refused":
+                return web.Response(status=403, text="no")
+            case "/cut":
+                response = web.StreamResponse()
+                await response.prepare(request)
+                await response.write(b"begun")
+                assert request.transport
+                request.transport.abort()
+                return response
+        return web.Response(body=await request.read(), headers={"Seen-Agent": request.headers["User-Agent"]})
+
+    runner = web.ServerRunner(web.Server(serve, access_log=None))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "status"), [(["good"], 200), (["old", "good"], 200), (["old", "older"], 401)], ids=["good", "renewed", "bad"]
+)
+async def test_a_refused_identity_is_refreshed_once(url: str, tokens: list[str], status: int) -> None:
+    transport = AioHttpTransport(Connection(server=url, credentials=Rotating(*tokens)), user_agent="me")
+    answer = await transport.request("POST", "/echo", body=b"hello")
+    assert answer.status == status
+    if status == 200:
+        assert answer.body == b"hello"
+        assert answer.headers["Seen-Agent"].startswith("me/")
+    await transport.close()
+
+
+async def test_a_redirect_is_not_followed_with_our_identity(url: str) -> None:
+    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    assert (await transport.request("GET", "/redirect")).status == 302
+    await transport.close()
+
+
+async def test_a_refused_stream_raises_before_its_first_chunk(url: str) -> None:
+    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    with pytest.raises(Forbidden, match="GET /refused was answered 403: no"):
+        async for _ in transport.stream("GET", "/refused"):
+            pass
+    await transport.close()
+
+
+async def test_a_stream_that_is_cut_is_told_from_one_that_ends(url: str) -> None:
+    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    async with aclosing(transport.stream("GET", "/cut")) as chunks:
+        assert await anext(chunks) == b"begun"
+        with pytest.raises(ConnectionProblem):
+            await anext(chunks)
+    assert [chunk async for chunk in transport.stream("GET", "/echo")] == []
+    await transport.close()
