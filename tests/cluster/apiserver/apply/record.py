@@ -2,8 +2,8 @@
 
     KUBECONFIG=... .venv/bin/python tests/cluster/apiserver/apply/record.py
 
-Times, uids, resource versions and addresses are replaced by small stable ones, so that recording again shows real differences only.
-Each vector is one object's history: a list of requests with their answers, in order.
+Times, uids, resource versions and addresses are replaced by small stable ones, so that recording again shows real
+differences only. Each vector is one object's history: a list of requests with their answers, in order.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def random_spec(dice: random.Random) -> Any:
         "tags": some("a", "b", "c", "d"),
         "parts": [part(name) for name in some("x", "y", "z")],
         "sockets": [{"port": int(port)} | ({"protocol": "UDP"} if dice.random() < 0.5 else {}) for port in some("1", "2")],
-        "whole": {field: "v" for field in some("a")},
+        "whole": dict.fromkeys(some("a"), "v"),
         "limits": {name: dice.choice("12") for name in some("c", "m", "n")},
         "nested": dice.choice(
             [{}, {"right": "r"}, {"left": {}}, {"left": {"deep": dice.choice("de"), "flag": True}, "right": "r"}]

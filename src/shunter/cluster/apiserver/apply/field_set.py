@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -31,6 +32,12 @@ def field(name: str) -> str:
 def item_by_key(key: dict[str, Any]) -> str:
     """The path element of an item of a list map."""
     return "k:" + _element_json(key)
+
+
+@lru_cache(4096)
+def item_by_name(field: str, value: str) -> str:
+    """The path element of an item of a list map with one key, a string: most of them, and few different ones."""
+    return item_by_key({field: value})
 
 
 def item_by_value(value: Any) -> str:
@@ -88,8 +95,8 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
     for element, theirs in right.items():
         if element == SELF or (ours := left.get(element)) is None:
             continue
-        rest = _node(is_member(ours) and not is_member(theirs), difference(below(ours), below(theirs)))
-        if rest != ours:
+        rest = _node_difference(ours, theirs)
+        if rest is not ours:
             if result is None:
                 result = dict(left)
             if rest is None:
@@ -168,6 +175,19 @@ def _node(member: bool, children: FieldSet) -> FieldSet | None:
     if not children:
         return MEMBER if member else None
     return {SELF: MEMBER, **children} if member else children
+
+
+def _node_difference(left: FieldSet, right: FieldSet) -> FieldSet | None:
+    """The node that is left of `left`: itself when nothing is taken away, None when nothing is left."""
+    takes_self = not right or SELF in right
+    if not left:
+        return None if takes_self else left
+    rest = difference(left, right)
+    if takes_self and SELF in rest:
+        rest = {element: child for element, child in rest.items() if element != SELF}
+    if not rest:
+        return None
+    return MEMBER if len(rest) == 1 and SELF in rest else rest
 
 
 def _merged_nodes(left: FieldSet, right: FieldSet) -> FieldSet:

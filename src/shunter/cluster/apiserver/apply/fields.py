@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.apply.field_set import item_by_key, item_by_value
+from shunter.cluster.apiserver.apply.field_set import item_by_key, item_by_name, item_by_value
 
 Scalar = Literal["string", "number", "boolean", "any"]
 
@@ -93,6 +93,8 @@ class FieldTree:
     def element(self, item: Any) -> str:
         """The path element of a list item. ValueError when the item cannot be told apart from others."""
         if self.list_type == "map":
+            if len(self.keys) == 1 and isinstance(item, dict) and type(value := item.get(self.keys[0])) is str:
+                return item_by_name(self.keys[0], value)
             return item_by_key(self._key(item))
         if isinstance(item, dict):
             raise ValueError("associative list without keys has an element that's a map type")

@@ -44,13 +44,14 @@ def _checked(operations: Any) -> list[Json]:
             "RequestEntityTooLarge",
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}",
         )
-    for operation in operations:
+    checked: list[Json] = [{} if operation is None else operation for operation in operations]
+    for operation in checked:
         if not isinstance(operation, dict):
             raise malformed(_cannot_decode(operation, "value", "handlers.jsonPatchOp"))
         for name in ("op", "path", "from"):
             if not isinstance(operation.get(name), str | None):
                 raise malformed(_cannot_decode(operation[name], f"struct field jsonPatchOp.{name}", "string"))
-    return operations
+    return checked
 
 
 def _applied(document: Any, operation: Json) -> Any:

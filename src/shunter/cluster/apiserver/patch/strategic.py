@@ -163,9 +163,11 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
     """Items that the patch sets stand in the order list, in the same order."""
     if not order or not changes:
         return
-    waiting = [item for item in changes if not (merge_key and isinstance(item, dict) and _DIRECTIVE in item)]
+    waiting = [item for item in changes if not (merge_key and _object(item).get(_DIRECTIVE) == "delete")]
     position = 0
     for wanted in order:
+        while position < len(waiting) and _DIRECTIVE in _object(waiting[position]):
+            position += 1
         if position < len(waiting) and _key(waiting[position], merge_key) == _key(wanted, merge_key):
             position += 1
     if position < len(waiting):
@@ -246,20 +248,24 @@ def _key(item: Any, merge_key: str) -> Any:
     return item[merge_key]
 
 
+def _object(item: Any) -> Json:
+    return item if isinstance(item, dict) else {}
+
+
 def _same_key(item: Any, merge_key: str, key: Any) -> bool:
     return isinstance(item, dict) and item.get(merge_key) == key
 
 
 def _element_type(*lists: list[Any]) -> str:
     """The type that all items have: `map` or a scalar's."""
-    kinds = {_go_type(item): item for items in lists for item in items}
-    if any(isinstance(item, list) for item in kinds.values()):
+    items = [item for part in lists for item in part]
+    if not items:
+        raise unexpected("no elements in any of the given slices")
+    if isinstance(items[0], list):
         raise inapplicable("lists of lists are not supported")
-    if len(kinds) != 1:
-        if not kinds:
-            raise unexpected("no elements in any of the given slices")
+    if len({_go_type(item) for item in items}) > 1:
         raise unexpected(f"list element types are not identical: [{' '.join(map(_go, lists))}]")
-    return "map" if isinstance(next(iter(kinds.values())), dict) else next(iter(kinds))
+    return "map" if isinstance(items[0], dict) else _go_type(items[0])
 
 
 _NOTHING: Any = object()
@@ -286,7 +292,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _unknown_directive(patch: Json) -> PatchError:
-    return unexpected(f"unknown patch type: {_go(patch[_DIRECTIVE])} in map: {_go(patch)}")
+    directive = patch[_DIRECTIVE]
+    shown = directive if isinstance(directive, str) else f"%!s({_go_type(directive)}={_go(directive)})"
+    return unexpected(f"unknown patch type: {shown} in map: {_go(patch)}")
 
 
 def _go_type(value: Any) -> str:
