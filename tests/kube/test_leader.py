@@ -32,7 +32,7 @@ def clock() -> Clock:
 
 
 def new_election(client: Client, clock: Clock, identity: str) -> LeaderElection:
-    options = LeaderOptions(name="test", namespace="n", identity=identity, retry_period=0.01)
+    options = LeaderOptions(name="test", namespace="n", identity=identity, retry_period=0.05)
     return LeaderElection(client, options, clock=clock, now=clock.date)
 
 
@@ -123,6 +123,18 @@ async def test_a_released_lease_is_free_at_once(peer: Peer, client: Client, cloc
     assert not one.is_leader
     assert spec(peer)["holderIdentity"] == ""
     assert await two._attempt()
+
+
+async def test_a_lease_is_released_after_a_renewal_whose_answer_was_not_awaited(
+    peer: Peer, client: Client, faults: FaultTransport, clock: Clock
+) -> None:
+    one = new_election(client, clock, "one")
+    await one.acquire()
+    clock.now += 1
+    faults.inject(LoseAnswer(), method="PUT")
+    await one._attempt()
+    await one.release()
+    assert spec(peer)["holderIdentity"] == ""
 
 
 async def test_two_candidates_at_the_same_moment_make_one_leader(client: Client, clock: Clock) -> None:

@@ -101,15 +101,15 @@ class LeaderElection:
         log.error("lease %s/%s is lost", self._options.namespace, self._options.name)
 
     async def release(self) -> None:
-        """Lets another process lead at once; only for a leader that has stopped writing."""
-        lease = self._lease
-        if not self.is_leader or lease is None:
-            return
+        """Lets another process lead at once, if this one leads; only when it has stopped writing."""
         self._valid_until = 0.0
-        spec = {**self._spec(lease), "holderIdentity": "", "leaseDurationSeconds": 1}
         try:
             async with asyncio.timeout(self._options.retry_period):
-                await self._client.update(LEASES, self._body(spec, lease.metadata.resource_version))
+                # Read again: a renewal that was cancelled may have been carried out.
+                lease = await self._client.get(LEASES, self._options.name, self._options.namespace, view=Lease)
+                if lease.spec.holder_identity == self._options.identity:
+                    spec = {**self._spec(lease), "holderIdentity": "", "leaseDurationSeconds": 1}
+                    await self._client.update(LEASES, self._body(spec, lease.metadata.resource_version))
         except (ApiError, TimeoutError) as error:
             log.warning("the lease was not released, it runs out by itself: %s", error)
 

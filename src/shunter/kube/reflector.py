@@ -2,7 +2,7 @@
 
 client-go's rules. What ends a watch decides how it goes on: closed cleanly, or broken: resumed where it stopped; silent for
 longer than a bookmark takes: hung up and resumed; 410, or a version from the future: listed again. All restarts but those after a
-clean close wait with growing back-off. An object that does not fit the view is reported once and left out; it stops nobody else's.
+clean close wait with growing back-off. An object that does not fit the view is reported once and left out; it stops no others.
 """
 
 from __future__ import annotations
