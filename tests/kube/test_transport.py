@@ -1,13 +1,14 @@
 """The real transport: identity, refreshed when the server refuses it, and streams that end as they should."""
 
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from shunter.kube.credentials import ClientCertificate, Headers, bearer
-from shunter.kube.errors import ConnectionProblem, Forbidden
+from shunter.kube.credentials import ClientCertificate, Headers, TokenFile, bearer
+from shunter.kube.errors import ConnectionProblem, Forbidden, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import AioHttpTransport
 
@@ -65,6 +66,15 @@ async def test_a_refused_identity_is_refreshed_once(url: str, tokens: list[str],
     if status == 200:
         assert answer.body == b"hello"
         assert answer.headers["Seen-Agent"].startswith("me/")
+    await transport.close()
+
+
+async def test_credentials_that_cannot_be_had_refuse_the_request_with_their_reason(url: str, tmp_path: Path) -> None:
+    transport = AioHttpTransport(Connection(server=url, credentials=TokenFile(tmp_path / "token")))
+    with pytest.raises(Unauthorized, match=r"The token file .*token cannot be read: No such file"):
+        await transport.request("GET", "/echo")
+    (tmp_path / "token").write_text("good")
+    assert (await transport.request("GET", "/echo")).status == 200
     await transport.close()
 
 

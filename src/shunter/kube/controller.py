@@ -84,6 +84,8 @@ class Controller(Generic[Observed]):
                     await self.reconcile(key)
             finally:
                 self.queue.done(key)
+            # Neither a full queue nor a reconcile that writes nothing ever waits: let watches and the lease have their turn.
+            await asyncio.sleep(0)
 
     async def reconcile(self, key: Key) -> Result:
         """One reconcile of one key, now; it puts the key back into the queue as its result demands."""

@@ -12,7 +12,8 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import shunter
-from shunter.kube.errors import ConnectionProblem, from_answer
+from shunter.errors import EnvironmentProblem
+from shunter.kube.errors import ConnectionProblem, Status, Unauthorized, from_answer
 
 if TYPE_CHECKING:
     import aiohttp
@@ -122,11 +123,16 @@ class AioHttpTransport:
         body: bytes,
         timeout: aiohttp.ClientTimeout,
     ) -> aiohttp.ClientResponse:
-        identity = await self._connection.credentials.headers()
+        try:
+            identity = await self._connection.credentials.headers()
+            if self._ssl is None:
+                self._ssl = await self._connection.ssl_context()
+        except EnvironmentProblem as error:
+            # A token file or a plugin that fails now may work in a minute: informers wait, commands end.
+            status = Status(code=401, reason="Unauthorized", message=error.message)
+            raise Unauthorized(status, remedy=error.remedy) from error
         if self._session is None:
             self._session = self._new_session()
-        if self._ssl is None:
-            self._ssl = await self._connection.ssl_context()
         return await self._session.request(
             method,
             self._server + path,
