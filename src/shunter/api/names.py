@@ -75,10 +75,11 @@ def label_key_faults(text: str) -> list[str]:
         return [f"{shape} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     faults = []
     if slash:
-        faults += [f"prefix part {fault}" for fault in subdomain_faults(prefix)] if prefix else ["prefix part must be non-empty"]
+        found = [fault.replace("characters", "bytes") if "more than" in fault else fault for fault in subdomain_faults(prefix)]
+        faults += [f"prefix part {fault}" for fault in found] if prefix else ["prefix part must be non-empty"]
     if not name:
         faults.append("name part must be non-empty")
-    faults += [f"name part {fault}" for fault in _length_faults(name, 63)]
+    faults += [f"name part {fault}" for fault in _length_faults(name, 63, "bytes")]
     if not _fits(_KEY_NAME, name):
         faults.append(f"name part {_shape_fault(_KEY_SHAPE, _KEY_NAME, 'MyName', 'my.name', '123-abc')}")
     return faults
@@ -86,7 +87,7 @@ def label_key_faults(text: str) -> list[str]:
 
 def label_value_faults(text: str) -> list[str]:
     """The value of a label, at most 63 bytes, possibly empty."""
-    faults = _length_faults(text, 63)
+    faults = _length_faults(text, 63, "bytes")
     if not _fits(_LABEL_VALUE, text):
         faults.append(
             _shape_fault(
@@ -151,8 +152,9 @@ def _fits(pattern: str, text: str) -> bool:
     return _COMPILED[pattern].fullmatch(text) is not None
 
 
-def _length_faults(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(text.encode()) > limit else []
+def _length_faults(text: str, limit: int, unit: str = "characters") -> list[str]:
+    """apimachinery counts bytes but says so only of labels."""
+    return [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
 
 
 def _shape_fault(sentence: str, pattern: str, *examples: str) -> str:

@@ -21,11 +21,11 @@ def _kind(definition: Json, version: Json) -> Kind:
     spec = definition["spec"]
     names = spec["names"]
     subresources = version.get("subresources") or {}
-    scale = subresources.get("scale")
+    scale = _scale(subresources["scale"]) if "scale" in subresources else None
 
     @cache
     def schema() -> StructuralSchema:
-        return compile_schema(version["schema"]["openAPIV3Schema"], {})
+        return compile_schema(version["schema"]["openAPIV3Schema"], {}, scale)
 
     return Kind(
         resource=Resource(spec["group"], version["name"], names["kind"], names["plural"], spec["scope"] == "Namespaced"),
@@ -34,7 +34,7 @@ def _kind(definition: Json, version: Json) -> Kind:
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         has_status="status" in subresources,
-        scale=None if scale is None else _scale(scale),
+        scale=scale,
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns", ())) or (_AGE,),
         selectable_fields=tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields", ())),
     )

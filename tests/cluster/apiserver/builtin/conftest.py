@@ -82,7 +82,8 @@ def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stor
         if status:
             obj["spec"] = copy.deepcopy(old["spec"])
         elif kind.has_status:
-            obj["status"] = copy.deepcopy(old["status"])
+            obj.pop("status", None)
+            obj |= {"status": copy.deepcopy(old["status"])} if "status" in old else {}
     try:
         if not status:
             kind.admit(obj, old, objects)

@@ -7,23 +7,26 @@ from typing import Any
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.kinds import MalformedError
-from shunter.cluster.apiserver.schema import golang, prune, validate
+from shunter.cluster.apiserver.kinds import MalformedError, ScalePaths
+from shunter.cluster.apiserver.schema import golang, prune, rules, validate
+from shunter.cluster.apiserver.schema.counts import scale_errors
 from shunter.cluster.apiserver.schema.node import NOTHING, Node, Source
 
 __all__ = ["StructuralSchema", "TypedSchema", "compile_schema"]
 
 
-def compile_schema(openapi: Json, definitions: Mapping[str, Json]) -> StructuralSchema:
-    """The schema of a custom kind. `definitions` are what its `$ref`s name, by the last part of the reference."""
-    return StructuralSchema(openapi, definitions)
+def compile_schema(openapi: Json, definitions: Mapping[str, Json], scale: ScalePaths | None = None) -> StructuralSchema:
+    """The schema of a custom kind. `definitions` are what its `$ref`s name, by the last part of the reference; `scale` are the
+    replica counts to check beside the schema."""
+    return StructuralSchema(openapi, definitions, scale)
 
 
 class StructuralSchema:
     """A structural schema as CustomResourceDefinitions hold it. The object's own metadata is left to the caller."""
 
-    def __init__(self, openapi: Json, definitions: Mapping[str, Json]) -> None:
+    def __init__(self, openapi: Json, definitions: Mapping[str, Json], scale: ScalePaths | None = None) -> None:
         self._openapi = openapi
+        self._scale = scale
         self._root = Node(openapi, Source(definitions))
 
     @property
@@ -47,10 +50,13 @@ class StructuralSchema:
         prune.default(self._root, obj)
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
-        errors = validate.schema_errors(self._root, obj, NOTHING if old is None else old)
+        earlier = NOTHING if old is None else old
+        errors = validate.schema_errors(self._root, obj, earlier)
+        if self._scale is not None:
+            errors += scale_errors(self._scale, obj)
         if old is None or not validate.list_errors(self._root, old):
             errors += validate.list_errors(self._root, obj)
-        return errors
+        return errors + rules.rule_errors(self._root, obj, earlier, errors)
 
 
 class TypedSchema:

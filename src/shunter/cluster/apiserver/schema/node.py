@@ -11,6 +11,7 @@ from enum import Flag, auto
 from typing import Any, Final
 
 from shunter.api.meta import Json
+from shunter.cluster.apiserver.cel import Rule, compile_rule
 
 NOTHING: Final = object()
 """Stands for an absent value where None is a value."""
@@ -79,6 +80,7 @@ class Node:
         "preserve",
         "properties",
         "required",
+        "rules",
         "source",
         "types",
     )
@@ -114,6 +116,7 @@ class Node:
             (name, schema["default"]) for name, schema in properties.items() if schema.get("default") is not None
         )
         self.below = origin.below(source)
+        self.rules: tuple[Rule, ...] = tuple(compile_rule(rule) for rule in source.get("x-kubernetes-validations", ()))
 
     def alternative(self, schema: Json) -> Node:
         """The node of one member of `anyOf`, `oneOf`, `allOf`, or of `not`."""

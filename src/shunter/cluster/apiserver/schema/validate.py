@@ -129,7 +129,7 @@ class _Checker:
     def _check_number(self, node: Node, value: int | float, path: Path) -> None:
         source = node.source
         size = _format(node)
-        if type(value) is int and "integer" in node.types and value not in (_INT32 if size == "int32" else _INT64):
+        if node.types == ("integer",) and not _holds(_INT32 if size == "int32" else _INT64, value):
             described = f"with format {size}" if size else "(default format)"
             where = _sentence(path)
             self.errors.append(invalid(NO_FIELD, "", f"Checked value must be of type integer {described} in {where}"))
@@ -329,6 +329,10 @@ def _matches(pattern: str, value: str) -> bool:
 def _same(value: Any, other: Any) -> bool:
     """Equality as JSON has it: true is not 1."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _holds(range_: range, value: int | float) -> bool:
+    return float(value).is_integer() and int(value) in range_
 
 
 def _is_multiple(value: int | float, factor: int | float) -> bool:

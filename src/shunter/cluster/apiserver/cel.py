@@ -1,0 +1,237 @@
+"""Rules in the Common Expression Language (`x-kubernetes-validations`): compiled once, evaluated on plain values.
+
+The library weighs 17 MB of memory and 80 ms, so it is loaded when the first rule really needs it; `self == oldSelf`, all that
+most kinds have, never does. Rules are type-checked without the schema: a field that does not exist is found when the rule runs.
+Source: apiextensions-apiserver 1.36 `schema/cel` (texts), k8s.io/apiserver `cel/library` (functions).
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from shunter.api.meta import Json
+
+if TYPE_CHECKING:
+    from cel_expr_python import cel as library
+
+NO_OLD: Final = object()
+"""There is no earlier value."""
+
+_IDENTITY = re.compile(r"\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*")
+_OLD_SELF = re.compile(r"(?<![\w.])oldSelf\b")
+_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return"),
+    )
+)
+_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MESSAGE_LIMIT = 5 * 1024
+_STATUS_CODE = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+_FAULTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
+    (re.compile(r"Index error: index=(-?\d+).*"), r"index out of bounds: \1"),
+    (re.compile(r"divide by zero|modulus by zero"), "division by zero"),
+    (re.compile(r"No matching overloads? found.*"), "no such overload"),
+    (re.compile(r"Iteration budget exceeded.*"), "operation cancelled: actual cost limit exceeded"),
+)
+
+
+class CompilationError(Exception):
+    """An expression that is not CEL, or of the wrong type; the text points at the place."""
+
+
+class EvaluationError(Exception):
+    """A rule that could not be evaluated on a value; the text is the API server's. `is_final`: no further rule is run."""
+
+    def __init__(self, text: str, *, is_final: bool = False) -> None:
+        super().__init__(text)
+        self.is_final = is_final
+
+
+class Rule(NamedTuple):
+    """One compiled rule."""
+
+    source: Json
+    holds: Callable[[Any, Any], bool]
+    """Whether the rule holds for (self, old self or NO_OLD). Raises EvaluationError."""
+    message: Callable[[Any, Any], str]
+    """What to say when it does not hold."""
+    uses_old_self: bool
+    optional_old_self: bool
+
+    @property
+    def applies_without_old(self) -> bool:
+        """Transition rules are about changes only, unless they ask for the old value as an optional."""
+        return not self.uses_old_self or self.optional_old_self
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(expression: str, *, optional_old: bool) -> library.Expression:
+    text = expression
+    if optional_old:
+        text = f"cel.bind(oldSelf, hasOld ? optional.of(old) : optional.none(), ({expression}))"
+    try:
+        return _environment(optional_old).compile(text)
+    except RuntimeError as error:
+        raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
+
+
+def compile_rule(source: Json) -> Rule:
+    """Compiles one entry of `x-kubernetes-validations`; the library is loaded when the rule is first evaluated."""
+    expression = source["rule"]
+    optional = bool(source.get("optionalOldSelf"))
+    message_expression = source.get("messageExpression", "")
+    fallback = source["message"].strip() if source.get("message") else f"failed rule: {expression.strip()}"
+
+    def holds(value: Any, old: Any) -> bool:
+        return bool(_evaluate(expression, value, old, optional=optional, shown=source.get("message") or expression))
+
+    def message(value: Any, old: Any) -> str:
+        if not message_expression:
+            return fallback
+        try:
+            text = str(_evaluate(message_expression, value, old, optional=optional, shown=message_expression)).strip()
+        except EvaluationError:
+            return fallback
+        return text if text and "\n" not in text and len(text) <= _MESSAGE_LIMIT else fallback
+
+    return Rule(
+        source=source,
+        holds=_unchanged if _IDENTITY.fullmatch(expression) and not optional else holds,
+        message=message,
+        uses_old_self=_OLD_SELF.search(_STRINGS.sub("", expression)) is not None,
+        optional_old_self=optional,
+    )
+
+
+def compilation_fault(source: Json) -> str:
+    """Why the rule of an `x-kubernetes-validations` entry does not compile, or nothing. Loads the library."""
+    return _compilation_fault(source["rule"], bool(source.get("optionalOldSelf")), "bool")
+
+
+def message_fault(source: Json) -> str:
+    """Why the messageExpression does not compile to a string, or nothing. Loads the library."""
+    return _compilation_fault(source["messageExpression"], bool(source.get("optionalOldSelf")), "string")
+
+
+def escaped(name: str) -> str:
+    """How a property is called inside a rule; nothing for one that rules cannot name."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    for text, escape in _ESCAPES:
+        name = name.replace(text, escape)
+    return name if _NAME.fullmatch(name) else ""
+
+
+def _unchanged(value: Any, old: Any) -> bool:
+    return bool(value == old)
+
+
+def _compilation_fault(expression: str, optional: bool, wanted: str) -> str:
+    try:
+        compiled = _compiled(expression, optional_old=optional)
+    except CompilationError as error:
+        return str(error)
+    found = compiled.return_type().name().lower()
+    if found in (wanted, "dyn"):
+        return ""
+    return "cel expression must evaluate to a bool" if wanted == "bool" else "messageExpression must evaluate to a string"
+
+
+def _evaluate(expression: str, value: Any, old: Any, *, optional: bool, shown: str) -> Any:
+    data = {"self": value}
+    if optional:
+        data |= {"hasOld": old is not NO_OLD, "old": None if old is NO_OLD else old}
+    elif old is not NO_OLD:
+        data["oldSelf"] = old
+    try:
+        compiled = _compiled(expression, optional_old=optional)
+    except CompilationError as error:
+        raise EvaluationError(f"rule compile error: {error}") from None
+    try:
+        result = compiled.eval(data=data)
+        if result.type().name().lower() != "error":
+            return result.value()
+        fault = str(result.value())
+    except RuntimeError as error:
+        fault = str(error)
+    raise _evaluation_error(_STATUS_CODE.sub("", fault).strip(), shown.strip())
+
+
+def _evaluation_error(fault: str, shown: str) -> EvaluationError:
+    for pattern, text in _FAULTS:
+        if found := pattern.match(fault):
+            fault = found.expand(text)
+            break
+    if fault == "no such overload":
+        detail = "call arguments did not match a supported operator, function or macro signature for rule"
+        return EvaluationError(f"'{fault}': {detail}: {shown}")
+    if fault.startswith("operation cancelled"):
+        detail = "no further validation rules will be run due to call cost exceeds limit for rule"
+        return EvaluationError(f"'{fault}': {detail}: {shown}", is_final=True)
+    return EvaluationError(f"{fault} evaluating rule: {shown}")
+
+
+@functools.cache
+def _environment(optional_old: bool) -> library.Env:
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings
+
+    names = ("self", "hasOld", "old") if optional_old else ("self", "oldSelf")
+    variables = {name: cel.Type.BOOL if name == "hasOld" else cel.Type.DYN for name in names}
+    extensions = [
+        ext_strings.ExtStrings(),
+        ext_math.ExtMath(),
+        ext_optional.ExtOptional(),
+        ext_encoders.ExtEncoders(),
+        ext_bindings.ExtBindings(),
+        cel.CelExtension("kubernetes", _functions(cel)),
+    ]
+    return cel.NewEnv(variables=variables, extensions=extensions)
+
+
+def _functions(cel: Any) -> list[Any]:
+    """Kubernetes' own functions on lists, texts and addresses, as far as plain values carry them."""
+    text, items, anything = cel.Type.STRING, cel.Type.List(cel.Type.DYN), cel.Type.DYN
+    boolean, texts = cel.Type.BOOL, cel.Type.List(cel.Type.STRING)
+
+    def member(name: str, result: Any, parameters: list[Any], function: Callable[..., Any]) -> Any:
+        overload = cel.Overload(id=f"kubernetes_{name}", return_type=result, parameters=parameters, is_member=True, impl=function)
+        return cel.FunctionDecl(name, [overload])
+
+    def plain(name: str, function: Callable[[str], bool]) -> Any:
+        overload = cel.Overload(id=f"kubernetes_{name}", return_type=boolean, parameters=[text], is_member=False, impl=function)
+        return cel.FunctionDecl(name, [overload])
+
+    return [
+        member("sum", anything, [items], sum),
+        member("min", anything, [items], min),
+        member("max", anything, [items], max),
+        member("isSorted", boolean, [items], lambda values: list(values) == sorted(values)),
+        member("find", text, [text, text], _find),
+        member("findAll", texts, [text, text], lambda value, pattern: [m[0] for m in re.finditer(pattern, value)]),
+        plain("isURL", lambda value: bool(urlsplit(value).scheme) or value.startswith("/")),
+        plain("isIP", lambda value: _parses(ipaddress.ip_address, value)),
+        plain("isCIDR", lambda value: "/" in value and _parses(ipaddress.ip_network, value)),
+    ]
+
+
+def _find(value: str, pattern: str) -> str:
+    found = re.search(pattern, value)
+    return found[0] if found else ""
+
+
+def _parses(parser: Callable[[str], Any], value: str) -> bool:
+    try:
+        parser(value)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""Runs the CEL rules of a schema over an object.
+
+Only what lies below a rule is turned into the values that rules see: declared fields under the names rules use, numbers as the
+schema types them. Times stay text (the library takes no times in): a rule compares `timestamp(self.time)`. On update a value is
+compared with its earlier self: fields by name, items of map lists by key.
+Source: apiextensions-apiserver 1.36 `schema/cel`.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.cel import NO_OLD, EvaluationError, Rule, escaped
+from shunter.cluster.apiserver.schema.node import NOTHING, Below, Node
+from shunter.cluster.apiserver.schema.validate import NO_FIELD, correlated
+
+_BLOCKING = frozenset(
+    ("FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid")
+)
+_BLOCKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+)
+_META_FIELDS = ("name", "generateName")
+
+
+def rule_errors(root: Node, obj: Json, old: Any, earlier: list[FieldError]) -> list[FieldError]:
+    """Faults by the rules; one fault that says so when `earlier` ones make running them pointless."""
+    if Below.RULES not in root.below:
+        return []
+    if any(error.reason in _BLOCKING for error in earlier) or not obj.get("metadata", {}).get("name"):
+        return [invalid(NO_FIELD, None, _BLOCKED)]
+    run = _Run()
+    run.visit(root, obj, old, "", unchanged=False, is_resource=True)
+    return run.errors
+
+
+class _Run:
+    """One evaluation of all rules; stops for good when a rule runs out of budget."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+        self.stopped = False
+
+    def visit(self, node: Node, value: Any, old: Any, path: str, *, unchanged: bool, is_resource: bool) -> None:
+        """`unchanged`: the nearest value around this one that has an earlier self is equal to it."""
+        if value is None or self.stopped:
+            return
+        if old is not NOTHING:
+            unchanged = value == old
+        if node.rules:
+            self._check(node, value, old, path, unchanged=unchanged, is_resource=is_resource)
+        if type(value) is dict:
+            olds = old if type(old) is dict and node.source.get("x-kubernetes-map-type") != "atomic" else {}
+            for name, item in value.items():
+                declared = node.properties[name]
+                child = declared or node.additional
+                if child is not None and Below.RULES in child.below:
+                    step = f"[{name}]" if declared is None else f".{name}" if path else name
+                    before = olds.get(name, NOTHING)
+                    self.visit(child, item, before, path + step, unchanged=unchanged, is_resource=child.embedded)
+        elif type(value) is list and node.item is not None and Below.RULES in node.item.below:
+            for index, (item, before) in enumerate(zip(value, correlated(node, value, old), strict=True)):
+                here = f"{path}[{index}]"
+                self.visit(node.item, item, before, here, unchanged=unchanged, is_resource=node.item.embedded)
+
+    def _check(self, node: Node, value: Any, old: Any, path: str, *, unchanged: bool, is_resource: bool) -> None:
+        has_old = old is not NOTHING and old is not None
+        due = [rule for rule in node.rules if has_old or rule.applies_without_old]
+        if not due:
+            return
+        seen = _seen(node, value, is_resource=is_resource)
+        seen_old = _seen(node, old, is_resource=is_resource) if has_old else NO_OLD
+        kind = node.types[0] if len(node.types) == 1 else ""
+        for rule in due:
+            try:
+                if rule.holds(seen, seen_old):
+                    continue
+                fault = _fault(rule, node, value, path, rule.message(seen, seen_old))
+            except EvaluationError as error:
+                self.errors.append(invalid(path or NO_FIELD, kind, str(error)))
+                self.stopped = error.is_final
+                if self.stopped:
+                    return
+                continue
+            if rule.uses_old_self or not unchanged:
+                self.errors.append(fault)
+
+
+def _fault(rule: Rule, node: Node, value: Any, path: str, message: str) -> FieldError:
+    field = f"{path}{rule.source.get('fieldPath', '')}".lstrip(".") or NO_FIELD
+    reason = rule.source.get("reason")
+    if reason == "FieldValueForbidden":
+        return forbidden(field, message)
+    if reason == "FieldValueRequired":
+        return required(field, message)
+    composite = node.types and node.types[0] in ("object", "array")
+    if reason == "FieldValueDuplicate":
+        return FieldError("FieldValueDuplicate", field, "Duplicate value") if composite else duplicate(field, value)
+    if composite:
+        return FieldError("FieldValueInvalid", field, f"Invalid value: {message}")
+    return invalid(field, value, message)
+
+
+def _seen(node: Node, value: Any, *, is_resource: bool) -> Any:
+    """A value as rules see it."""
+    if type(value) is dict:
+        return _seen_object(node, value, is_resource=is_resource)
+    if type(value) is list:
+        item = node.item
+        return value if item is None else [_seen(item, each, is_resource=item.embedded) for each in value]
+    if value is None:
+        return None
+    kind = node.types[0] if len(node.types) == 1 else ""
+    if kind == "number":
+        return float(value)
+    if kind == "integer":
+        return int(value)
+    return base64.b64decode(value) if kind == "string" and node.source.get("format") == "byte" else value
+
+
+def _seen_object(node: Node, value: Json, *, is_resource: bool) -> Json:
+    if node.additional is not None:
+        return {name: _seen(node.additional, item, is_resource=node.additional.embedded) for name, item in value.items()}
+    shown: Json = {}
+    for name, item in value.items():
+        if is_resource and name in ("apiVersion", "kind"):
+            shown[name] = item
+        elif is_resource and name == "metadata":
+            shown[name] = {field: item[field] for field in _META_FIELDS if field in item}
+        elif (child := node.properties[name]) is not None:
+            seen = _seen(child, item, is_resource=child.embedded)
+            shown[name] = seen
+            if alias := escaped(name):
+                shown[alias] = seen
+        elif node.preserve:
+            shown[name] = item
+    return shown
