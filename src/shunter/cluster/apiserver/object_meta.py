@@ -105,6 +105,18 @@ def _common_errors(metadata: Json, *, namespaced: bool) -> list[FieldError]:
     return errors
 
 
+_STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
+
+
+def builtin_finalizer_errors(metadata: Json) -> list[FieldError]:
+    """What Kubernetes' own kinds ask of finalizers beside that: a standard name, or one with a domain."""
+    return [
+        invalid(f"metadata.finalizers[{index}]", name, "name is neither a standard finalizer name nor is it fully qualified")
+        for index, name in enumerate(metadata.get("finalizers", ()))
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
 def _owner_errors(owners: list[Json]) -> list[FieldError]:
     errors: list[FieldError] = []
     controller = ""

@@ -103,7 +103,7 @@ def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": f"meta.k8s.io/{form.version}",
                 "metadata": metadata,
-                "items": items,
+                "items": items or None,
             },
             form,
         )

@@ -77,6 +77,7 @@ class Selector(NamedTuple):
 EVERYTHING = Selector()
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
+_OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
 _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 
@@ -157,6 +158,8 @@ def _values(tokens: _Tokens) -> list[str]:
 
 
 def _checked(value: str) -> str:
+    if value in _OPERATORS:
+        raise bad_request(f"unable to parse requirement: found '{value}', expected: identifier")
     if len(value) > 63 or not _VALUE.fullmatch(value):
         raise bad_request(
             f'unable to parse requirement: values[0]: Invalid value: "{value}": a valid label must be an empty string or '

@@ -62,7 +62,7 @@ async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
 
 
 def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
-    return conflict(served.resource, call.target.name, why)
+    return conflict(served.resource._replace(plural="pods/binding"), call.target.name, why)
 
 
 async def _write_whole(backend: Backend, call: Call, served: Served, change: Callable[[Json], Json]) -> None:

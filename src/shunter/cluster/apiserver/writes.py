@@ -75,7 +75,7 @@ async def create_document(
         if refusal:
             raise refusal
     now = backend.now()
-    for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+    for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(field, None)
     metadata["uid"] = object_meta.new_uid()
     metadata["creationTimestamp"] = rfc3339(now)
@@ -271,7 +271,7 @@ def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, do
     resource = served.resource
     if not kind:
         text = call.body.decode(errors="replace")
-        cut = f"{text[:36]} ..." if len(text) > 36 else text
+        cut = f"{text[:30]} ..." if len(text) > 30 else text
         what = f"the object provided is unrecognized (must be of type {resource.kind})"
         return bad_request(f"{what}: Object 'Kind' is missing in '{text}' ({cut})")
     if api_version != resource.api_version:
@@ -328,7 +328,8 @@ def _check_identity(call: Call, served: Served, document: Json) -> None:
 
 
 def _keep_system_fields(metadata: Json, old: Json) -> None:
-    for name in ("uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink"):
+    metadata.setdefault("uid", old["uid"])
+    for name in ("creationTimestamp", "generation", "deletionTimestamp", "selfLink"):
         if name in old:
             metadata[name] = old[name]
         else:
@@ -392,10 +393,10 @@ def _without_duplicate_owners(call: Call, metadata: Json) -> None:
 def _own_fields(
     backend: Backend, served: Served, old: Json | None, document: Json, options: WriteOptions, *, subresource: str
 ) -> None:
-    """Sets `metadata.managedFields`, in place."""
+    """Sets `metadata.managedFields`, in place. Times that are not set stand in built-in kinds as null, which nobody owns."""
     entries = managed.updated(
         old,
-        document,
+        document if served.custom else {name: value for name, value in document.items() if value is not None},
         tree=served.tree,
         manager=options.manager,
         subresource=subresource,
@@ -471,6 +472,8 @@ def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status:
         errors = object_meta.creation_errors(metadata, namespaced=namespaced, name_faults=kind.name_faults)
     else:
         errors = object_meta.update_errors(metadata, old["metadata"], namespaced=namespaced)
+    if not served.custom and served.resource.plural != crd_lifecycle.PLURAL:
+        errors += object_meta.builtin_finalizer_errors(metadata)
     rules = kind.validate_status if status else kind.validate
     errors += rules(document, old)
     errors += kind.schema().validate(document, old)
