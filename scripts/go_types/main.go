@@ -1,7 +1,8 @@
 // Command go_types prints how the Go types of Kubernetes' API read and write JSON: each struct's fields with their JSON names, Go
 // types, and whether an empty value is written. Its output, compressed, is src/shunter/cluster/apiserver/data/go-types.json.gz.
 //
-// Run it in a module that requires k8s.io/api and k8s.io/apiextensions-apiserver at the served version (now v0.36.3).
+// Run it in a module that requires k8s.io/api and k8s.io/apiextensions-apiserver at the served version (now v0.36.3), and
+// sigs.k8s.io/jobset (now v0.12.0).
 package main
 
 import (
@@ -31,6 +32,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
 // A field is [JSON name, shape] or [JSON name, shape, "keep"] when an empty value is written all the same.
@@ -42,7 +44,8 @@ var unmarshaler = reflect.TypeOf((*json.Unmarshaler)(nil)).Elem()
 
 // definition is the OpenAPI name of a type: io.k8s.api.core.v1.Pod.
 func definition(t reflect.Type) string {
-	return strings.ReplaceAll(strings.Replace(t.PkgPath(), "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
+	path := strings.Replace(t.PkgPath(), "sigs.k8s.io/", "io.x-k8s.sigs.", 1)
+	return strings.ReplaceAll(strings.Replace(path, "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
 }
 
 // shape says how a value is read: "*" a pointer, "[" a slice, "{" a map of strings, "@" a struct, "!" a type that decodes itself,
@@ -116,7 +119,7 @@ func main() {
 		admissionregistrationv1.MutatingWebhookConfiguration{}, admissionregistrationv1.ValidatingWebhookConfiguration{}, apiextensionsv1.CustomResourceDefinition{},
 		authenticationv1.TokenRequest{}, authenticationv1.TokenReview{}, authenticationv1.SelfSubjectReview{}, authorizationv1.SubjectAccessReview{}, authorizationv1.SelfSubjectAccessReview{},
 		authorizationv1.LocalSubjectAccessReview{}, authorizationv1.SelfSubjectRulesReview{},
-		metav1.DeleteOptions{}, metav1.Status{},
+		metav1.DeleteOptions{}, metav1.Status{}, jobsetv1alpha2.JobSet{},
 	} {
 		walk(reflect.TypeOf(v))
 	}

@@ -82,5 +82,9 @@ def aggregate(errors: list[FieldError]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON, safe for HTML."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    if isinstance(value, (dict, list)):
+        for char, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+            text = text.replace(char, escape)
+    return text

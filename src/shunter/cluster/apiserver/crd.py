@@ -6,6 +6,7 @@ from functools import cache
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.cluster.apiserver.jobset_admission import with_webhooks
 from shunter.cluster.apiserver.kinds import Column, Kind, ScalePaths
 from shunter.cluster.apiserver.schema import StructuralSchema, compile_schema
 
@@ -13,8 +14,9 @@ _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 
 def kinds(definition: Json) -> list[Kind]:
-    """One kind for each served version, the newest of them first as given. The definition must be a valid one."""
-    return [_kind(definition, version) for version in definition["spec"]["versions"] if version["served"]]
+    """One kind for each served version, in the order of the definition, which must be a valid one."""
+    versions = definition["spec"]["versions"]
+    return [with_webhooks(_kind(definition, version)) for version in versions if version["served"]]
 
 
 def _kind(definition: Json, version: Json) -> Kind:
