@@ -148,7 +148,7 @@ class Peer:
             if uid not in (None, stored["metadata"]["uid"]):
                 raise RefusalError(409, "Conflict", f"the UID in the precondition ({uid}) does not match")
             await self.remove(collection, namespace, name)
-            return {"kind": "Status", "status": "Success"}
+            return {"kind": "Status", "status": "Success", "metadata": {}, "details": {"uid": stored["metadata"]["uid"]}}
         wanted = body.get("metadata", {})
         for field in ("resourceVersion", "uid"):
             if wanted.get(field, stored["metadata"][field]) != stored["metadata"][field]:

@@ -76,7 +76,7 @@ async def test_writes_then_status_then_events(peer: Peer, executor: Executor, re
 
 async def test_what_was_written_is_returned_for_expectations(peer: Peer, executor: Executor) -> None:
     pod = await peer.put(PODS_AT, body("a"))
-    outcome = await executor.execute(Plan(writes=(create("b"), Delete(ref=Ref(PODS, "n", "a", pod["metadata"]["uid"])))))
+    outcome = await executor.execute(Plan(writes=(create("b"), Delete(ref=Ref(PODS, "n", "a")))))
     created, deleted = outcome.written
     assert (created.key, int(created.resource_version) > 0) == (Key("n", "b"), True)
     assert (deleted.key, deleted.resource_version, deleted.uid) == (Key("n", "a"), "", pod["metadata"]["uid"])

@@ -127,7 +127,7 @@ async def test_what_is_no_review_is_refused(server: WebhookServer, path: str, bo
 
 
 async def test_a_renewed_certificate_is_served_without_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(webhook, "RELOAD_SECONDS", 0.01)
 
@@ -147,6 +147,9 @@ async def test_a_renewed_certificate_is_served_without_a_restart(
     server = WebhookServer("127.0.0.1", 0, tmp_path, {})
     task = asyncio.create_task(server.run())
     await eventually(lambda: not server.why_not_ready())
+    assert await served_name() == "one"
+    (tmp_path / "tls.key").write_bytes(issue(AUTHORITY, "half", ["127.0.0.1"]).key)
+    await eventually(lambda: "cannot be loaded" in caplog.text)
     assert await served_name() == "one"
     write("two")
     async with asyncio.timeout(5):

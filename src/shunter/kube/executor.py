@@ -108,7 +108,7 @@ class Executor:
     async def _delete(self, write: Delete) -> Written | None:
         ref = write.ref
         try:
-            await self._client.delete(
+            answer = await self._client.delete(
                 ref.resource,
                 ref.name,
                 ref.namespace,
@@ -123,7 +123,7 @@ class Executor:
                 raise
             # The uid is the only precondition: what was to be deleted is gone, and the name has a new owner.
             return None
-        return Written(ref.resource, Key(ref.namespace, ref.name), ref.uid)
+        return Written(ref.resource, Key(ref.namespace, ref.name), ref.uid or _deleted_uid(answer))
 
     async def _write_status(self, status: StatusWrite) -> Written | Failure | None:
         patch = difference(status.observed, status.wanted)
@@ -182,6 +182,12 @@ def _is_conflict(error: ApiError) -> bool:
 def _written(resource: Resource, answer: Identified) -> Written:
     metadata = answer.metadata
     return Written(resource, metadata.key, metadata.uid, metadata.resource_version)
+
+
+def _deleted_uid(answer: Json) -> str:
+    """From a DELETE's answer: the object while its deletion is under way, else a Status."""
+    uid = answer.get("metadata", {}).get("uid") or answer.get("details", {}).get("uid")
+    return str(uid or "")
 
 
 def _with(note: Note, mark: str, text: str) -> Note:

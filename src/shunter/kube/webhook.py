@@ -33,7 +33,7 @@ MAX_BODY = 8 * 2**20
 
 RELOAD_SECONDS = 5.0
 
-_REASONS = {400: "BadRequest", 403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
+_REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
 
 
 class GroupVersionKind(Struct, frozen=True):
@@ -113,6 +113,7 @@ class WebhookServer:
         self._routes = routes
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._loaded: tuple[int, ...] = ()
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> None:
@@ -120,17 +121,18 @@ class WebhookServer:
         from aiohttp import web
 
         self._load_certificate()
-        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None))
-        await self._runner.setup()
+        runner = web.ServerRunner(web.Server(self._serve, access_log=None))
+        await runner.setup()
         try:
-            await web.TCPSite(self._runner, self.host or None, self.port, ssl_context=self._tls).start()
+            await web.TCPSite(runner, self.host or None, self.port, ssl_context=self._tls).start()
         except OSError as error:
-            await self.stop()
+            await runner.cleanup()
             raise EnvironmentProblem(
                 f"The webhook server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
                 "Choose another --webhook-port.",
             ) from error
-        self.port = self._runner.addresses[0][1]
+        self._runner = runner
+        self.port = runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Answers the requests under way and closes."""
@@ -152,11 +154,9 @@ class WebhookServer:
         return "" if self._runner is not None else "the webhook server does not listen"
 
     async def _follow_certificate(self) -> None:
-        seen = self._certificate_stamp()
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
-            stamp = self._certificate_stamp()
-            if stamp == seen:
+            if self._certificate_stamp() == self._loaded:
                 continue
             try:
                 self._load_certificate()
@@ -164,7 +164,6 @@ class WebhookServer:
                 # Half a renewal: the other file follows.
                 log.warning("%s", error)
             else:
-                seen = stamp
                 log.info("reloaded the serving certificate")
 
     def _certificate_stamp(self) -> tuple[int, ...]:
@@ -175,19 +174,19 @@ class WebhookServer:
 
     def _load_certificate(self) -> None:
         """New connections get the certificate that is there now."""
+        stamp = self._certificate_stamp()
         try:
-            if isinstance(self._certificate, KeyPair):
-                with tempfile.NamedTemporaryFile() as file:
-                    file.write(self._certificate.certificate + b"\n" + self._certificate.key)
-                    file.flush()
-                    self._tls.load_cert_chain(file.name)
-            else:
-                self._tls.load_cert_chain(self._certificate / "tls.crt", self._certificate / "tls.key")
+            pair = self._certificate if isinstance(self._certificate, KeyPair) else _read_pair(self._certificate)
+            # First where it does no harm: a pair that does not fit would leave the serving context without its key.
+            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
+            _load(self._tls, pair)
         except (OSError, ssl.SSLError) as error:
+            where = "" if isinstance(self._certificate, KeyPair) else f" from {self._certificate}"
             raise EnvironmentProblem(
-                f"The webhook server's certificate cannot be loaded from {self._certificate}: {error}.",
+                f"The webhook server's certificate cannot be loaded{where}: {error}.",
                 "The directory must hold tls.crt and tls.key, in PEM, that belong together.",
             ) from error
+        self._loaded = stamp
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web
@@ -210,6 +209,18 @@ class WebhookServer:
 
 
 _decoder = msgspec.json.Decoder(AdmissionReview)
+
+
+def _read_pair(directory: Path) -> KeyPair:
+    return KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
+
+
+def _load(context: ssl.SSLContext, pair: KeyPair) -> None:
+    # ssl reads certificates from files only.
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(pair.certificate + b"\n" + pair.key)
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
 async def _verdict(path: str, handler: Handler, request: AdmissionRequest) -> AdmissionResponse:
