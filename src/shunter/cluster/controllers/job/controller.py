@@ -13,10 +13,14 @@ from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.job.orphans import Orphan
 from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
 from shunter.kube.manager import Manager
+from shunter.kube.mapping import enqueuing, to_controller
 from shunter.kube.plan import NOTHING, Failure, Key, Plan
 from shunter.kube.store import Store, by_controller_uid, key_of
 
 COMPONENT = "job-controller"
+BATCH_SECONDS = 0.1
+"""Pods of one Job change together: their changes are taken in together (Kubernetes waits a whole second)."""
+
 CONTROLLER_UID = "controller-uid"
 UNCONTROLLED = "uncontrolled"
 
@@ -25,15 +29,15 @@ def register(manager: Manager) -> None:
     """Adds the Job controller, the clean-up of orphaned pods, and the deletion of Jobs whose time is over."""
     jobs = manager.informer(JOBS, Job)
     pods = manager.informer(PODS, Pod, indexes={CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled})
-    manager.controller(
+    controller = manager.controller(
         "job",
         JobReconciler(jobs.store, pods.store),
         primary=jobs,
-        owned=[pods],
         mapped=[(pods, lambda pod: adopters(pod, jobs.store))],
         workers=8,
         recorder=manager.recorder(COMPONENT, "v1"),
     )
+    pods.add_handler(enqueuing(to_controller(JOBS), lambda key: controller.queue.add_after(key, BATCH_SECONDS)))
     manager.controller("job-ttl", TtlReconciler(jobs.store), primary=jobs, workers=1)
     manager.controller(
         "job-orphans",
@@ -73,11 +77,12 @@ class JobReconciler:
 
     def observe(self, key: Key) -> Observed | None:
         job = self._jobs.get(key)
-        if job is None or job.outcome is not None or job.metadata.uid != self._uids.get(key, job.metadata.uid):
-            self._memory.forget(self._uids.pop(key, ""))
-        if job is None or job.outcome is not None:
+        current = job.metadata.uid if job is not None and job.outcome is None else ""
+        if self._uids.get(key, current) != current:
+            self._memory.forget(self._uids.pop(key))
+        if job is None or not current:
             return None
-        self._uids[key] = job.metadata.uid
+        self._uids[key] = current
         controlled = self._pods.by_index(CONTROLLER_UID, job.metadata.uid)
         pods = (*controlled, *self._pods.by_index(UNCONTROLLED, key.namespace))
         return Observed(job=job, pods=pods, past=self._memory.past(job, controlled, datetime.now(UTC)))

@@ -97,11 +97,11 @@ def is_terminating(pod: Pod) -> bool:
 
 
 def is_failed(pod: Pod, job: Job) -> bool:
-    """Whether the pod counts as failed. A pod being deleted does, unless only failed pods are replaced: it may never get to
-    report its end."""
+    """Whether the pod counts as failed. A pod being deleted does, for it may never get to report its end; unless only failed
+    pods are replaced, or it is deleted because the Job is."""
     if pod.status.phase == "Failed":
         return True
-    if replaces_only_failed(job):
+    if replaces_only_failed(job) or job.metadata.deletion_timestamp is not None:
         return False
     return pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
 
