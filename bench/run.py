@@ -1,0 +1,68 @@
+"""Measures speed and memory, and judges them by the limits in loads.yaml.
+
+    .venv/bin/python bench/run.py [--write] [NAME ...]
+
+NAME: up, first_all_reduce, creates, jobs, cached_pod, help; all of them when none is given. `--write` puts the result into
+docs/benchmarks.md. Exits 1 when a limit is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+
+from figures import Judged, limits, markdown_table, text_table
+from measurements import cached_pod, creates, first_all_reduce, jobs, up
+from measurements import help as help_
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+MEASUREMENTS = {
+    "help": help_.measure,
+    "up": up.measure,
+    "cached_pod": cached_pod.measure,
+    "creates": creates.measure,
+    "jobs": jobs.measure,
+    "first_all_reduce": first_all_reduce.measure,
+}
+_RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *MEASUREMENTS])
+    parser.add_argument("--write", action="store_true", help="put the result into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    loads = yaml.safe_load((ROOT / "bench" / "loads.yaml").read_text())
+    circumstances = machine()
+    rows: list[Judged] = []
+    for name in arguments.names or MEASUREMENTS:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        wanted = limits(loads[name])
+        rows += [Judged(name, figure, wanted.get(figure.name)) for figure in MEASUREMENTS[name](loads[name])]
+    print(f"{circumstances}\n\n{text_table(rows)}")
+    if arguments.write:
+        text = f"{circumstances}\n\n{markdown_table(rows)}\n"
+        DOCUMENT.write_text(_RESULT.sub(lambda match: match[1] + text + match[2], DOCUMENT.read_text()))
+    return 0 if all(row.is_good for row in rows) else 1
+
+
+def machine() -> str:
+    """What the figures were measured on, and how busy it was before."""
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    memory = int(re.findall(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[0]) / 1024 / 1024
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, {model[1] if model else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, "
+        f"Linux {platform.release()}, Python {platform.python_version()}; load average before: {os.getloadavg()[0]:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
