@@ -91,6 +91,11 @@ def observed(directory: Path, number: int, container: Json, *, alive: bool) -> A
     )
 
 
+def has_ended(directory: Path) -> bool:
+    """Whether the supervisor has written how the attempt ended. Known here, on disk, before the worker has seen it."""
+    return "exit_code" in (files.read_json(str(directory / "state.json")) or {})
+
+
 def attempt_id(directory: Path) -> str:
     """64 hexadecimal digits, like a container runtime's ids."""
     return sha256(str(directory).encode()).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import sys
@@ -37,12 +38,13 @@ class FileWatch:
             asyncio.get_running_loop().remove_reader(self._descriptor)
             os.close(self._descriptor)
 
-    async def changed(self) -> None:
-        """Returns once something happened since the last call; at once if it already has."""
+    async def changed(self, *, within: float) -> None:
+        """Returns once something happened since the last call (at once if it already has), and after `within` seconds anyhow."""
         if self._descriptor < 0:
-            await asyncio.sleep(_SLEEP_SECONDS)
+            await asyncio.sleep(min(_SLEEP_SECONDS, within))
             return
-        await self._event.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), within)
         self._event.clear()
 
     def _drain(self) -> None:

@@ -13,6 +13,8 @@ from shunter.cluster.node.file_watch import FileWatch
 from shunter.cluster.node.launch.log_writer import FILES
 
 _BLOCK = 64 * 1024
+_SILENCE_SECONDS = 2.0
+"""How soon a follower notices the end of an attempt whose supervisor was killed before it could write anything."""
 
 
 class LogOptions(NamedTuple):
@@ -69,7 +71,7 @@ async def _blocks(path: Path, options: LogOptions, is_over: Callable[[], bool]) 
             elif finished:
                 return
             else:
-                await watch.changed()
+                await watch.changed(within=_SILENCE_SECONDS)
 
 
 class _Reader:

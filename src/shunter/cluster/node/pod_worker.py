@@ -18,6 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node import lifecycle
 from shunter.cluster.node.assigned_pod import AssignedPod
+from shunter.cluster.node.attempts import has_ended
 from shunter.cluster.node.container_set import ContainerSet, EventType, Surface
 from shunter.cluster.node.container_start import ContainerStarter, Equipment, StartProblem, has_refreshable_volumes
 from shunter.cluster.node.containers import Waiting
@@ -109,13 +110,16 @@ class PodWorker:
         attempt = seen.previous if previous else seen.attempt or seen.previous
         if attempt is None and previous:
             raise LogUnavailableError(400, f'previous terminated container "{container}" in pod "{name}" not found')
-        path = None if attempt is None else self._directory.attempt(container, attempt.number) / "log"
-        if attempt is None or path is None or not path.exists():
+        directory = None if attempt is None else self._directory.attempt(container, attempt.number)
+        if attempt is None or directory is None or not (directory / "log").exists():
             reason = container_state(seen, has_inits=bool(self._pod.spec.get("initContainers"))).get("waiting", {}).get("reason")
             raise LogUnavailableError(
                 400, f'container "{container}" in pod "{name}" is waiting to start: {reason or "no logs available yet"}'
             )
-        return ContainerLog(path, lambda: previous or not self._is_current_and_active(container, attempt.number))
+        return ContainerLog(
+            directory / "log",
+            lambda: previous or has_ended(directory) or not self._is_current_and_active(container, attempt.number),
+        )
 
     def _is_current_and_active(self, container: str, number: int) -> bool:
         attempt = self._containers.seen[container].attempt
