@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from functools import cache
 
+from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.cluster.apiserver.crd_rules import definition_errors
 from shunter.cluster.apiserver.jobset_admission import with_webhooks
 from shunter.cluster.apiserver.kinds import Column, Kind, ScalePaths
 from shunter.cluster.apiserver.schema import StructuralSchema, compile_schema
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
+
+
+def validate(definition: Json, old: Json | None = None) -> list[FieldError]:
+    """The faults of a defaulted definition; compiles its rules when all else is right."""
+    return definition_errors(definition, old)
+
+
+def default(definition: Json) -> None:
+    """Fills in place what a definition may leave out: names that follow from the kind, no conversion."""
+    spec = definition["spec"]
+    names = spec["names"]
+    if kind := names.get("kind", ""):
+        names["singular"] = names.get("singular") or kind.lower()
+        names["listKind"] = names.get("listKind") or f"{kind}List"
+    conversion = spec.setdefault("conversion", {"strategy": "None"})
+    if service := ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service"):
+        service.setdefault("port", 443)
 
 
 def kinds(definition: Json) -> list[Kind]:

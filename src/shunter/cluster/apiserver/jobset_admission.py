@@ -15,7 +15,7 @@ from shunter.api.field_errors import FieldError, aggregate, invalid, too_long
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults, label_value_faults, subdomain_faults
 from shunter.api.resources import JOBSETS, PERSISTENT_VOLUME_CLAIMS
-from shunter.cluster.apiserver.builtin.rules import changed, faults, prefixed_path_errors
+from shunter.cluster.apiserver.field_rules import changed, faults, prefixed_path_errors
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, Objects, RejectedError
 from shunter.cluster.apiserver.schema import golang
 

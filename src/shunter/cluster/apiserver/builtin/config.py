@@ -13,8 +13,8 @@ from shunter.api.field_errors import FieldError, forbidden, invalid, required, t
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults
 from shunter.api.resources import CONFIG_MAPS, SECRETS
-from shunter.cluster.apiserver.builtin.rules import changed, faults
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import changed, faults
 from shunter.cluster.apiserver.kinds import Kind
 
 _LIMIT = 1024 * 1024

@@ -20,8 +20,8 @@ from shunter.api.names import (
 )
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.field_refs import field_ref_errors, resource_field_errors
-from shunter.cluster.apiserver.builtin.rules import faults, negative, one_of, unsupported
 from shunter.cluster.apiserver.builtin.volume_rules import relative_path_errors
+from shunter.cluster.apiserver.field_rules import faults, negative, one_of, unsupported
 
 _ENVIRONMENT_FIELDS = [
     "metadata.name",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.cluster.apiserver import crd
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
@@ -13,4 +14,6 @@ def kind() -> Kind:
         short_names=("crd", "crds"),
         categories=("api-extensions",),
         has_status=True,
+        default=crd.default,
+        validate=crd.validate,
     )

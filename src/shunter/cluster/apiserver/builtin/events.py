@@ -9,8 +9,8 @@ from shunter.api.field_errors import FieldError, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.api.resources import CORE_EVENTS, EVENTS
-from shunter.cluster.apiserver.builtin.rules import changed
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import changed
 from shunter.cluster.apiserver.kinds import Kind
 
 _SELECTABLE = (

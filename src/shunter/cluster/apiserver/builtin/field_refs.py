@@ -11,7 +11,7 @@ from shunter.api.field_errors import FieldError, invalid, not_supported, require
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.api.quantity import canonical, parse
-from shunter.cluster.apiserver.builtin.rules import faults
+from shunter.cluster.apiserver.field_rules import faults
 
 _SUBSCRIPTED = re.compile(r"(.+)\['(.*)'\]")
 _KNOWN = frozenset(

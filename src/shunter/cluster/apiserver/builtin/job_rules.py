@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
 from shunter.cluster.apiserver.builtin.job_indexes import IndexesError, parse_indexes
 from shunter.cluster.apiserver.builtin.pod_rules import template_errors
-from shunter.cluster.apiserver.builtin.rules import (
+from shunter.cluster.apiserver.field_rules import (
     changed,
     faults,
     invalid_as_a_whole,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.builtin.job_indexes import IndexesError, parse_indexes
-from shunter.cluster.apiserver.builtin.rules import invalid_as_a_whole, negative
+from shunter.cluster.apiserver.field_rules import invalid_as_a_whole, negative
 
 _CONDITIONS = "status.conditions"
 _COUNTERS = ("active", "succeeded", "failed", "ready", "terminating")

@@ -9,8 +9,8 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
 from shunter.api.resources import NAMESPACES
-from shunter.cluster.apiserver.builtin.rules import faults
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import faults
 from shunter.cluster.apiserver.kinds import Kind
 
 _FINALIZER = "kubernetes"

@@ -22,7 +22,8 @@ from shunter.cluster.apiserver.builtin.container_rules import (
     resource_errors,
     seccomp_errors,
 )
-from shunter.cluster.apiserver.builtin.rules import (
+from shunter.cluster.apiserver.builtin.volume_rules import volume_errors
+from shunter.cluster.apiserver.field_rules import (
     annotation_errors,
     changed,
     faults,
@@ -31,7 +32,6 @@ from shunter.cluster.apiserver.builtin.rules import (
     selector_errors,
     unsupported,
 )
-from shunter.cluster.apiserver.builtin.volume_rules import volume_errors
 
 _RESTART_POLICIES = ["Always", "OnFailure", "Never"]
 _DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]

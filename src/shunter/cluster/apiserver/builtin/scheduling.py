@@ -8,8 +8,8 @@ from __future__ import annotations
 from shunter.api.field_errors import FieldError, forbidden
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver.builtin.rules import changed, one_of
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import changed, one_of
 from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
 
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)

@@ -14,8 +14,8 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults, label_faults, port_faults, port_name_faults, subdomain_faults
 from shunter.api.resources import SERVICES
-from shunter.cluster.apiserver.builtin.rules import changed, faults, label_errors, one_of, unsupported
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import changed, faults, label_errors, one_of, unsupported
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ADDRESSES = ipaddress.IPv4Network("10.96.0.0/16")

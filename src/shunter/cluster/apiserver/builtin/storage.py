@@ -10,8 +10,8 @@ from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.quantity import parse
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
-from shunter.cluster.apiserver.builtin.rules import changed, faults, one_of, selector_errors
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import changed, faults, one_of, selector_errors
 from shunter.cluster.apiserver.kinds import Kind
 
 _ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.field_refs import field_ref_errors, resource_field_errors
-from shunter.cluster.apiserver.builtin.rules import faults, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import faults, one_of, unsupported
 
 _MODE_FAULT = "must be a number between 0 and 0777 (octal), both inclusive"
 _HOST_PATH_TYPES = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"]

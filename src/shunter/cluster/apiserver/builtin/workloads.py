@@ -12,8 +12,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod_rules import template_errors
-from shunter.cluster.apiserver.builtin.rules import changed, negative, selector_errors, selects, unsupported
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
+from shunter.cluster.apiserver.field_rules import changed, negative, selector_errors, selects, unsupported
 from shunter.cluster.apiserver.kinds import Kind
 
 _REVISIONS = 10

@@ -1,4 +1,4 @@
-"""Rules that several built-in kinds share: labels, selectors, numbers, fields that never change."""
+"""Rules that several kinds share: labels, selectors, numbers, fields that never change."""
 
 from __future__ import annotations
 
