@@ -1,12 +1,12 @@
 """Plays the requests of a case file against an API server and brings the answers into a comparable form.
 
-A case is a YAML file: `requests` (method, path, body, content type, headers) and the `answer` that a real kube-apiserver 1.36 gave
-to each, recorded with
+A case is a YAML file: `requests` (method, path, body, content type, headers) and the `answer` that a real kube-apiserver 1.36
+gave to each, recorded with
 
     python tests/cluster/apiserver/recorded_answers.py KUBECONFIG CASE.yaml...
 
-`{ns}` in a request stands for a namespace that is made for the case. Uids, times, revisions, random names and the order of keys in an
-object inside a message differ from run to run and are replaced; a fault that is listed twice counts once.
+`{ns}` in a request stands for a namespace that is made for the case. Uids, times, revisions, random names and the order of keys
+in an object inside a message differ from run to run and are replaced; a fault that is listed twice counts once.
 """
 
 from __future__ import annotations

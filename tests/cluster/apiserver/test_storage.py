@@ -222,9 +222,11 @@ async def test_kill_9_loses_no_acknowledged_write(tmp_path: Path) -> None:
     try:
         connector = aiohttp.TCPConnector(ssl=server.tls)
         headers = {"Authorization": f"Bearer {server.token}"}
-        async with aiohttp.ClientSession(server.url, connector=connector, headers=headers) as session:
-            async with session.get("/api/v1/namespaces/default/configmaps") as response:
-                listed = json.loads(await response.read())
+        async with (
+            aiohttp.ClientSession(server.url, connector=connector, headers=headers) as session,
+            session.get("/api/v1/namespaces/default/configmaps") as response,
+        ):
+            listed = json.loads(await response.read())
     finally:
         server.stop()
     stored = {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in listed["items"]}

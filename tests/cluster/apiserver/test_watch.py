@@ -126,12 +126,14 @@ async def test_sigterm_ends_watches_cleanly(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     headers = {"Authorization": f"Bearer {server.token}"}
     connector = aiohttp.TCPConnector(ssl=server.tls)
-    async with aiohttp.ClientSession(server.url, connector=connector, headers=headers) as session:
-        async with session.get("/api/v1/namespaces?watch=1") as response:
-            await response.content.readline()
-            server.process.terminate()
-            async with asyncio.timeout(10):
-                rest = await response.content.read()
+    async with (
+        aiohttp.ClientSession(server.url, connector=connector, headers=headers) as session,
+        session.get("/api/v1/namespaces?watch=1") as response,
+    ):
+        await response.content.readline()
+        server.process.terminate()
+        async with asyncio.timeout(10):
+            rest = await response.content.read()
     assert rest.endswith(b"\n")
     assert await asyncio.to_thread(server.process.wait, 10) == 0
 

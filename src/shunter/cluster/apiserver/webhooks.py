@@ -31,7 +31,7 @@ from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.selectors import Labels, matcher
-from shunter.cluster.apiserver.status import StatusError, bad_request, internal
+from shunter.cluster.apiserver.status import StatusError, internal
 from shunter.cluster.apiserver.storage import Collection, Store
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,6 @@ class Webhook:
         self.client: Json = definition["clientConfig"]
         self.ignores_failure = definition.get("failurePolicy") == "Ignore"
         self.timeout = float(definition.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
-        self.has_side_effects = definition.get("sideEffects") not in ("None", "NoneOnDryRun")
         self.may_be_reinvoked = definition.get("reinvocationPolicy") == "IfNeeded"
         self._namespaces = matcher(definition.get("namespaceSelector"))
         self._objects = matcher(definition.get("objectSelector"))
@@ -204,8 +203,6 @@ class Webhooks:
 
     async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json | None:
         """The `response` of an answer that allows; None when a failure is to be ignored. Raises StatusError."""
-        if attributes.dry_run and webhook.has_side_effects:
-            raise bad_request(f'admission webhook "{webhook.name}" does not support dry run')
         review = _review(attributes, document)
         try:
             response = await self._post(webhook, review)

@@ -21,6 +21,7 @@ from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
+from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
@@ -33,6 +34,8 @@ from shunter.cluster.apiserver.status import (
 from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes, Operation
 
+_read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+"""Decodes a custom object's metadata, which its own schema says nothing about."""
 _OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
 _ATTEMPTS = 5
 """As often as kube-apiserver retries a patch whose base changed."""
@@ -308,7 +311,10 @@ def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list
     """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError."""
     if document.get("metadata") is None:
         document["metadata"] = {}
-    unknown = [f'unknown field "{path}"' for path in served.kind.schema().prune(document)]
+    paths = served.kind.schema().prune(document)
+    if served.custom:
+        paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"])] + paths
+    unknown = [f'unknown field "{path}"' for path in paths]
     repeated = [f'duplicate field "{path}"' for path in duplicates]
     metadata = document["metadata"]
     for name in _OMITTED_WHEN_EMPTY:

@@ -1,0 +1,105 @@
+"""Who gets in, as whom, and what they may do."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+
+from cluster.api_server import RunningApiServer
+from cluster.apiserver.http_client import Api, client
+from cluster.apiserver.tls_server import issued
+
+WHOAMI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+async def whoami(api: Api) -> tuple[str, list[str]]:
+    review = await api.create(WHOAMI, {})
+    user = review["status"]["userInfo"]
+    return user["username"], user["groups"]
+
+
+async def test_anonymous_requests_are_refused(api_server: RunningApiServer) -> None:
+    async with aiohttp.ClientSession(api_server.url, connector=aiohttp.TCPConnector(ssl=api_server.tls)) as session:
+        answer = await Api(session).request("GET", "/api/v1/pods")
+    assert (answer.code, answer.body["reason"], answer.body["message"]) == (401, "Unauthorized", "Unauthorized")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/version"])
+async def test_health_and_version_are_open(api_server: RunningApiServer, path: str) -> None:
+    async with aiohttp.ClientSession(api_server.url, connector=aiohttp.TCPConnector(ssl=api_server.tls)) as session:
+        assert (await Api(session).request("GET", path)).code == 200
+
+
+async def test_an_unknown_token_is_refused(api_server: RunningApiServer) -> None:
+    async with client(api_server, token="nope") as api:
+        assert (await api.request("GET", "/api/v1/pods")).code == 401
+
+
+async def test_a_token_says_who_asks(api: Api) -> None:
+    assert await whoami(api) == ("admin", ["system:masters", "system:authenticated"])
+
+
+async def test_a_token_added_to_the_file_works_at_once(api_server: RunningApiServer) -> None:
+    tokens = msgspec.json.decode(api_server.state.tokens.read_bytes())
+    tokens["fresh"] = {"user": "bob", "groups": ["team"]}
+    api_server.state.tokens.write_bytes(msgspec.json.encode(tokens))
+    async with client(api_server, token="fresh") as api:
+        assert await whoami(api) == ("bob", ["team", "system:authenticated"])
+
+
+async def test_a_client_certificate_of_the_ca_says_who_asks(api_server: RunningApiServer, tmp_path: Path) -> None:
+    pair = issued(api_server, "carol", organizations=("system:masters",))
+    (tmp_path / "pair.pem").write_bytes(pair.certificate + pair.key)
+    context = ssl.create_default_context(cafile=str(api_server.ca))
+    context.load_cert_chain(tmp_path / "pair.pem")
+    async with aiohttp.ClientSession(api_server.url, connector=aiohttp.TCPConnector(ssl=context)) as session:
+        api = Api(session)
+        assert await whoami(api) == ("carol", ["system:masters", "system:authenticated"])
+        assert (await api.request("GET", "/api/v1/pods")).code == 200
+
+
+async def test_who_is_no_admin_may_only_look_around(api_server: RunningApiServer, api: Api, namespace: str) -> None:
+    await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "worker"}})
+    answer = await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/worker/token", {"spec": {}})
+    async with client(api_server, token=answer["status"]["token"]) as worker:
+        name, groups = await whoami(worker)
+        refused = await worker.request("GET", f"/api/v1/namespaces/{namespace}/pods/p")
+        assert (await worker.request("GET", "/apis")).code == 200
+    assert name == f"system:serviceaccount:{namespace}:worker"
+    assert groups == ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+    assert refused.code == 403
+    assert refused.body["message"] == (
+        f'pods "p" is forbidden: User "system:serviceaccount:{namespace}:worker" cannot get resource "pods" '
+        f'in API group "" in the namespace "{namespace}"'
+    )
+
+
+async def test_token_review_knows_good_and_bad_tokens(api: Api, api_server: RunningApiServer) -> None:
+    path = "/apis/authentication.k8s.io/v1/tokenreviews"
+    good = await api.create(path, {"spec": {"token": api_server.token}})
+    bad = await api.create(path, {"spec": {"token": "a.b.c"}})
+    assert good["status"]["authenticated"] is True
+    assert good["status"]["user"]["username"] == "admin"
+    assert "authenticated" not in bad["status"]
+
+
+async def test_service_account_tokens_cannot_be_changed(api: Api, api_server: RunningApiServer, namespace: str) -> None:
+    await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "worker"}})
+    answer = await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/worker/token", {"spec": {}})
+    head, payload, signature = answer["status"]["token"].split(".")
+    forged = ".".join((head, payload[:-4] + "AAAA", signature))
+    async with client(api_server, token=forged) as api:
+        assert (await api.request("GET", "/apis")).code == 401
+
+
+async def test_access_reviews_answer_for_oneself_and_for_others(api: Api) -> None:
+    asked = {"resourceAttributes": {"verb": "create", "resource": "pods"}}
+    root = "/apis/authorization.k8s.io/v1"
+    mine = await api.create(f"{root}/selfsubjectaccessreviews", {"spec": asked})
+    theirs = await api.create(f"{root}/subjectaccessreviews", {"spec": {**asked, "user": "bob"}})
+    masters = await api.create(f"{root}/subjectaccessreviews", {"spec": {**asked, "groups": ["system:masters"]}})
+    assert [review["status"]["allowed"] for review in (mine, theirs, masters)] == [True, False, True]

@@ -1,0 +1,103 @@
+"""Lists page by page, at a moment of the past, and in other forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.apiserver.http_client import Api
+
+
+def names(listed: dict) -> list[str]:  # type: ignore[type-arg]
+    return [item["metadata"]["name"] for item in listed["items"]]
+
+
+async def test_pages_show_one_moment_whatever_happens_between_them(api: Api, config_maps: str) -> None:
+    for name in "abcde":
+        await api.create(config_maps, {"metadata": {"name": name}})
+    first = await api.get(f"{config_maps}?limit=2")
+    await api.request("DELETE", f"{config_maps}/c")
+    await api.create(config_maps, {"metadata": {"name": "bb"}})
+    await api.merge(f"{config_maps}/d", {"data": {"x": "later"}})
+    second = await api.get(f"{config_maps}?limit=2&continue={first['metadata']['continue']}")
+    third = await api.get(f"{config_maps}?limit=2&continue={second['metadata']['continue']}")
+    assert [names(page) for page in (first, second, third)] == [["a", "b"], ["c", "d"], ["e"]]
+    assert [page["metadata"].get("remainingItemCount") for page in (first, second, third)] == [3, 1, None]
+    assert "continue" not in third["metadata"]
+    revisions = {page["metadata"]["resourceVersion"] for page in (first, second, third)}
+    assert len(revisions) == 1
+    assert "data" not in second["items"][1], "the change came after the first page"
+
+
+async def test_selected_pages_do_not_guess_what_remains(api: Api, config_maps: str) -> None:
+    for name in "abc":
+        await api.create(config_maps, {"metadata": {"name": name, "labels": {"x": "y"}}})
+    page = await api.get(f"{config_maps}?limit=2&labelSelector=x=y")
+    assert "remainingItemCount" not in page["metadata"]
+    rest = await api.get(f"{config_maps}?limit=2&labelSelector=x=y&continue={page['metadata']['continue']}")
+    assert names(rest) == ["c"]
+
+
+async def test_an_exact_list_is_that_of_its_revision(api: Api, config_maps: str) -> None:
+    created = await api.create(config_maps, {"metadata": {"name": "a"}, "data": {"v": "1"}})
+    await api.merge(f"{config_maps}/a", {"data": {"v": "2"}})
+    revision = created["metadata"]["resourceVersion"]
+    listed = await api.get(f"{config_maps}?resourceVersion={revision}&resourceVersionMatch=Exact")
+    assert listed["items"][0]["data"] == {"v": "1"}
+    assert listed["metadata"]["resourceVersion"] == revision
+
+
+async def test_a_forgotten_page_is_410(api: Api, config_maps: str) -> None:
+    import base64
+    import json
+
+    token = base64.urlsafe_b64encode(json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": "a"}).encode()).decode()
+    answer = await api.request("GET", f"{config_maps}?limit=1&continue={token.rstrip('=')}")
+    assert answer.code in (200, 410)
+    if answer.code == 410:
+        assert answer.body["reason"] == "Expired"
+
+
+async def test_a_future_revision_is_too_large(api: Api, config_maps: str) -> None:
+    answer = await api.request("GET", f"{config_maps}?resourceVersion=99999999")
+    assert (answer.code, answer.body["reason"], answer.headers["Retry-After"]) == (504, "Timeout", "1")
+    assert answer.body["message"].startswith("Timeout: Too large resource version: 99999999, current: ")
+
+
+async def test_lists_over_all_namespaces_are_sorted(api: Api, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/secrets"
+    for name in ("b", "a"):
+        await api.create(path, {"metadata": {"name": name}})
+    listed = await api.get("/api/v1/secrets")
+    keys = [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in listed["items"]]
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        pytest.param("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "Table", id="kubectl"),
+        pytest.param("application/vnd.kubernetes.protobuf,application/json", "ConfigMapList", id="client-go"),
+        pytest.param("*/*", "ConfigMapList", id="curl"),
+        pytest.param(
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            "PartialObjectMetadataList",
+            id="metadata client",
+        ),
+    ],
+)
+async def test_the_first_form_that_can_be_given_is(api: Api, config_maps: str, accept: str, kind: str) -> None:
+    answer = await api.request("GET", config_maps, Accept=accept)
+    assert answer.body["kind"] == kind
+
+
+async def test_yaml_for_who_asks_for_it(api: Api, config_maps: str) -> None:
+    await api.create(config_maps, {"metadata": {"name": "a"}, "data": {"x": "1"}})
+    answer = await api.request("GET", f"{config_maps}/a", Accept="application/yaml")
+    assert answer.headers["Content-Type"] == "application/yaml"
+    assert answer.body.startswith("apiVersion: v1\ndata:\n  x: '1'\n")
+
+
+async def test_what_cannot_be_given_is_406(api: Api, config_maps: str) -> None:
+    answer = await api.request("GET", config_maps, Accept="application/vnd.kubernetes.protobuf")
+    assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")
