@@ -128,21 +128,28 @@ def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> 
 
 
 async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
-    """PUT namespaces/NAME/finalize: takes over spec.finalizers, which lets a terminating namespace go."""
-    options = write_options(call.query, call.user_agent, "UpdateOptions")
+    """PUT namespaces/NAME/finalize: takes over spec.finalizers, past the strategy that keeps them, and lets a terminating
+    namespace go when none is left."""
     sent = read(call.body, call.content_type, served.resource.kind).document
-
-    def finalized(old: Json) -> Json:
-        finalizers = (sent.get("spec") or {}).get("finalizers")
-        spec = dict(old.get("spec") or {})
-        if finalizers:
-            spec["finalizers"] = finalizers
-        else:
-            spec.pop("finalizers", None)
-        version = (sent.get("metadata") or {}).get("resourceVersion") or old["metadata"]["resourceVersion"]
-        return {**old, "metadata": {**old["metadata"], "resourceVersion": version}, "spec": spec}
-
-    return await modify(backend, call, served, options, finalized)
+    finalizers = (sent.get("spec") or {}).get("finalizers") or []
+    wanted = (sent.get("metadata") or {}).get("resourceVersion", "")
+    collection = backend.collection(served)
+    while True:
+        entry = backend.entry(served, call.target.namespace, call.target.name)
+        document = served.document(entry)
+        if wanted and wanted != document["metadata"]["resourceVersion"]:
+            raise conflict(served.resource, call.target.name)
+        document["spec"] = {**(document.get("spec") or {}), "finalizers": finalizers}
+        if not finalizers:
+            del document["spec"]["finalizers"]
+        metadata = document["metadata"]
+        is_over = "deletionTimestamp" in metadata and not finalizers and not metadata.get("finalizers")
+        write = backend.store.remove if is_over else backend.store.write
+        try:
+            stored = await write(collection, served.stored(document), previous=entry, durable=served.kind.durable)
+        except StaleError:
+            continue
+        return Outcome(200, stored)
 
 
 async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
