@@ -2,13 +2,15 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate.
+package kubernetes-validate, the command reference from the command's help.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,7 +40,26 @@ def generated_files() -> dict[Path, bytes]:
         name = crd["metadata"]["name"]
         files[Path(f"deploy/crds/{name}.yaml")] = _yaml(crd)
         files[PACKAGED / f"crds/{name}.json.gz"] = msgspec.json.encode(crd)
+    files[Path("docs/reference.md")] = command_reference()
     return files
+
+
+def command_reference() -> bytes:
+    """The manual of every command, from its own help."""
+    typer = [
+        sys.executable,
+        "-m",
+        "typer",
+        "shunter.cli.main",
+        "utils",
+        "docs",
+        "--name",
+        "shunter",
+        "--title",
+        "Command reference",
+    ]
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(typer, env=environment, capture_output=True, check=True).stdout
 
 
 def content(path: Path) -> bytes | None:

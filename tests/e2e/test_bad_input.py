@@ -108,7 +108,7 @@ def test_a_typo_in_the_last_document_leaves_nothing_half_done(cluster: Any, name
 
 FAILING: dict[str, tuple[list[str], str]] = {
     "exit code 1": (["sh", "-c", "echo the reason >&2; exit 1"], "exit code 1"),
-    "segfault": (["sh", "-c", "kill -SEGV $$"], "exit code 139 (segmentation fault)"),
+    "segfault": (["python", "-c", "import os; os.kill(os.getpid(), 11)"], "exit code 139 (segmentation fault)"),
     "command not found": (["no-such-program"], "no-such-program"),
 }
 
@@ -136,9 +136,10 @@ def test_a_missing_config_map_is_named_while_the_job_waits(cluster: Any, namespa
     mount = {"name": "code", "mountPath": "/workspace"}
     job = pytorch_job(namespace, container={"volumeMounts": [mount]}, pod={"volumes": [volume]})
     cluster.apply(job)
-    cluster.kubectl(
-        "wait", "--for=jsonpath={.reason}=FailedMount", "event", "-n", namespace, "--field-selector=type=Warning", "--timeout=20s"
-    )
+    cluster.kubectl("wait", "--for=create", "pod/bad-master-0", "-n", namespace, "--timeout=20s")
+    with cluster.start_kubectl("get", "events", "-n", namespace, "-w", "-o", "name", "--field-selector=reason=FailedMount") as watch:
+        assert watch.stdout.readline()
+        watch.kill()
     described = cluster.shunter("describe", "bad", "-n", namespace).stdout
     assert "FailedMount" in described
     assert 'configmap "missing" not found' in described
@@ -168,5 +169,5 @@ def test_an_unreachable_server_is_said(tmp_path: Path, cluster: Any) -> None:
     other = tmp_path / "kubeconfig"
     other.write_text(kubeconfig.replace(server, "https://127.0.0.1:1"))
     done = cluster.shunter("jobs", "--kubeconfig", str(other))
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "no answer from https://127.0.0.1:1" in done.stderr
