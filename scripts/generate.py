@@ -59,7 +59,8 @@ def command_reference() -> bytes:
         "Command reference",
     ]
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(typer, env=environment, capture_output=True, check=True).stdout
+    named = ["--name", "shunter", "--title", "Command reference"]
+    return subprocess.run([*typer, *named], env=environment, capture_output=True, check=True).stdout
 
 
 def content(path: Path) -> bytes | None:

@@ -126,15 +126,15 @@ class JobFollower:
                 await asyncio.sleep(LOG_RETRY_SECONDS)
 
     async def _watch_events(self) -> None:
-        """Warnings about the job and its pods, each reason and message once."""
+        """Warnings about the job and its pods; what several pods have in common is said of the first."""
         async for seen in follow(self._client, CORE_EVENTS, self._namespace, field_selector="type=Warning"):
             event = seen.object
             about = event.get("involvedObject", {})
             mine = about.get("uid") == self._job["metadata"]["uid"] or about.get("uid") in self._pods
-            text = f"{about.get('kind')} {about.get('name')}: {event.get('reason')}: {event.get('message', '').strip()}"
+            text = f"{event.get('reason')}: {event.get('message', '').strip()}"
             if mine and not seen.gone and text not in self._events:
                 self._events.add(text)
-                self._display.note(text)
+                self._display.note(f"{about.get('kind')} {about.get('name')}: {text}")
 
     async def _drain(self) -> None:
         """Waits for the logs of containers that have ended; those still running are cut off."""
