@@ -1,10 +1,17 @@
-"""Whether two records say the same."""
+"""Whether two records say the same.
+
+Not compared: how Go prints a whole object inside a message (with all its empty fields, in Go's own order).
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+_VALUE = "Invalid value: "
+_DECODER = json.JSONDecoder()
 
 VARIES = "<varies>"
 """In a recording: the original itself does something else each time."""
@@ -36,4 +43,18 @@ def differences(wanted: Any, got: Any, at: str = "") -> Iterator[Difference]:
 
 
 def _words(text: str) -> list[str]:
-    return sorted(re.split(r"[\s,\[\]]+", text))
+    return sorted(re.split(r"[\s,\[\]]+", _without_objects(text)))
+
+
+def _without_objects(text: str) -> str:
+    """The text with every JSON object or list after `Invalid value: ` left out."""
+    before, mark, rest = text.partition(_VALUE)
+    if not mark:
+        return text
+    if rest[:1] in "{[":
+        try:
+            _, end = _DECODER.raw_decode(rest)
+        except ValueError:
+            end = 0
+        rest = rest[end:]
+    return f"{before}{mark}{_without_objects(rest)}"

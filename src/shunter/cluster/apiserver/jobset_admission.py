@@ -37,6 +37,9 @@ _JOB_FAILURE_REASONS = (
     "MaxFailedIndexesExceeded",
     "PodFailurePolicy",
 )
+_JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+_PRIORITY = "jobset.sigs.k8s.io/priority"
+_NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
 _POD_FIELDS = ("nodeSelector", "tolerations", "schedulingGates")
 _TEMPLATE_FIELDS = ("annotations", "labels")
 _read = golang.reader(_DEFINITION)
@@ -48,6 +51,13 @@ def with_webhooks(kind: Kind) -> Kind:
     if (resource.group, resource.version, resource.plural) != (JOBSETS.group, JOBSETS.version, JOBSETS.plural):
         return kind
     return replace(kind, admit=_admit, review=_review)
+
+
+def label_pod(pod: Json) -> None:
+    """The mutating webhook for pods: those of a JobSet say their priority as a label, unless nodes were labelled for them."""
+    annotations = pod["metadata"].get("annotations") or {}
+    if _JOBSET_NAME in annotations and _NODE_SELECTOR_STRATEGY not in annotations:
+        pod["metadata"].setdefault("labels", {})[_PRIORITY] = str(pod["spec"]["priority"])
 
 
 def _admit(job_set: Json, old: Json | None, objects: Objects) -> None:

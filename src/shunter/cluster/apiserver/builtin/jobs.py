@@ -71,9 +71,9 @@ def _default_job(job: Json) -> None:
 
 
 def _inherit_labels(job: Json) -> None:
-    """A Job without labels has those of its pods."""
+    """A Job without labels has those of its pods: the very same ones, so that it gets what is added to them."""
     if labels := job["spec"]["template"]["metadata"].get("labels"):
-        job["metadata"]["labels"] = job["metadata"].get("labels") or dict(labels)
+        job["metadata"]["labels"] = job["metadata"].get("labels") or labels
 
 
 def _prepare(job: Json, old: Json | None) -> None:
@@ -81,7 +81,7 @@ def _prepare(job: Json, old: Json | None) -> None:
         return
     metadata, spec = job["metadata"], job["spec"]
     template = spec["template"]["metadata"]
-    inherits = metadata.get("labels", {}) == template.get("labels", {})
+    inherits = metadata.get("labels") is template.get("labels")
     if not spec["manualSelector"]:
         labels = template.setdefault("labels", {})
         for name in NAME_LABELS:
@@ -91,8 +91,7 @@ def _prepare(job: Json, old: Json | None) -> None:
         selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
         selector.setdefault(UID_LABELS[1], metadata["uid"])
     if inherits and not label_value_faults(metadata.get("name", "")):
-        metadata.pop("labels", None)
-        _inherit_labels(job)
+        metadata["labels"] = dict(template.get("labels", {}))
 
 
 def _default_cron_job(cron_job: Json) -> None:

@@ -14,6 +14,7 @@ from shunter.cluster.apiserver.builtin.pod_resources import qos_class
 from shunter.cluster.apiserver.builtin.pod_rules import pod_errors, pod_status_errors
 from shunter.cluster.apiserver.builtin.scheduling import PRIORITY_CLASSES
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.jobset_admission import label_pod
 from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
 
 _EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -51,6 +52,7 @@ def _admit(pod: Json, old: Json | None, objects: Objects) -> None:
     spec = pod["spec"]
     if old is None:
         _set_priority(pod, objects)
+        label_pod(pod)
     else:
         for name in ("priority", "preemptionPolicy"):
             if name not in spec and name in old["spec"]:
