@@ -94,7 +94,7 @@ async def test_a_config_map_is_mounted_at_its_path(node: NodeUnderTest) -> None:
     mount = {"name": "code", "mountPath": "/workspace"}
     main = {"name": "main", "image": "any", "command": ["python", "/workspace/sub/train.py"], "volumeMounts": [mount]}
     await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": [volume]})
-    assert (await node.finished("p"))["status"]["phase"] == "Succeeded"
+    assert (await node.finished("p"))["status"]["phase"] == "Succeeded", await node.log("p")
     assert await node.log("p") == "trained\n"
 
 

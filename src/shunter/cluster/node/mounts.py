@@ -57,7 +57,7 @@ def container_mounts(container: Json, sources: Mapping[str, Path], environment: 
         inside = expand(mount["subPathExpr"], environment) if mount.get("subPathExpr") else mount.get("subPath", "")
         if inside:
             source = _sub_path(source, inside)
-        target = os.path.normpath("/" + mount["mountPath"])
+        target = os.path.normpath("/" + mount["mountPath"].lstrip("/"))
         mounts.append(Mount(os.path.realpath(source), target, bool(mount.get("readOnly"))))
     return sorted(mounts, key=lambda mount: mount.target.count("/"))
 

@@ -39,10 +39,10 @@ class LogWriter:
         self._append(bytes(out))
 
     def close(self) -> None:
-        """Writes unfinished lines and closes the file."""
+        """Writes what no newline ended, as a partial line, and closes the file."""
         for stream, rest in self._pending.items():
             if rest:
-                self._append(f"{timestamp(time.time_ns())} {stream} F ".encode() + rest + b"\n")
+                self._append(f"{timestamp(time.time_ns())} {stream} P ".encode() + rest + b"\n")
         os.close(self._descriptor)
 
     def _append(self, block: bytes) -> None:

@@ -115,14 +115,10 @@ class _Supervisor:
         return status
 
     def _obey(self, child: int) -> None:
+        """Signals the container's first process; what that leaves behind is killed once it has ended."""
         for letter in os.read(self._control, 512):
             if child:
-                number = signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM
-                # Without a pid namespace nothing but the session ties the container's processes together.
-                if self._spec["level"] == "namespaces":
-                    os.kill(child, number)
-                else:
-                    os.killpg(child, number)
+                os.kill(child, signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM)
 
 
 def _become_container(spec: dict[str, Any], directory: str, out: int, err: int, failure: int) -> NoReturn:
