@@ -94,6 +94,7 @@ async def create_document(
     if served.resource.plural == crd_lifecycle.PLURAL:
         crd_lifecycle.prepare(document, None, now)
     _refuse_invalid(served, document, None)
+    _warn(call, served, document, None)
     await _reviewed(backend, served, document, None, attributes)
     if asked_revision:
         raise plain(500, "resourceVersion should not be set on objects to be created")
@@ -221,6 +222,8 @@ async def _replace(
         if not _same(document, old, ("metadata", "status") if kind.has_status else ("metadata",)):
             _count_generation(served, document, old)
     _refuse_invalid(served, document, old, status=subresource == "status")
+    if subresource != "status":
+        _warn(call, served, document, old)
     await _reviewed(backend, served, document, old, attributes, status=subresource == "status")
     document["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
@@ -239,6 +242,11 @@ async def _store(backend: Backend, served: Served, document: Json, previous: Ent
     return await backend.store.write(
         backend.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
     )
+
+
+def _warn(call: Call, served: Served, document: Json, old: Json | None) -> None:
+    for text in served.kind.warnings(document, old):
+        call.warn(text)
 
 
 def _is_finished(document: Json, old: Json) -> bool:

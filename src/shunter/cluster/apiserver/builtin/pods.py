@@ -103,7 +103,9 @@ def _tolerate_eviction_taints(spec: Json) -> None:
 
 
 def _forbidden(pod: Json, message: str) -> RejectedError:
-    return RejectedError(f'pods "{pod["metadata"].get("name", "")}" is forbidden: {message}')
+    """Names the pod as it was asked for: a name is generated when admission has had its say."""
+    metadata = pod["metadata"]
+    return RejectedError(f'pods "{metadata.get("generateName") or metadata.get("name", "")}" is forbidden: {message}')
 
 
 def _prepare(pod: Json, old: Json | None) -> None:
