@@ -41,6 +41,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the result into docs/benchmarks.md")
     arguments = parser.parse_args()
     loads = yaml.safe_load((ROOT / "bench" / "loads.yaml").read_text())
+    # Containers often set this; it makes every start compile what it imports, which is not what is measured here.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     circumstances = machine()
     rows: list[Judged] = []
     for name in arguments.names or MEASUREMENTS:
