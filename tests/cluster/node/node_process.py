@@ -1,0 +1,27 @@
+"""A node in a process of its own, for tests that kill it: `python node_process.py KUBECONFIG PKI NAME DIRECTORY LEVEL`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from shunter.cluster.node.images import Images
+from shunter.cluster.node.kubelet_api import KubeletAccess
+from shunter.cluster.node.node import Node
+from shunter.cluster.node.runtime import Level
+from shunter.kube import kubeconfig
+from shunter.kube.certificates import KeyPair, issue
+from shunter.kube.client import connect
+
+
+async def main(config: str, pki: str, name: str, directory: str, level: str) -> None:
+    authority = KeyPair((Path(pki) / "ca.crt").read_bytes(), (Path(pki) / "ca.key").read_bytes())
+    async with connect(kubeconfig.load(Path(config))) as client:
+        access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate)
+        forced = Level(level) if level else None
+        node = Node(client, name=name, directory=Path(directory), access=access, images=Images(), level=forced)
+        await node.run()
+
+
+asyncio.run(main(*sys.argv[1:]))
