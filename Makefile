@@ -16,7 +16,7 @@ demo: setup ## start an embedded cluster, train three distributed jobs, show the
 	@.venv/bin/shunter demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
-	@$(PY) -m pytest -n 2 --dist worksteal
+	@$(PY) -m pytest -n 2 --dist loadgroup
 
 lint: setup
 	@.venv/bin/ruff check .

@@ -137,7 +137,8 @@ def test_a_missing_config_map_is_named_while_the_job_waits(cluster: Any, namespa
     job = pytorch_job(namespace, container={"volumeMounts": [mount]}, pod={"volumes": [volume]})
     cluster.apply(job)
     cluster.kubectl("wait", "--for=create", "pod/bad-master-0", "-n", namespace, "--timeout=20s")
-    with cluster.start_kubectl("get", "events", "-n", namespace, "-w", "-o", "name", "--field-selector=reason=FailedMount") as watch:
+    mount_failures = ["-n", namespace, "-o", "name", "--field-selector=reason=FailedMount"]
+    with cluster.start_kubectl("get", "events", "-w", *mount_failures) as watch:
         assert watch.stdout.readline()
         watch.kill()
     described = cluster.shunter("describe", "bad", "-n", namespace).stdout

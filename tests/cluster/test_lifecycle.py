@@ -1,0 +1,79 @@
+"""What `up` prepares and refuses before any process is started."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from shunter.cluster import lifecycle
+from shunter.cluster.state_dir import StateDir, default_state_dir
+from shunter.errors import EnvironmentProblem
+
+
+def prepared(tmp_path: Path, port: int = 12345) -> StateDir:
+    state = StateDir(tmp_path / "state")
+    state.create()
+    lifecycle.prepare_credentials(state, port)
+    return state
+
+
+def test_credentials_are_private_and_survive_a_restart(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    secret = (state.kubeconfig, state.tokens, state.pki / "ca.key", state.component_kubeconfig("operator"))
+    assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
+    before = [path.read_bytes() for path in secret]
+    lifecycle.prepare_credentials(state, 12345)
+    assert [path.read_bytes() for path in secret] == before
+
+
+def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:
+    tokens = json.loads(prepared(tmp_path).tokens.read_text())
+    assert sorted(entry["user"] for entry in tokens.values()) == ["admin", "agent", "operator"]
+
+
+def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    port = lifecycle.free_port()
+    state.launch.write_text(json.dumps({"record": {"server": f"https://127.0.0.1:{port}"}}))
+    assert lifecycle.choose_port(state, 0) == port
+
+
+def test_a_port_that_was_taken_meanwhile_is_given_up(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        state.launch.write_text(json.dumps({"record": {"server": f"https://127.0.0.1:{port}"}}))
+        assert lifecycle.choose_port(state, 0) != port
+        with pytest.raises(EnvironmentProblem, match=f"port {port} on 127.0.0.1 is taken"):
+            lifecycle.choose_port(state, port)
+
+
+def test_a_directory_below_a_file_is_refused_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem) as error:
+        StateDir(tmp_path / "file" / "below").create()
+    assert "--state-dir" in error.value.remedy
+
+
+def test_without_a_supervisor_there_is_no_record(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    state.record.write_text('{"server": "https://127.0.0.1:1", "supervisor": 1}')
+    assert state.read_record() is None, "a record outlives a supervisor that was killed"
+
+
+def test_the_state_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHUNTER_STATE_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
+    assert default_state_dir() == Path("/somewhere/shunter/default")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert default_state_dir() == Path(os.path.expanduser("~/.local/state/shunter/default"))
+
+
+def test_the_last_words_are_those_of_the_newest_run(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    (state.logs / "apiserver.log").write_text("--- started 1\nold trouble\n--- started 2\nnew trouble\n")
+    assert lifecycle.last_words(state, "apiserver") == "new trouble"
