@@ -35,7 +35,7 @@ import (
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// A field is [JSON name, shape] or [JSON name, shape, "keep"] when an empty value is written all the same.
+// A field is [JSON name, shape, "keep" when an empty value is written all the same, names of the embedded structs it is in].
 type field []string
 
 var seen = map[string][]field{}
@@ -83,19 +83,21 @@ func fields(t reflect.Type) []field {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
-			out = append(out, fields(f.Type)...)
+			for _, inner := range fields(f.Type) {
+				inner[3] = strings.Trim(f.Name+"."+inner[3], ".")
+				out = append(out, inner)
+			}
 			continue
 		}
 		if name == "" || name == "-" || !f.IsExported() {
 			continue
 		}
-		item := field{name, shape(f.Type)}
+		item := field{name, shape(f.Type), "", ""}
 		isStruct := f.Type.Kind() == reflect.Struct
-		if strings.Contains(options, "omitzero") || strings.Contains(options, "omitempty") && !isStruct {
-			out = append(out, item)
-		} else {
-			out = append(out, append(item, "keep"))
+		if !strings.Contains(options, "omitzero") && (isStruct || !strings.Contains(options, "omitempty")) {
+			item[2] = "keep"
 		}
+		out = append(out, item)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ from shunter.cluster.apiserver import builtin, object_meta
 from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
 
+NOW = "2026-11-21T10:00:00Z"
 UID = "11111111-2222-3333-4444-555555555555"
 
 
@@ -74,7 +75,7 @@ def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stor
     if resource.namespaced:
         metadata.setdefault("namespace", "default")
     if old is None:
-        metadata["uid"] = UID
+        metadata["uid"], metadata["creationTimestamp"] = UID, NOW
         if kind.has_status:
             obj.pop("status", None)
     else:

@@ -12,6 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.names import path_segment_faults
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import unsupported
 from shunter.cluster.apiserver.kinds import Kind
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -63,9 +64,9 @@ def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
         errors.append(invalid("roleRef", reference, "cannot change roleRef"))
     if reference["apiGroup"] != _GROUP:
         errors.append(not_supported("roleRef.apiGroup", reference["apiGroup"], [_GROUP]))
-    supported = ["ClusterRole", "Role"] if binding["kind"] == "RoleBinding" else ["ClusterRole"]
+    supported = ["Role", "ClusterRole"] if binding["kind"] == "RoleBinding" else ["ClusterRole"]
     if reference.get("kind", "") not in supported:
-        errors.append(not_supported("roleRef.kind", reference.get("kind", ""), supported))
+        errors.append(unsupported("roleRef.kind", reference.get("kind", ""), supported))
     if not reference.get("name"):
         errors.append(required("roleRef.name"))
     for index, subject in enumerate(binding.get("subjects", ())):
@@ -75,6 +76,6 @@ def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
             errors.append(required(f"{here}.name"))
         if kind not in ("ServiceAccount", "User", "Group"):
             errors.append(not_supported(f"{here}.kind", kind, ["ServiceAccount", "User", "Group"]))
-        elif kind == "ServiceAccount" and not subject.get("namespace"):
+        elif kind == "ServiceAccount" and binding["kind"] == "ClusterRoleBinding" and not subject.get("namespace"):
             errors.append(required(f"{here}.namespace"))
     return errors

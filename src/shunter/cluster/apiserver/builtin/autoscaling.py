@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.field_errors import FieldError, invalid, required
+from shunter.api.field_errors import FieldError, forbidden, invalid, required
 from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
 from shunter.cluster.apiserver.builtin.typed import typed
@@ -57,12 +57,21 @@ def _scale_down() -> dict[str, Any]:
 def _validate(autoscaler: Json, old: Json | None) -> list[FieldError]:
     spec = autoscaler["spec"]
     low, high = spec["minReplicas"], spec.get("maxReplicas", 0)
+    scales_to_zero = any(metric.get("type") in ("Object", "External") for metric in spec["metrics"])
+    least = 0 if scales_to_zero else 1
     errors: list[FieldError] = []
-    if low < 1:
-        errors.append(invalid("spec.minReplicas", low, "must be greater than or equal to 1"))
+    if low < least:
+        errors.append(invalid("spec.minReplicas", low, f"must be greater than or equal to {least}"))
     if high < 1:
-        errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
+        errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
     elif high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
     target = spec["scaleTargetRef"]
-    return errors + [required(f"spec.scaleTargetRef.{name}") for name in ("kind", "name") if not target.get(name)]
+    errors += [required(f"spec.scaleTargetRef.{name}") for name in ("kind", "name") if not target.get(name)]
+    version = target.get("apiVersion", "")
+    if "/" not in version:
+        errors.append(invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group"))
+    if low == 0 and not scales_to_zero:
+        detail = "must specify at least one Object or External metric to support scaling to zero replicas"
+        errors.append(forbidden("spec.metrics", detail))
+    return errors

@@ -10,7 +10,8 @@ from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.api.resources import CORE_EVENTS, EVENTS
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import changed
+from shunter.cluster.apiserver.event_versions import to_core
+from shunter.cluster.apiserver.field_rules import changed, faults
 from shunter.cluster.apiserver.kinds import Kind
 
 _SELECTABLE = (
@@ -26,9 +27,23 @@ _SELECTABLE = (
     "source",
     "type",
 )
-_CLUSTER_NAMESPACES = ("default", "kube-system")
+_TEXT_LIMITS = (("reportingInstance", 128), ("action", 128), ("reason", 128))
 _NOTE_LIMIT = 1024
-_REASON_LIMIT = 128
+_FROZEN = (
+    "involvedObject",
+    "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "type",
+    "eventTime",
+    "action",
+    "related",
+    "reportingComponent",
+    "reportingInstance",
+)
 
 
 def kinds() -> list[Kind]:
@@ -53,42 +68,55 @@ def kinds() -> list[Kind]:
 
 
 def _core_errors(event: Json, old: Json | None) -> list[FieldError]:
-    namespace = event["metadata"].get("namespace", "")
-    about = event["involvedObject"].get("namespace", "")
-    if about != namespace and not (not about and namespace in _CLUSTER_NAMESPACES):
-        return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
-    return []
+    return _legacy_errors(event, "reportingComponent")
 
 
 def _errors(event: Json, old: Json | None) -> list[FieldError]:
-    namespace, about = event["metadata"].get("namespace", ""), event["regarding"].get("namespace", "")
-    errors: list[FieldError] = []
-    if about != namespace and not (not about and namespace in _CLUSTER_NAMESPACES):
-        errors.append(invalid("regarding.namespace", about, "does not match event.namespace"))
+    """Events of the new group obey more rules; their faults are told in core's names all the same."""
+    core = to_core(event)
+    errors = _legacy_errors(core, "reportingController")
     if old is not None:
-        return errors + _update_errors(event, old)
-    if event.get("eventTime") is None:
+        before = to_core(old)
+        if core.get("series") != before.get("series"):
+            errors += _series_errors(core)
+        return errors + [error for name in _FROZEN for error in changed(_shown(name), core.get(name), before.get(name))]
+    errors += _series_errors(core)
+    if not core.get("eventTime"):
         errors.append(required("eventTime"))
-    controller = event.get("reportingController", "")
+    if core.get("type", "") not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {core.get('type', '')}"))
+    unset = [name for name in ("firstTimestamp", "lastTimestamp", "count", "source") if core.get(name)]
+    return errors + [invalid(name, "", "needs to be unset") for name in unset]
+
+
+def _shown(name: str) -> str:
+    return "reportingController" if name == "reportingComponent" else name
+
+
+def _series_errors(event: Json) -> list[FieldError]:
+    series = event.get("series")
+    if series is None:
+        return []
+    errors = [invalid("series.count", "", "should be at least 2")] if series.get("count", 0) < 2 else []
+    return errors if series.get("lastObservedTime") else [*errors, required("series.lastObservedTime")]
+
+
+def _legacy_errors(event: Json, controller_field: str) -> list[FieldError]:
+    namespace, about = event["metadata"].get("namespace", ""), event["involvedObject"].get("namespace", "")
+    mismatch = [invalid("involvedObject.namespace", about, "does not match event.namespace")]
+    if not event.get("eventTime"):
+        return [] if about == namespace or (not about and namespace == "default") else mismatch
+    errors = mismatch if not about and namespace not in ("default", "kube-system") else []
+    controller = event.get("reportingComponent", "")
     if not controller:
-        errors.append(required("reportingController"))
-    errors += [invalid("reportingController", controller, fault) for fault in label_key_faults(controller)]
-    for name in ("reportingInstance", "action", "reason"):
+        errors.append(required(controller_field))
+    errors += faults(controller_field, controller, label_key_faults(controller))
+    for name, limit in _TEXT_LIMITS:
         value = event.get(name, "")
         if not value:
             errors.append(required(name))
-        elif len(value) > _REASON_LIMIT:
-            errors.append(invalid(name, value, f"can have at most {_REASON_LIMIT} characters"))
-    if event.get("type", "") not in ("Normal", "Warning"):
-        errors.append(invalid("type", event.get("type", ""), "has invalid value: " + event.get("type", "")))
-    if len(event.get("note", "")) > _NOTE_LIMIT:
-        errors.append(invalid("note", event["note"], f"can have at most {_NOTE_LIMIT} characters"))
-    return errors
-
-
-def _update_errors(event: Json, old: Json) -> list[FieldError]:
-    """An event of the new group never changes but for its series."""
-    errors: list[FieldError] = []
-    for name in ("regarding", "reason", "note", "type", "action", "related", "reportingController", "reportingInstance"):
-        errors += changed(name, event.get(name), old.get(name))
+        elif len(value) > limit:
+            errors.append(invalid(name, "", f"can have at most {limit} characters"))
+    if len(event.get("message", "")) > _NOTE_LIMIT:
+        errors.append(invalid("message", "", f"can have at most {_NOTE_LIMIT} characters"))
     return errors

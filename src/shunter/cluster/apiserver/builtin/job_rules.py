@@ -101,7 +101,7 @@ def _selected_spec_errors(spec: Json) -> list[FieldError]:
     labels = spec["template"]["metadata"].get("labels", {})
     if selector is None or not selects(selector, labels):
         detail = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", dict(sorted(labels.items())), detail))
+        errors.append(invalid("spec.template.metadata.labels", dict(sorted(labels.items())) or None, detail))
     return errors
 
 

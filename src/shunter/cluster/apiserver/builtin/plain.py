@@ -1,40 +1,96 @@
-"""Built-in kinds that are kept and served but mean nothing to this cluster's own processes, or need no rules of their own."""
+"""Built-in kinds that are kept, defaulted and served, but have no rules of their own here.
+
+Source of the defaults: k8s.io/kubernetes 1.36 `apis/*/v1/defaults.go`.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+from shunter.api.meta import Json
 from shunter.api.resources import ENDPOINT_SLICES, LEASES, NODES, SERVICE_ACCOUNTS, Resource
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
+_UNCOUNTED: Any = {"tracks_generation": False}
+
 
 def kinds() -> list[Kind]:
     return [
-        typed(NODES, short_names=("no",), has_status=True, selectable_fields=("spec.unschedulable",), tracks_generation=False),
-        typed(SERVICE_ACCOUNTS, short_names=("sa",), tracks_generation=False),
-        typed(Resource("", "v1", "Endpoints", "endpoints"), short_names=("ep",), tracks_generation=False),
-        typed(LEASES, durable=False, tracks_generation=False),
-        typed(ENDPOINT_SLICES),
-        typed(Resource("", "v1", "LimitRange", "limitranges"), short_names=("limits",), tracks_generation=False),
+        typed(NODES, short_names=("no",), has_status=True, selectable_fields=("spec.unschedulable",), **_UNCOUNTED),
+        typed(SERVICE_ACCOUNTS, short_names=("sa",), **_UNCOUNTED),
+        typed(_resource("", "Endpoints", "endpoints"), short_names=("ep",), default=_default_endpoints, **_UNCOUNTED),
+        typed(LEASES, durable=False, **_UNCOUNTED),
+        typed(ENDPOINT_SLICES, default=_default_endpoint_slice),
         typed(
-            Resource("", "v1", "ResourceQuota", "resourcequotas"),
-            short_names=("quota",),
-            has_status=True,
-            tracks_generation=False,
+            _resource("", "LimitRange", "limitranges"),
+            short_names=("limits",),
+            default=_default_limit_range,
+            **_UNCOUNTED,
         ),
+        typed(_resource("", "ResourceQuota", "resourcequotas"), short_names=("quota",), has_status=True, **_UNCOUNTED),
+        typed(_resource("policy", "PodDisruptionBudget", "poddisruptionbudgets"), short_names=("pdb",), has_status=True),
+        typed(_resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
+        typed(_cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"), default=_default_ingress_class),
         typed(
-            Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-            short_names=("pdb",),
-            has_status=True,
+            _resource("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
+            short_names=("netpol",),
+            default=_default_network_policy,
         ),
-        typed(Resource("networking.k8s.io", "v1", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
-        typed(Resource("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)),
-        typed(Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"), short_names=("netpol",)),
-        typed(Resource("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False), tracks_generation=False),
-        typed(Resource("storage.k8s.io", "v1", "CSIDriver", "csidrivers", namespaced=False), tracks_generation=False),
-        typed(Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False), tracks_generation=False),
-        typed(
-            Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False),
-            has_status=True,
-            tracks_generation=False,
-        ),
+        typed(_cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"), **_UNCOUNTED),
+        typed(_cluster_wide("storage.k8s.io", "CSIDriver", "csidrivers"), default=_default_csi_driver, **_UNCOUNTED),
+        typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), **_UNCOUNTED),
+        typed(_cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"), has_status=True, **_UNCOUNTED),
     ]
+
+
+def _resource(group: str, kind: str, plural: str) -> Resource:
+    return Resource(group, "v1", kind, plural)
+
+
+def _cluster_wide(group: str, kind: str, plural: str) -> Resource:
+    return Resource(group, "v1", kind, plural, namespaced=False)
+
+
+def _default_endpoints(endpoints: Json) -> None:
+    for subset in endpoints.get("subsets", ()):
+        for port in subset.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+
+
+def _default_endpoint_slice(endpoint_slice: Json) -> None:
+    for port in endpoint_slice.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def _default_limit_range(limit_range: Json) -> None:
+    """Limits of containers default to the maximum, requests to the limit, else to the minimum."""
+    for item in limit_range["spec"].get("limits") or ():
+        if item.get("type") == "Container":
+            limits = {**item.get("max", {}), **item.get("default", {})}
+            item["default"] = limits
+            item["defaultRequest"] = {**item.get("min", {}), **limits, **item.get("defaultRequest", {})}
+
+
+def _default_network_policy(policy: Json) -> None:
+    spec = policy["spec"]
+    for rule in (*spec.get("ingress", ()), *spec.get("egress", ())):
+        for port in rule.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def _default_ingress_class(ingress_class: Json) -> None:
+    if parameters := ingress_class["spec"].get("parameters"):
+        parameters.setdefault("scope", "Cluster")
+
+
+def _default_csi_driver(driver: Json) -> None:
+    spec = driver["spec"]
+    spec.setdefault("attachRequired", True)
+    for name in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+        spec.setdefault(name, False)
+    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
+    spec["volumeLifecycleModes"] = spec.get("volumeLifecycleModes") or ["Persistent"]

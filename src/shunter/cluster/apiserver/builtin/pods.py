@@ -118,7 +118,7 @@ def _prepare(pod: Json, old: Json | None) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": None,
+                "lastTransitionTime": pod["metadata"].get("creationTimestamp"),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -130,6 +130,9 @@ def _prepare_status(pod: Json, old: Json | None) -> None:
     pod["metadata"].pop("ownerReferences", None)
     if owners := old["metadata"].get("ownerReferences"):
         pod["metadata"]["ownerReferences"] = owners
+    status = pod["status"]
+    if "podIP" in status and (not status.get("podIPs") or status["podIPs"][0].get("ip") != status["podIP"]):
+        status["podIPs"] = [{"ip": status["podIP"]}]
     if quality := old["status"].get("qosClass"):
         pod["status"].setdefault("qosClass", quality)
 

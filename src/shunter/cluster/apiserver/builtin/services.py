@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from shunter.api.meta import Json
-from shunter.api.names import label_1035_faults, label_faults, port_faults, port_name_faults, subdomain_faults
+from shunter.api.names import label_faults, port_faults, port_name_faults, subdomain_faults
 from shunter.api.resources import SERVICES
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import changed, faults, label_errors, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import faults, label_errors, one_of, unsupported
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ADDRESSES = ipaddress.IPv4Network("10.96.0.0/16")
@@ -37,7 +37,7 @@ def kind() -> Kind:
         has_status=True,
         tracks_generation=False,
         selectable_fields=("spec.clusterIP", "spec.type"),
-        name_faults=label_1035_faults,
+        name_faults=label_faults,
         default=_default,
         admit=_admit,
         validate=_validate,
@@ -67,6 +67,8 @@ def _default(service: Json) -> None:
 def _admit(service: Json, old: Json | None, objects: Objects) -> None:
     spec = service["spec"]
     if spec["type"] == "ExternalName":
+        if "clusterIP" in spec:
+            spec.setdefault("clusterIPs", [spec["clusterIP"]])
         return
     if old is not None and old["spec"]["type"] != "ExternalName":
         _keep_addresses(spec, old["spec"])
@@ -139,7 +141,7 @@ def _address_change_errors(spec: Json, old: Json) -> list[FieldError]:
         return []
     if spec["clusterIPs"][0] == old["clusterIPs"][0]:
         return []
-    return changed("spec.clusterIPs[0]", spec["clusterIPs"], old["clusterIPs"])
+    return [invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set")]
 
 
 def _type_errors(spec: Json) -> list[FieldError]:
@@ -157,7 +159,7 @@ def _type_errors(spec: Json) -> list[FieldError]:
         errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"))
     if kind == "ExternalName":
         errors += [
-            forbidden(f"spec.{name}", f"may not be set when `type` is '{kind}'")
+            forbidden(f"spec.{name}", "may not be set for ExternalName services")
             for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
             if name in spec
         ]

@@ -135,8 +135,6 @@ def _projected(source: Json, field: str) -> list[FieldError]:
             errors += _token(projection["serviceAccountToken"], f"{here}.serviceAccountToken", field)
         if len(projection) > 1:
             errors.append(forbidden(here, "may not specify more than 1 volume type"))
-        elif not projection:
-            errors.append(required(here, "must specify a projected source"))
     return errors
 
 

@@ -114,7 +114,7 @@ def _client_errors(client: Json, field: str) -> list[FieldError]:
         return [required(field, "exactly one of url or service is required")]
     if url is not None and not url.startswith("https://"):
         detail = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        return [invalid(f"{field}.url", url, detail)]
+        return [invalid(f"{field}.url", url.partition(":")[0], detail)]
     if service is not None:
         return [required(f"{field}.service.{name}") for name in ("name", "namespace") if not service.get(name)]
     return []

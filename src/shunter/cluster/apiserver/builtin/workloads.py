@@ -17,6 +17,7 @@ from shunter.cluster.apiserver.field_rules import changed, negative, selector_er
 from shunter.cluster.apiserver.kinds import Kind
 
 _REVISIONS = 10
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def kinds() -> list[Kind]:
@@ -31,7 +32,7 @@ def kinds() -> list[Kind]:
         ),
         typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template),
         typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
-        _workload("DaemonSet", "daemonsets", "ds", default=_default_daemon_set),
+        _workload("DaemonSet", "daemonsets", "ds", default=_default_daemon_set, prepare=_prepare_daemon_set),
         _workload("Deployment", "deployments", "deploy", default=_default_deployment, scale=WORKLOAD_SCALE),
         _workload("ReplicaSet", "replicasets", "rs", default=_default_replica_set, scale=WORKLOAD_SCALE),
         _workload("StatefulSet", "statefulsets", "sts", default=_default_stateful_set, scale=WORKLOAD_SCALE),
@@ -87,6 +88,16 @@ def _default_daemon_set(daemon_set: Json) -> None:
     default_pod_spec(spec["template"]["spec"])
 
 
+def _prepare_daemon_set(daemon_set: Json, old: Json | None) -> None:
+    """Counts the versions of the template where controllers of old look for it."""
+    generation = 1
+    if old is not None:
+        before = int(old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1"))
+        generation = before + (daemon_set["spec"]["template"] != old["spec"]["template"])
+    annotations = daemon_set["metadata"].setdefault("annotations", {})
+    annotations[_TEMPLATE_GENERATION] = str(generation)
+
+
 def _default_replica_set(replica_set: Json) -> None:
     spec = replica_set["spec"]
     spec.setdefault("replicas", 1)
@@ -102,7 +113,6 @@ def _default_stateful_set(stateful_set: Json) -> None:
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
-        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")
@@ -118,16 +128,14 @@ def _workload_errors(workload: Json, old: Json | None) -> list[FieldError]:
     spec = workload["spec"]
     errors = negative("spec.replicas", spec.get("replicas"))
     selector = spec.get("selector")
-    if selector is None:
-        errors.append(required("spec.selector"))
-    else:
-        errors += selector_errors(selector, "spec.selector")
-        if not selector:
-            errors.append(invalid("spec.selector", selector, "empty selector is invalid for deployment"))
-        labels = spec["template"]["metadata"].get("labels", {})
-        if not selects(selector, labels):
-            detail = "`selector` does not match template `labels`"
-            errors.append(invalid("spec.template.metadata.labels", labels, detail))
+    errors += selector_errors(selector, "spec.selector") if selector is not None else [required("spec.selector")]
+    if selector == {}:
+        detail = f"empty selector is invalid for {workload['kind'].lower()}"
+        errors.append(invalid("spec.selector", selector, detail))
+    labels = spec["template"]["metadata"].get("labels", {})
+    if selector is None or not selects(selector, labels):
+        detail = "`selector` does not match template `labels`"
+        errors.append(invalid("spec.template.metadata.labels", labels or None, detail))
     errors += template_errors(spec["template"], "spec.template")
     policy = spec["template"]["spec"].get("restartPolicy", "")
     if policy != "Always":

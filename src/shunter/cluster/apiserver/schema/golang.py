@@ -86,6 +86,8 @@ class _Field(NamedTuple):
     """Written even when empty: pointers that are set, structs, fields without omitempty."""
     zero: Callable[[], Any] | None
     """Makes what is written for an absent field; None where nothing is."""
+    inside: str
+    """The embedded Go struct that holds the field; only errors tell."""
 
 
 class _Struct:
@@ -100,7 +102,9 @@ class _Struct:
     @property
     def fields(self) -> dict[str, _Field]:
         if self._compiled is None:
-            self._compiled = {row[0]: _compile_field(row[1], keep=len(row) > 2) for row in self._rows}
+            self._compiled = {
+                name: _compile_field(shape, keep=bool(keep), inside=inside) for name, shape, keep, inside in self._rows
+            }
         return self._compiled
 
     def decode(self, value: Any, unknown: list[str]) -> Json:
@@ -118,7 +122,7 @@ class _Struct:
                     read[name] = field.decode(item, unknown)
                 except _MismatchError as mismatch:
                     mismatch.struct = mismatch.struct or self.name
-                    mismatch.fields.append(name)
+                    mismatch.fields.append(f"{field.inside}.{name}" if field.inside else name)
                     raise
                 if len(unknown) > before:
                     unknown[before:] = [name + (path if path[0] == "[" else f".{path}") for path in unknown[before:]]
@@ -147,24 +151,22 @@ def _table() -> dict[str, list[list[str]]]:
     return msgspec.json.decode(gzip.decompress(_TABLE.read_bytes()), type=dict[str, list[list[str]]])
 
 
-def _compile_field(shape: str, *, keep: bool) -> _Field:
+def _compile_field(shape: str, *, keep: bool, inside: str) -> _Field:
     decode = _compile(shape)
     if shape.startswith("*"):
-        return _Field(decode, True, _null if keep else None)
+        return _Field(decode, True, _null if keep else None, inside)
     core = _split(shape)[1]
     if core.startswith("@"):
         struct = _struct(core[1:])
-        if not keep:
-            return _Field(lambda value, unknown: struct.decode(value, unknown), False, None)
-        return _Field(decode, True, lambda: struct.written({}))
+        return _Field(decode, keep, (lambda: struct.written({})) if keep else None, inside)
     if core.startswith("!"):
-        return _Field(decode, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None)
+        return _Field(decode, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None, inside)
     if not keep:
-        return _Field(decode, False, None)
+        return _Field(decode, False, None, inside)
     if core[0] in "[{" or core == "bytes":
-        return _Field(decode, True, _null)
+        return _Field(decode, True, _null, inside)
     zero = _ZEROES[core]
-    return _Field(decode, True, lambda: zero)
+    return _Field(decode, True, lambda: zero, inside)
 
 
 def _null() -> None:
@@ -336,12 +338,7 @@ def _quantity_text(value: Any) -> str:
 
 
 def _int_or_string(value: Any, unknown: list[str]) -> Any:
-    if type(value) is str:
-        return value
-    try:
-        return _integer("int32", *_RANGES["int32"])(value, unknown)
-    except _MismatchError as mismatch:
-        raise ValueError(str(mismatch)) from None
+    return value if type(value) is str else _integer("int32", *_RANGES["int32"])(value, unknown)
 
 
 def _time(value: Any, unknown: list[str]) -> Any:
@@ -354,7 +351,7 @@ def _micro_time(value: Any, unknown: list[str]) -> Any:
 
 def _instant(value: Any) -> datetime:
     if type(value) is not str:
-        raise ValueError(str(_MismatchError(value, "string")))
+        raise _MismatchError(value, "string")
     try:
         if len(value) < 20 or value[10] not in "Tt":
             raise ValueError
