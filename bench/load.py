@@ -37,7 +37,8 @@ class Sent(NamedTuple):
 
 def post(cluster: Cluster, path: str, bodies: Callable[[str], bytes], names: Iterator[str], *, clients: int) -> Sent:
     """Sends the objects of these names until there are no more or the server is gone."""
-    return uvloop.run(_post(cluster, path, bodies, names, clients))
+    sent: Sent = uvloop.run(_post(cluster, path, bodies, names, clients))
+    return sent
 
 
 async def _post(cluster: Cluster, path: str, bodies: Callable[[str], bytes], names: Iterator[str], clients: int) -> Sent:
