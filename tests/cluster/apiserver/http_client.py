@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        return self.headers.getall("Warning", [])
+        return list(self.headers.getall("Warning", []))
 
 
 class Api:

@@ -14,6 +14,7 @@ from shunter.cluster.apiserver.apply import server_side
 from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.decoding import fill_defaults, strict_faults
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import Body, media_type, read
@@ -29,7 +30,7 @@ from shunter.cluster.apiserver.status import (
     unsupported_body,
     unsupported_patch,
 )
-from shunter.cluster.apiserver.writes import Outcome, create_document, modify, strict_faults
+from shunter.cluster.apiserver.writes import Outcome, create_document, modify
 from shunter.kube.merge_patch import merge_patch
 
 JSON_PATCH = "application/json-patch+json"
@@ -98,8 +99,7 @@ def _decode_patched(call: Call, served: Served, document: Json, options: WriteOp
     if options.strictness == "Warn":
         for fault in faults:
             call.warn(fault)
-    served.kind.schema().default(document)
-    served.kind.default(document)
+    fill_defaults(served, document)
 
 
 def _refused_patch(served: Served, shown: str, why: str) -> StatusError:

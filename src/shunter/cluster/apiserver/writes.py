@@ -17,15 +17,14 @@ from shunter.cluster.apiserver import crd_lifecycle, object_meta
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
+from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
+from shunter.cluster.apiserver.kinds import RejectedError
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
-from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
-    bad_request,
     conflict,
     invalid,
     not_found,
@@ -34,9 +33,6 @@ from shunter.cluster.apiserver.status import (
 from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes, Operation
 
-_read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
-"""Decodes a custom object's metadata, which its own schema says nothing about."""
-_OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
 _ATTEMPTS = 5
 """As often as kube-apiserver retries a patch whose base changed."""
 
@@ -62,11 +58,11 @@ async def create_document(
     """Creates the decoded object; `operation` is how its fields are owned (Apply: managedFields are already in it)."""
     document = body.document
     kind, resource = served.kind, served.resource
-    _expect_kind(call, served, document)
-    _pruned(call, served, document, body.duplicates, options)
+    expect_kind(call, served, document)
+    prune(call, served, document, body.duplicates, options)
     if kind.has_status:
         document.pop("status", None)
-    _default(served, document)
+    fill_defaults(served, document)
     if served.custom and kind.has_status:
         document.pop("status", None)
     metadata = document["metadata"]
@@ -129,9 +125,9 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
     def sent(old: Json) -> Json:
         body = read(call.body, call.content_type, served.resource.kind)
         document = body.document
-        _expect_kind(call, served, document)
-        _pruned(call, served, document, body.duplicates, options)
-        _default(served, document)
+        expect_kind(call, served, document)
+        prune(call, served, document, body.duplicates, options)
+        fill_defaults(served, document)
         _check_identity(call, served, document)
         uid = document["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
@@ -261,76 +257,6 @@ def _is_finished(document: Json, old: Json) -> bool:
     )
 
 
-def _expect_kind(call: Call, served: Served, document: Json) -> None:
-    """Sets kind and apiVersion, or refuses others than the URL's. Built-in kinds may leave them out, custom ones may not."""
-    resource = served.resource
-    kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
-    if served.custom:
-        refusal = _custom_mismatch(call, served, kind, api_version, document)
-        if refusal:
-            raise refusal
-    elif (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
-        version = api_version.rpartition("/")[2] or resource.version
-        ours = resource.group.partition(".")[0] or "core"
-        what = f'{kind or resource.kind} in version "{version}" cannot be handled as a {resource.kind}'
-        conversion = f"converting ({version}.{kind or resource.kind}) to ({ours}.{resource.kind})"
-        raise bad_request(f"{what}: {conversion}: unknown conversion")
-    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
-
-
-def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, document: Json) -> StatusError | None:
-    resource = served.resource
-    if not kind:
-        text = call.body.decode(errors="replace")
-        cut = f"{text[:30]} ..." if len(text) > 30 else text
-        what = f"the object provided is unrecognized (must be of type {resource.kind})"
-        return bad_request(f"{what}: Object 'Kind' is missing in '{text}' ({cut})")
-    if api_version != resource.api_version:
-        return bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
-        )
-    if kind != resource.kind:
-        name = (document.get("metadata") or {}).get("name") or ""
-        return invalid(resource.group, kind, name, [invalid_field("kind", kind, f"must be {resource.kind}")])
-    return None
-
-
-def _pruned(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
-    """Prunes, in place; unknown and duplicate fields are warned of or, with Strict, refused. Raises 400."""
-    resource = served.resource
-    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
-    try:
-        faults = strict_faults(served, document, duplicates)
-    except MalformedError as error:
-        raise bad_request(f"{what}: {error}") from None
-    if faults and options.strictness == "Strict":
-        raise bad_request(f"{what}: strict decoding error: {', '.join(faults)}")
-    if options.strictness == "Warn":
-        for fault in faults:
-            call.warn(fault)
-
-
-def _default(served: Served, document: Json) -> None:
-    served.kind.schema().default(document)
-    served.kind.default(document)
-
-
-def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list[str]:
-    """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError."""
-    if document.get("metadata") is None:
-        document["metadata"] = {}
-    paths = served.kind.schema().prune(document)
-    if served.custom:
-        paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"])] + paths
-    unknown = [f'unknown field "{path}"' for path in paths]
-    repeated = [f'duplicate field "{path}"' for path in duplicates]
-    metadata = document["metadata"]
-    for name in _OMITTED_WHEN_EMPTY:
-        if name in metadata and not metadata[name]:
-            del metadata[name]
-    return repeated + unknown if served.custom else unknown + repeated
-
-
 def _check_identity(call: Call, served: Served, document: Json) -> None:
     metadata = document["metadata"]
     if not metadata.get("name") and not served.custom:
@@ -454,7 +380,7 @@ async def _admitted(
     if backend.webhooks.mutating(attributes, document):
         document = await backend.webhooks.mutate(attributes, document)
         kind.schema().prune(document)
-        _default(served, document)
+        fill_defaults(served, document)
     return document
 
 

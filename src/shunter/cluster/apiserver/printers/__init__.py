@@ -9,10 +9,12 @@ from shunter.cluster.apiserver.kinds import Kind
 from shunter.cluster.apiserver.printers.columns import DEFAULT, Printer
 from shunter.cluster.apiserver.printers.core import PRINTERS as CORE
 from shunter.cluster.apiserver.printers.custom import custom_printer
+from shunter.cluster.apiserver.printers.network import PRINTERS as NETWORK
 from shunter.cluster.apiserver.printers.pod import PRINTER as POD
+from shunter.cluster.apiserver.printers.storage import PRINTERS as STORAGE
 from shunter.cluster.apiserver.printers.workloads import PRINTERS as WORKLOADS
 
-_PRINTERS: dict[tuple[str, str], Printer] = {("", "Pod"): POD, **CORE, **WORKLOADS}
+_PRINTERS: dict[tuple[str, str], Printer] = {("", "Pod"): POD, **CORE, **NETWORK, **STORAGE, **WORKLOADS}
 
 
 def printer(kind: Kind, *, custom: bool) -> Printer:

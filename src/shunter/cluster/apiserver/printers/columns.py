@@ -50,6 +50,24 @@ def wide(name: str, type: str = "string") -> Column:
     return Column(name, type, "", priority=1)
 
 
+def columns(*names: str | Column) -> tuple[Column, ...]:
+    """Columns in order; a name alone is a column of text."""
+    return tuple(column(name) if isinstance(name, str) else name for name in names)
+
+
+def name_of(document: Json) -> str:
+    name: str = document["metadata"]["name"]
+    return name
+
+
+def spec_of(document: Json) -> Json:
+    return document.get("spec") or {}
+
+
+def status_of(document: Json) -> Json:
+    return document.get("status") or {}
+
+
 def named_at_creation(document: Json, now: datetime) -> Cells:
     metadata = document["metadata"]
     return [metadata["name"], metadata.get("creationTimestamp", "")]

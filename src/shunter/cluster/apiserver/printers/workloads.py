@@ -105,6 +105,16 @@ def _replica_set(document: Json, now: datetime) -> Cells:
     ]
 
 
+def _pod_template(document: Json, now: datetime) -> Cells:
+    template = document.get("template") or {}
+    labels = format_labels((template.get("metadata") or {}).get("labels"))
+    return [document["metadata"]["name"], *containers_and_images(template.get("spec") or {}), labels]
+
+
+def _replication_controller(document: Json, now: datetime) -> Cells:
+    return [*_replica_set(document, now)[:-1], format_labels(document["spec"].get("selector"))]
+
+
 def _stateful_set(document: Json, now: datetime) -> Cells:
     spec, status = document["spec"], document.get("status") or {}
     return [
@@ -194,6 +204,8 @@ def _controller_revision(document: Json, now: datetime) -> Cells:
     return [document["metadata"]["name"], shown, document.get("revision", 0), age(document, now)]
 
 
+_REPLICAS = (NAME, column("Desired", "integer"), column("Current", "integer"), column("Ready", "integer"), AGE, *_TEMPLATE)
+
 PRINTERS: dict[tuple[str, str], Printer] = {
     ("batch", "Job"): Printer((NAME, column("Status"), column("Completions"), column("Duration"), AGE, *_TEMPLATE), _job),
     ("batch", "CronJob"): Printer(
@@ -212,17 +224,9 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("apps", "Deployment"): Printer(
         (NAME, column("Ready"), column("Up-to-date"), column("Available"), AGE, *_TEMPLATE), _deployment
     ),
-    ("apps", "ReplicaSet"): Printer(
-        (
-            NAME,
-            column("Desired", "integer"),
-            column("Current", "integer"),
-            column("Ready", "integer"),
-            AGE,
-            *_TEMPLATE,
-        ),
-        _replica_set,
-    ),
+    ("apps", "ReplicaSet"): Printer(_REPLICAS, _replica_set),
+    ("", "ReplicationController"): Printer(_REPLICAS, _replication_controller),
+    ("", "PodTemplate"): Printer((NAME, column("Containers"), column("Images"), column("Pod Labels")), _pod_template),
     ("apps", "StatefulSet"): Printer((NAME, column("Ready"), AGE, wide("Containers"), wide("Images")), _stateful_set),
     ("apps", "DaemonSet"): Printer(
         (

@@ -1,0 +1,89 @@
+"""From a request's JSON to an object of its kind: the right kind, no unknown fields, defaults filled in.
+
+What does not decode is refused in kube-apiserver's words, which differ between built-in and custom kinds.
+"""
+
+from __future__ import annotations
+
+from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, WriteOptions
+from shunter.cluster.apiserver.schema import golang
+from shunter.cluster.apiserver.status import StatusError, bad_request, invalid
+
+_read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+"""Decodes a custom object's metadata, which its own schema says nothing about."""
+_OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
+
+
+def expect_kind(call: Call, served: Served, document: Json) -> None:
+    """Sets kind and apiVersion, or refuses others than the URL's. Built-in kinds may leave them out, custom ones may not."""
+    resource = served.resource
+    kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
+    if served.custom:
+        refusal = _custom_mismatch(call, served, kind, api_version, document)
+        if refusal:
+            raise refusal
+    elif (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
+        version = api_version.rpartition("/")[2] or resource.version
+        ours = resource.group.partition(".")[0] or "core"
+        what = f'{kind or resource.kind} in version "{version}" cannot be handled as a {resource.kind}'
+        conversion = f"converting ({version}.{kind or resource.kind}) to ({ours}.{resource.kind})"
+        raise bad_request(f"{what}: {conversion}: unknown conversion")
+    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
+
+
+def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, document: Json) -> StatusError | None:
+    resource = served.resource
+    if not kind:
+        text = call.body.decode(errors="replace")
+        cut = f"{text[:30]} ..." if len(text) > 30 else text
+        what = f"the object provided is unrecognized (must be of type {resource.kind})"
+        return bad_request(f"{what}: Object 'Kind' is missing in '{text}' ({cut})")
+    if api_version != resource.api_version:
+        return bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
+        )
+    if kind != resource.kind:
+        name = (document.get("metadata") or {}).get("name") or ""
+        return invalid(resource.group, kind, name, [invalid_field("kind", kind, f"must be {resource.kind}")])
+    return None
+
+
+def prune(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
+    """Prunes, in place; unknown and duplicate fields are warned of or, with Strict, refused. Raises 400."""
+    resource = served.resource
+    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    try:
+        faults = strict_faults(served, document, duplicates)
+    except MalformedError as error:
+        raise bad_request(f"{what}: {error}") from None
+    if faults and options.strictness == "Strict":
+        raise bad_request(f"{what}: strict decoding error: {', '.join(faults)}")
+    if options.strictness == "Warn":
+        for fault in faults:
+            call.warn(fault)
+
+
+def fill_defaults(served: Served, document: Json) -> None:
+    """Defaults, in place: those of the schema, then those that are code."""
+    served.kind.schema().default(document)
+    served.kind.default(document)
+
+
+def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list[str]:
+    """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError."""
+    if document.get("metadata") is None:
+        document["metadata"] = {}
+    paths = served.kind.schema().prune(document)
+    if served.custom:
+        paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"])] + paths
+    unknown = [f'unknown field "{path}"' for path in paths]
+    repeated = [f'duplicate field "{path}"' for path in duplicates]
+    metadata = document["metadata"]
+    for name in _OMITTED_WHEN_EMPTY:
+        if name in metadata and not metadata[name]:
+            del metadata[name]
+    return repeated + unknown if served.custom else unknown + repeated
