@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,8 +30,6 @@ from shunter.operator.trainer.reconciler import RuntimeStores
 from shunter.operator.trainer.render import trainjob_errors
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
 from shunter.operator.trainer.views import Runtime, Snapshot
-
-T = TypeVar("T")
 
 DEFAULTER_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
@@ -190,8 +187,8 @@ def with_patch_times(job: Json, old: Json | None, now: datetime) -> Json:
 
 
 def _patches(job: Json) -> list[Json]:
-    patches: Any = (job.get("spec") or {}).get("runtimePatches") or []
-    return [patch for patch in patches if isinstance(patch, dict)]
+    """The patches of a job that `go_decode_error` let through; a null among them is an empty one, as Go reads it."""
+    return [patch or {} for patch in (job.get("spec") or {}).get("runtimePatches") or []]
 
 
 def _stamped(patch: Json, before: Json | None, now: str) -> Json:

@@ -45,6 +45,8 @@ class Model:
     spec: Json
     """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
     pod_sets: list[PodSet] = field(default_factory=list)
+    command: list[str] | None = None
+    """The training container's command where a plugin completes the job's own."""
 
     @property
     def trainer_set(self) -> PodSet | None:

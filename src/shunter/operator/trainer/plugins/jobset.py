@@ -58,7 +58,7 @@ def override(model: Model, pods: PodSet) -> None:
     """The TrainJob's section for this replicated job, if it has one."""
     spec = model.job.spec
     if pods.ancestor == ANCESTOR_TRAINER and spec.trainer is not None:
-        _override_trainer(pods, spec.trainer)
+        _override_trainer(pods, spec.trainer, model.command)
     initializer = spec.initializer
     sources = {DATASET_INITIALIZER: initializer.dataset, MODEL_INITIALIZER: initializer.model} if initializer else {}
     source = sources.get(pods.ancestor)
@@ -66,14 +66,14 @@ def override(model: Model, pods: PodSet) -> None:
         _override_initializer(pods, source)
 
 
-def _override_trainer(pods: PodSet, trainer: Trainer) -> None:
+def _override_trainer(pods: PodSet, trainer: Trainer, completed_command: list[str] | None) -> None:
     """An empty command or list of arguments takes the runtime's away; an absent one keeps it."""
     container = pods.container("node")
     if container is None:
         return
     if trainer.image is not None:
         container["image"] = trainer.image
-    for field, words in (("command", trainer.command), ("args", trainer.args)):
+    for field, words in (("command", completed_command or trainer.command), ("args", trainer.args)):
         if words is not None:
             container.pop(field, None)
         if words:

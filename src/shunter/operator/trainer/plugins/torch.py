@@ -14,6 +14,7 @@ from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE, MLPolicy
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError, Model
 from shunter.operator.trainer.plugin import Plugin
+from shunter.operator.trainer.plugins.torchtune_command import completed_command
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.trainer.upserts import applied_env, upsert_env, upsert_port
 
@@ -28,12 +29,23 @@ class Torch(Plugin):
         trainer, pods, node = model.job.spec.trainer, model.trainer_set, model.node_container
         if trainer is not None and trainer.num_nodes is not None:
             pods.count = trainer.num_nodes
-        variables = [*group_variables(pods.count, processes_per_node(model)), *master_variables(model.job)]
+        processes = processes_per_node(model)
+        group, master = group_variables(pods.count, processes), master_variables(model.job)
         if trainer is not None and node is not None:
             upsert_env(node, applied_env(trainer.env))
-            upsert_env(node, variables)
+            is_torchtune = trainer.command == torchtune.COMMAND
+            upsert_env(node, group if is_torchtune else [*group, *master])
             upsert_port(node, {"containerPort": MASTER_PORT})
-        self._inject(model, variables)
+            if is_torchtune:
+                model.command = completed_command(
+                    model.job,
+                    node.get("command") or [],
+                    nodes=pods.count,
+                    processes=processes,
+                    gpus=gpu_count(counted_resources(model.job, node)),
+                    endpoint=f"{first_node(model.job)}:{MASTER_PORT}",
+                )
+        self._inject(model, [*group, *master])
 
     def errors(self, job: TrainJob, policy: MLPolicy | None, template: Json) -> list[FieldError]:
         if policy is None or policy.torch is None:
