@@ -1,4 +1,4 @@
-"""A node on an API server: real processes at the level under test; every test has a node, a directory and a namespace of its own."""
+"""A node on an API server: real processes at the level under test; every test has a node and a namespace of its own."""
 
 from __future__ import annotations
 
@@ -99,6 +99,12 @@ class NodeUnderTest:
         return await self.wait(
             name, lambda s: any(c["type"] == "Ready" and c["status"] == "True" for c in s.get("conditions") or ()), "ready"
         )
+
+    async def eventually(self, condition: Callable[[], object]) -> None:
+        """Returns once something outside the API is so."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not condition():  # noqa: ASYNC110 -- files and processes send no events to tests
+                await asyncio.sleep(0.02)
 
     async def gone(self, name: str) -> None:
         """Returns once the pod is no longer on the server."""

@@ -74,7 +74,9 @@ def volumes(marks: Path) -> list[dict]:
     return [{"name": "m", "hostPath": {"path": str(marks)}}]
 
 
-async def test_a_pod_outlives_its_agent_and_the_next_agent_reports_its_end(node: NodeUnderTest, agent: Agent, marks: Path) -> None:
+async def test_a_pod_outlives_its_agent_and_the_next_agent_reports_its_end(
+    node: NodeUnderTest, agent: Agent, marks: Path
+) -> None:
     main = marked("echo x >> /m/starts; while [ ! -e /m/go ]; do sleep 0.05; done; exit 5")
     pod = await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": volumes(marks)})
     await node.ready("p")
@@ -82,9 +84,7 @@ async def test_a_pod_outlives_its_agent_and_the_next_agent_reports_its_end(node:
     state = node.attempts(pod["metadata"]["uid"]) / "0" / "state.json"
     os.kill(read_json(str(state))["pid"], 0)
     (marks / "go").touch()
-    async with asyncio.timeout(10):
-        while "exit_code" not in read_json(str(state)):
-            await asyncio.sleep(0.02)
+    await node.eventually(lambda: "exit_code" in read_json(str(state)))
     agent.start()
     finished = await node.finished("p")
     assert finished["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
@@ -98,7 +98,7 @@ async def test_a_running_pod_is_adopted_and_can_be_stopped(node: NodeUnderTest, 
     agent.kill()
     agent.start()
     async with asyncio.timeout(10):
-        while await log_of_new_agent(node) != "up\n":
+        while await log_of_new_agent(node) != "up\n":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     after = await node.ready("p")
     assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
@@ -122,9 +122,7 @@ async def test_a_pod_deleted_while_no_agent_runs_is_removed_by_the_next(node: No
     state = read_json(str(node.attempts(pod["metadata"]["uid"]) / "0" / "state.json"))
     await node.client.delete(PODS, "p", node.namespace, grace_period_seconds=0)
     agent.start()
-    async with asyncio.timeout(10):
-        while (node.directory / "pods" / pod["metadata"]["uid"]).exists():
-            await asyncio.sleep(0.02)
+    await node.eventually(lambda: not (node.directory / "pods" / pod["metadata"]["uid"]).exists())
     with pytest.raises(ProcessLookupError):
         os.kill(state["pid"], 0)
 
@@ -138,9 +136,7 @@ async def test_a_container_whose_supervisor_is_killed_ends_and_says_so(node: Nod
     finished = await node.finished("p")
     ended = finished["status"]["containerStatuses"][0]["state"]["terminated"]
     assert (finished["status"]["phase"], ended["reason"], ended["exitCode"]) == ("Failed", "ContainerStatusUnknown", 137)
-    async with asyncio.timeout(10):
-        while Path(f"/proc/{state['pid']}").exists():
-            await asyncio.sleep(0.02)
+    await node.eventually(lambda: not Path(f"/proc/{state['pid']}").exists())
 
 
 async def test_pods_start_after_the_launcher_was_killed(node: NodeUnderTest) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shunter.api.resources import CONFIG_MAPS, NODES, PODS, SERVICES
-from shunter.cluster.node.levels import find_level
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory
+from shunter.cluster.node.levels import find_level
 from shunter.cluster.node.network import owner_name
 from shunter.cluster.node.runtime import Level
 from shunter.cluster.node.teardown import teardown
@@ -65,7 +66,9 @@ async def test_pods_find_each_other_by_name_and_connect(node: NodeUnderTest) -> 
 
 async def test_nslookup_waits_for_a_pod_that_is_about_to_be_ready(node: NodeUnderTest) -> None:
     await headless(node, "m-0", {"role": "master"})
-    wait = "err=1; for i in $(seq 5); do if nslookup m-0; then err=0 && break; fi; echo waiting for master; sleep 2; done; exit $err"
+    wait = (
+        "err=1; for i in $(seq 5); do if nslookup m-0; then err=0 && break; fi; echo waiting for master; sleep 2; done; exit $err"
+    )
     spec = {
         "restartPolicy": "Never",
         "initContainers": [{"name": "init", "image": "alpine:3.10", "command": ["sh", "-c", wait]}],
@@ -102,7 +105,9 @@ async def test_a_container_over_its_memory_limit_is_oom_killed(node: NodeUnderTe
 
 
 async def test_a_container_writes_anywhere_and_the_host_sees_nothing(node: NodeUnderTest) -> None:
-    script = "mkdir -p /opt/shunter-test && echo x > /opt/shunter-test/file && echo y > /dev/shunter-test && hostname && cat /etc/hostname"
+    script = (
+        "mkdir -p /opt/shunter-test; echo x > /opt/shunter-test/file; echo y > /dev/shunter-test; hostname; cat /etc/hostname"
+    )
     pod = await node.run_shell("p", script)
     assert pod["status"]["phase"] == "Succeeded", await node.log("p")
     assert await node.log("p") == "p\np\n"
@@ -132,15 +137,22 @@ async def test_a_memory_volume_replaces_dev_shm(node: NodeUnderTest) -> None:
 
 async def test_one_file_of_a_config_map_is_mounted_alone(node: NodeUnderTest) -> None:
     metadata = {"name": "cfg", "namespace": node.namespace}
-    await node.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "A", "b": "B"}})
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "A", "b": "B"}}
+    await node.client.create(CONFIG_MAPS, body)
     main = {
         "name": "main", "image": "any", "command": ["sh", "-c", "ls /etc/mpi; cat /etc/mpi/hostfile; echo; echo z > /etc/mpi/hostfile"],
         "volumeMounts": [{"name": "cfg", "mountPath": "/etc/mpi/hostfile", "subPath": "a", "readOnly": True}],
     }  # fmt: skip
-    await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": [{"name": "cfg", "configMap": {"name": "cfg"}}]})
+    await node.create(
+        "p", {"restartPolicy": "Never", "containers": [main], "volumes": [{"name": "cfg", "configMap": {"name": "cfg"}}]}
+    )
     pod = await node.finished("p")
     assert pod["status"]["phase"] == "Failed"
-    assert sorted((await node.log("p")).splitlines()) == ["A", "hostfile", "sh: 1: cannot create /etc/mpi/hostfile: Read-only file system"]
+    assert sorted((await node.log("p")).splitlines()) == [
+        "A",
+        "hostfile",
+        "sh: 1: cannot create /etc/mpi/hostfile: Read-only file system",
+    ]
 
 
 async def test_two_pods_use_the_same_port(node: NodeUnderTest) -> None:
@@ -160,17 +172,21 @@ async def test_nothing_is_left_of_a_deleted_pod(node: NodeUnderTest) -> None:
     assert any(line for line in mounts() if pod["metadata"]["uid"] in line)
     await node.client.delete(PODS, "p", node.namespace)
     await node.gone("p")
-    async with asyncio.timeout(10):
-        while (node.directory / "pods" / pod["metadata"]["uid"]).exists():
-            await asyncio.sleep(0.02)
+    await node.eventually(lambda: not (node.directory / "pods" / pod["metadata"]["uid"]).exists())
     assert not any(line for line in mounts() if pod["metadata"]["uid"] in line)
     assert pod["metadata"]["uid"] not in cgroups(node)
 
 
 async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderTest) -> None:
-    main = {"name": "main", "image": "any", "command": ["sleep", "600"], "resources": {"limits": {"memory": "64Mi", "cpu": "1"}}}
-    pod = await node.create("p", {"containers": [main]})
+    main = {
+        "name": "main",
+        "image": "any",
+        "command": ["sleep", "600.125"],
+        "resources": {"limits": {"memory": "64Mi", "cpu": "1"}},
+    }
+    await node.create("p", {"containers": [main]})
     await node.ready("p")
+    assert processes_with("sleep\0600.125\0")
     await node.stop()
     name = owner_name(node.directory)
     assert any(line for line in mounts() if str(node.directory) in line)
@@ -179,8 +195,7 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
     assert name not in os.listdir("/sys/class/net")
     assert not cgroups(node)
     assert not node.directory.exists()
-    running = subprocess.run(["pgrep", "-f", "sleep 600"], capture_output=True, text=True).stdout.split()
-    assert not [pid for pid in running if pod["metadata"]["uid"] in environment(pid)]
+    assert not processes_with("sleep\0600.125\0")
 
 
 async def test_the_probe_says_why_a_machine_cannot(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -199,14 +214,16 @@ def mounts() -> list[str]:
 
 
 def cgroups(node: NodeUnderTest) -> str:
-    """Every cgroup directory of the node."""
+    """Every cgroup directory of the node, one a line."""
     owner = owner_name(node.directory)
-    return subprocess.run(["find", "/sys/fs/cgroup", "-path", f"*/{owner}/*", "-type", "d"], capture_output=True, text=True).stdout
+    return "\n".join(path for path, _, _ in os.walk("/sys/fs/cgroup") if f"/{owner}/" in f"{path}/")
 
 
-def environment(pid: str) -> str:
-    try:
-        with open(f"/proc/{pid}/environ") as file:
-            return file.read()
-    except OSError:
-        return ""
+def processes_with(command_line: str) -> list[Path]:
+    """Processes of this machine with exactly this command line (NUL-separated)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if path.read_text() == command_line:
+                found.append(path.parent)
+    return found

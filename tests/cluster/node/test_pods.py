@@ -99,7 +99,12 @@ async def test_a_config_map_is_mounted_at_its_path(node: NodeUnderTest) -> None:
 
 
 async def test_a_pod_waits_for_its_missing_config_map_and_says_so(node: NodeUnderTest) -> None:
-    main = {"name": "main", "image": "any", "command": ["cat", "/etc/cfg/key"], "volumeMounts": [{"name": "v", "mountPath": "/etc/cfg"}]}
+    main = {
+        "name": "main",
+        "image": "any",
+        "command": ["cat", "/etc/cfg/key"],
+        "volumeMounts": [{"name": "v", "mountPath": "/etc/cfg"}],
+    }
     spec = {"restartPolicy": "Never", "containers": [main], "volumes": [{"name": "v", "configMap": {"name": "late"}}]}
     await node.create("p", spec)
     event = await node.event("FailedMount")
@@ -158,11 +163,17 @@ async def test_a_sidecar_runs_beside_the_main_container_and_ends_with_it(node: N
 
 
 async def test_a_container_that_keeps_failing_backs_off(node: NodeUnderTest) -> None:
-    spec = {"restartPolicy": "Always", "containers": [{"name": "main", "image": "any", "command": ["sh", "-c", "echo $$; exit 1"]}]}
+    spec = {
+        "restartPolicy": "Always",
+        "containers": [{"name": "main", "image": "any", "command": ["sh", "-c", "echo $$; exit 1"]}],
+    }
     await node.create("p", spec)
     pod = await node.wait(
         "p",
-        lambda s: s.get("containerStatuses") and s["containerStatuses"][0]["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff",
+        lambda s: (
+            s.get("containerStatuses")
+            and s["containerStatuses"][0]["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff"
+        ),
         "in CrashLoopBackOff",
     )
     status = pod["status"]["containerStatuses"][0]
@@ -175,15 +186,17 @@ async def test_a_container_that_keeps_failing_backs_off(node: NodeUnderTest) -> 
 
 
 async def test_sigterm_comes_first_and_the_grace_period_ends_it(node: NodeUnderTest) -> None:
-    script = "import signal,time; signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True)); print('up', flush=True); time.sleep(60); time.sleep(60)"
+    script = (
+        "import signal, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))\n"
+        "print('up', flush=True)\n"
+        "while True: time.sleep(60)\n"
+    )
     main = {"name": "main", "image": "any", "command": ["python", "-c", script]}
-    await node.create("p", {"terminationGracePeriodSeconds": 1, "containers": [main]})
+    pod = await node.create("p", {"terminationGracePeriodSeconds": 1, "containers": [main]})
     await node.ready("p")
     follower = asyncio.create_task(node.log("p", follow=True))
-    while not list(node.directory.glob("pods/*/containers/main/0/log")) or b"up" not in next(
-        iter(node.directory.glob("pods/*/containers/main/0/log"))
-    ).read_bytes():
-        await asyncio.sleep(0.02)
+    await node.eventually(lambda: b"up" in (node.attempts(pod["metadata"]["uid"]) / "0" / "log").read_bytes())
     started = asyncio.get_running_loop().time()
     await node.client.delete(PODS, "p", node.namespace)
     await node.gone("p")
@@ -201,7 +214,9 @@ async def test_logs_are_followed_until_the_container_ends(node: NodeUnderTest) -
 
 async def test_a_pod_past_its_deadline_fails(node: NodeUnderTest) -> None:
     main = {"name": "main", "image": "any", "command": ["sleep", "60"]}
-    await node.create("p", {"activeDeadlineSeconds": 1, "terminationGracePeriodSeconds": 0, "restartPolicy": "Never", "containers": [main]})
+    await node.create(
+        "p", {"activeDeadlineSeconds": 1, "terminationGracePeriodSeconds": 0, "restartPolicy": "Never", "containers": [main]}
+    )
     pod = await node.finished("p")
     assert (pod["status"]["phase"], pod["status"]["reason"]) == ("Failed", "DeadlineExceeded")
 

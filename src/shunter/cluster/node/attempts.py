@@ -1,4 +1,4 @@
-"""Following container attempts: what the supervisor wrote, as values; live ones through their FIFO, dead ones from their files."""
+"""Following container attempts: what the supervisor wrote, as values; live ones by their FIFO, dead ones from their files."""
 
 from __future__ import annotations
 

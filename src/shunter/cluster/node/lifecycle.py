@@ -17,8 +17,8 @@ RESET_AFTER = 600.0
 
 
 class Decision(NamedTuple):
-    """Names of containers to start and to stop now; those waiting in back-off with their wait in seconds; whether the pod's work is
-    over (its containers will never run again)."""
+    """Names of containers to start and to stop now; those in back-off with their wait in seconds; whether the pod's work is over
+    (its containers will never run again)."""
 
     start: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()

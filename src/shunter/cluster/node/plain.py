@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
@@ -27,6 +28,9 @@ from shunter.cluster.node.substitution import (
     substituted_paths,
 )
 
+PodKey = tuple[str, str]
+"""Namespace, and the key that substitution gives a pod."""
+
 
 class PlainRuntime:
     """Pods as processes that share this machine's network and files."""
@@ -38,7 +42,7 @@ class PlainRuntime:
         self._launcher = launcher
         self._services: tuple[Service, ...] = ()
         self._endpoints: tuple[Endpoint, ...] = ()
-        self._ports = PortTable()
+        self._ports = PortTable(node.ports_file)
 
     async def start(self) -> None:
         write_shims(self._node.shims)
@@ -98,27 +102,40 @@ class PlainRuntime:
 
 
 class PortTable:
-    """The port of this machine that stands for a pod's port: the same number where it is free, else another."""
+    """The port of this machine that stands for a pod's port: the same number where it is free, else another.
 
-    def __init__(self) -> None:
-        self._ports: dict[tuple[tuple[str, str], int], int] = {}
-        self._seen: set[tuple[str, str]] = set()
+    Kept in a file, as running pods were told of their ports.
+    """
 
-    def port(self, pod: tuple[str, str], port: int) -> int:
-        """The same answer for the same (namespace, pod key) and port until `keep` drops the pod."""
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ports: dict[tuple[PodKey, int], int] = {
+            ((namespace, pod), port): chosen for namespace, pod, port, chosen in attempt.read_json(str(path)) or ()
+        }
+        self._seen: set[PodKey] = set()
+
+    def port(self, pod: PodKey, port: int) -> int:
+        """The same answer for the same pod and port until `keep` drops the pod."""
         known = self._ports.get((pod, port))
         if known is not None:
             return known
         taken = set(self._ports.values())
         chosen = port if port not in taken and _is_free(port) else _free_port(taken)
         self._ports[pod, port] = chosen
+        self._store()
         return chosen
 
-    def keep(self, pods: set[tuple[str, str]]) -> None:
+    def keep(self, pods: set[PodKey]) -> None:
         """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
         gone = self._seen - pods
-        self._ports = {(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone}
+        if any(pod in gone for pod, _ in self._ports):
+            self._ports = {(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone}
+            self._store()
         self._seen = pods
+
+    def _store(self) -> None:
+        entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in self._ports.items()]
+        attempt.write_json(str(self._path), entries)
 
 
 def _is_free(port: int) -> bool:

@@ -296,7 +296,11 @@ class PodWorker:
 
     def _show_problem(self, names: Iterable[str], problem: StartProblem) -> None:
         for name in names:
-            self._containers.wait(name, Waiting(problem.reason, problem.message))
+            waiting = Waiting(problem.reason, problem.message)
+            if problem.reason == "ErrImagePull" and self._containers.seen[name].waiting is not None:
+                image = self._containers.spec(name).get("image", "")
+                waiting = Waiting("ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {problem.message}')
+            self._containers.wait(name, waiting)
         self._note("Warning", problem.event, problem.event_message)
 
     def _show_back_off(self, waits: Iterable[tuple[str, float]]) -> None:

@@ -39,7 +39,7 @@ class RouteSocket:
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, _link_header(up=True) + _name(name) + info)
 
     def add_veth(self, name: str, *, bridge: int, peer: str, peer_namespace: int) -> None:
-        """Creates a cable: `name` here, plugged into the bridge of that index and up; `peer` in the namespace of that descriptor, still down."""
+        """Creates a cable: `name` here, plugged into the bridge of that index and up; `peer`, still down, in that namespace."""
         peer_info = _link_header() + _name(peer) + _attribute(_IFLA_NET_NS_FD, struct.pack("=I", peer_namespace))
         data = _attribute(_IFLA_INFO_DATA, _attribute(_VETH_INFO_PEER, peer_info))
         info = _attribute(_IFLA_LINKINFO, _attribute(_IFLA_INFO_KIND, b"veth") + data)
