@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cluster.apiserver.http_client import Api
 from shunter.cluster.apiserver.negotiation import Form, form, read
 from shunter.cluster.apiserver.object_meta import generated_name, without_duplicate_owners
 from shunter.cluster.apiserver.requests import Target, flag, target
@@ -75,6 +76,24 @@ def test_duplicate_keys_are_found(body: bytes, duplicates: list[str]) -> None:
 def test_yaml_dates_stay_text() -> None:
     document = read(b"when: 2026-01-01\nat: 2026-01-01T00:00:00Z\n", "application/yaml", "Thing").document
     assert document == {"when": "2026-01-01", "at": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("size", "code"), [pytest.param(2_500_000, 201, id="large"), pytest.param(3_200_000, 413, id="too large")]
+)
+async def test_bodies_up_to_three_mebibytes_are_read(api: Api, namespace: str, size: int, code: int) -> None:
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "large"},
+        "spec": {
+            "pytorchReplicaSpecs": {
+                "Master": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "x", "args": ["x" * size]}]}}}
+            }
+        },
+    }
+    answer = await api.request("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs", job)
+    assert answer.code == code
 
 
 def test_cbor_is_refused_so_that_clients_fall_back() -> None:

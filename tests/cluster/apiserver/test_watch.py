@@ -122,6 +122,36 @@ async def test_metadata_watch_sends_metadata_only(api: Api, config_maps: str) ->
     assert "data" not in event["object"]
 
 
+async def open_watches(api: Api) -> int:
+    text = (await api.request("GET", "/metrics")).body
+    return int(text.split('apiserver_longrunning_requests{verb="WATCH"} ')[1].split("\n")[0])
+
+
+async def test_a_client_that_leaves_takes_its_watch_with_it(api: Api, config_maps: str) -> None:
+    before = await open_watches(api)
+    async with api.watch(f"{config_maps}?watch=1"):
+        assert await open_watches(api) == before + 1
+    async with asyncio.timeout(10):
+        while await open_watches(api) > before:  # noqa: ASYNC110 (the server says so when asked)
+            await asyncio.sleep(0.01)
+
+
+async def test_a_thousand_events_reach_every_watcher_in_order(api: Api, config_maps: str) -> None:
+    since = await revision(api, config_maps)
+    path = f"{config_maps}?watch=1&resourceVersion={since}&timeoutSeconds=60"
+
+    async def follow() -> list[int]:
+        async with api.watch(path) as events:
+            return [int((await events.next())["object"]["metadata"]["resourceVersion"]) for _ in range(1000)]
+
+    followers = [asyncio.ensure_future(follow()) for _ in range(5)]
+    for start in range(0, 1000, 50):
+        await asyncio.gather(*(api.create(config_maps, {"metadata": {"name": f"c{i}"}}) for i in range(start, start + 50)))
+    seen = await asyncio.gather(*followers)
+    assert all(revisions == seen[0] for revisions in seen)
+    assert seen[0] == sorted(set(seen[0]))
+
+
 async def test_sigterm_ends_watches_cleanly(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     headers = {"Authorization": f"Bearer {server.token}"}

@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 import uvloop
-from aiohttp import web
 
 from shunter.cluster.apiserver import builtin, crd_lifecycle
 from shunter.cluster.apiserver.authn import Authenticator
@@ -23,7 +22,7 @@ from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
 from shunter.cluster.apiserver.pod_logs import NodeClient
 from shunter.cluster.apiserver.registry import Registry
-from shunter.cluster.apiserver.server import ApiServer
+from shunter.cluster.apiserver.server import ApiServer, http_server
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.storage import Store
 from shunter.cluster.apiserver.webhooks import Webhooks
@@ -68,7 +67,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
         crd_lifecycle.follow(backend)
         await bootstrap(backend)
         api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer), issuer, nodes)
-        server = web.Server(api.handle, handler_cancellation=True, keepalive_timeout=3600.0, access_log=None)
+        server = http_server(api)
         listener = await loop.create_server(server, host, port, ssl=tls_context(pki), backlog=1024)
         gc.collect()
         gc.freeze()

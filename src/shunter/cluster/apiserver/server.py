@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 2**20
 """Bytes; kube-apiserver's limit for requests that write."""
+_KEEP_ALIVE = 3600.0
+"""Seconds an idle connection stays open; clients close theirs long before."""
 _OPEN_PATHS = frozenset(("/healthz", "/readyz", "/livez", "/version"))
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
@@ -204,7 +206,9 @@ class ApiServer:
             async for chunk in chunks:
                 await response.write(chunk)
             await response.write_eof()
-        except (ConnectionError, asyncio.CancelledError):
+        except ConnectionError:
+            log.debug("the client of %s went away", request.path)
+        except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
             task.uncancel()
@@ -277,6 +281,18 @@ def _wants_aggregated(accept: str) -> bool:
 
 
 _LOG_REASONS: Mapping[int, str] = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}
+
+
+def http_server(api: ApiServer) -> web.Server:
+    """The protocol factory that serves an API server's requests."""
+    loop = asyncio.get_running_loop()
+
+    def request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_LIMIT + 1)
+
+    return web.Server(
+        api.handle, request_factory=request, handler_cancellation=True, keepalive_timeout=_KEEP_ALIVE, access_log=None
+    )
 
 
 class _NoPageError(StatusError):
