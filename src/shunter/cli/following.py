@@ -19,6 +19,8 @@ from shunter.operator.overview import is_pod_of, member, overview, pod_selector
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
 LOG_RETRY_SECONDS = 0.3
+OPERATOR_CONTAINERS = frozenset({"init-pytorch"})
+"""Containers that the operator adds: what they print says nothing about the training."""
 
 
 class End(NamedTuple):
@@ -101,7 +103,8 @@ class JobFollower:
         for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
             state = container.get("state", {})
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
-            if key not in self._tails and ("running" in state or "terminated" in state):
+            has_started = "running" in state or "terminated" in state
+            if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
                 self._tails[key] = asyncio.create_task(self._tail(pod, container["name"]))
 
     async def _tail(self, pod: Json, container: str) -> None:
