@@ -106,6 +106,13 @@ def test_only_times_apart_is_no_write(tree: FieldTree) -> None:
     assert managed.with_old_times(changed, stored) is changed
 
 
+@pytest.mark.parametrize("item", [None, "text", {}, {"image": "nameless"}], ids=["null", "a text", "empty", "without its key"])
+def test_an_item_that_cannot_be_told_apart_ends_ownership(tree: FieldTree, item: object) -> None:
+    broken = pod()
+    broken["spec"]["containers"].append(item)
+    assert managed.updated(None, broken, tree=tree, manager="m", api_version="v1", now=NOW) == []
+
+
 def test_a_schema_handed_over_without_its_name_knows_structs_by_value() -> None:
     named = compile_fields({"$ref": "#/components/schemas/io.k8s.api.core.v1.Pod"}, definitions())
     assert compile_fields(definitions()["io.k8s.api.core.v1.Pod"], definitions()).zeros == named.zeros

@@ -57,6 +57,10 @@ _KEY_DEFAULTS = {"protocol": "TCP"}
 """Defaults of list-map keys in Kubernetes' own types (ContainerPort, ServicePort), for schemas published without defaults."""
 
 
+class UnkeyedItemError(ValueError):
+    """A list item that cannot be told apart from others, in structured-merge-diff's words."""
+
+
 class FieldTree:
     """One type. A value may be a scalar, a list or a map; several at once where the schema leaves the type open."""
 
@@ -91,24 +95,24 @@ class FieldTree:
         return self.fields.get(name) or self.additional or DEDUCED
 
     def element(self, item: Any) -> str:
-        """The path element of a list item. ValueError when the item cannot be told apart from others."""
+        """The path element of a list item. Raises UnkeyedItemError."""
         if self.list_type == "map":
             if len(self.keys) == 1 and isinstance(item, dict) and type(value := item.get(self.keys[0])) is str:
                 return item_by_name(self.keys[0], value)
             return item_by_key(self._key(item))
         if isinstance(item, dict):
-            raise ValueError("associative list without keys has an element that's a map type")
+            raise UnkeyedItemError("associative list without keys has an element that's a map type")
         if isinstance(item, list):
-            raise ValueError("not supported: associative list with lists as elements")
+            raise UnkeyedItemError("not supported: associative list with lists as elements")
         if item is None:
-            raise ValueError("associative list without keys has an element that's an explicit null")
+            raise UnkeyedItemError("associative list without keys has an element that's an explicit null")
         return item_by_value(item)
 
     def _key(self, item: Any) -> Json:
         if item is None:
-            raise ValueError("associative list with keys may not have a null element")
+            raise UnkeyedItemError("associative list with keys may not have a null element")
         if not isinstance(item, dict):
-            raise ValueError("associative list with keys may not have non-map elements")
+            raise UnkeyedItemError("associative list with keys may not have non-map elements")
         key = {}
         for name in self.keys:
             value = item.get(name, self.key_defaults.get(name))
@@ -116,7 +120,7 @@ class FieldTree:
                 key[name] = value
         if not key:
             names = " ".join(json.dumps(name) for name in self.keys)
-            raise ValueError(
+            raise UnkeyedItemError(
                 f"associative list with keys has an element that omits all key fields [{names}]"
                 " (and doesn't have default values for any key fields)"
             )

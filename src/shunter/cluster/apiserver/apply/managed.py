@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from shunter.api.meta import Json, rfc3339
 from shunter.cluster.apiserver.apply.compare import changes
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference, difference_with_descendants, fields_at, union
-from shunter.cluster.apiserver.apply.fields import FieldTree
+from shunter.cluster.apiserver.apply.fields import FieldTree, UnkeyedItemError
 
 Operation = Literal["Apply", "Update"]
 
@@ -79,12 +79,16 @@ def updated(
     The writer takes over the fields it changed, from every manager; fields that are gone leave all sets; an entry's time changes
     only with its own write. `metadata.managedFields` of `new` counts as what the writer wants the entries to be before that; a
     list that is empty or holds one empty entry forgets them all. `reset` are the fields that this endpoint does not write.
+    A list item without its keys makes ownership impossible and empties the list; validation is about to refuse such an object.
     """
     before = entries_to_update(old, new, subresource=subresource)
     if not before and old is not None:
         return []
     after = dict(before)
-    changed, removed = changes(old or {}, new, tree)
+    try:
+        changed, removed = changes(old or {}, new, tree)
+    except UnkeyedItemError:
+        return []
     if changed or removed:
         changed, removed = difference_with_descendants(changed, reset), difference_with_descendants(removed, reset)
         after = taken_over(after, changed, removed)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.apply.field_set import shown_element
-from shunter.cluster.apiserver.apply.fields import FieldTree
+from shunter.cluster.apiserver.apply.fields import FieldTree, UnkeyedItemError
 
 _SCALAR_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -57,7 +57,7 @@ def _in_list(value: list[Any], tree: FieldTree) -> list[str]:
         if tree.list_type in ("map", "set"):
             try:
                 element = tree.element(item)
-            except ValueError as error:
+            except UnkeyedItemError as error:
                 return [*errors, f": element {position}: {error}"]
             shown = shown_element(element)
             if element in seen:
