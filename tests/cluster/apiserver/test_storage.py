@@ -174,6 +174,8 @@ async def test_a_restart_keeps_durable_objects_and_no_revision_comes_twice(tmp_p
     assert again.revision > lease.revision
     with pytest.raises(ExpiredError):
         again.collection("", "configmaps").since(lease.revision)
+    with pytest.raises(ExpiredError):
+        again.collection("", "configmaps").entries_at(lease.revision)
     again.close()
 
 

@@ -10,6 +10,7 @@ import asyncio
 import gc
 import logging
 import signal
+import sqlite3
 import ssl
 import sys
 from pathlib import Path
@@ -86,7 +87,10 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(arguments.state_dir, arguments.host, arguments.port))
+        try:
+            runner.run(serve(arguments.state_dir, arguments.host, arguments.port))
+        except (OSError, sqlite3.Error) as error:
+            raise SystemExit(f"API server on {arguments.host}:{arguments.port} of {arguments.state_dir}: {error}") from None
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import bad_request, expired, invalid, revision_too_large
-from shunter.cluster.apiserver.storage import Entry, ExpiredError
+from shunter.cluster.apiserver.storage import Collection, Entry, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
 
 
@@ -127,13 +127,11 @@ def _page(backend: Backend, call: Call, served: Served) -> Page:
     limit = number(query, "limit") or 0
     at, start = _start(backend, query)
     try:
-        entries = collection.entries_at(at, namespace)
+        entries: Iterable[Entry] | None = _named(collection, namespace, wanted) if at == backend.store.revision else None
+        if entries is None:
+            entries = collection.entries_at(at, namespace)
     except ExpiredError as error:
         raise _expired_list(query, at, error.floor) from None
-    name = next((t.value for t in wanted.terms if t.path == "metadata.name" and not t.negated), "")
-    if name and namespace and not start and at == backend.store.revision:
-        entry = collection.get(namespace, name)
-        entries = [entry] if entry else []
     if start:
         entries = [entry for entry in entries if entry.key >= start]
     found = list(entries) if wanted.is_empty else [entry for entry in entries if wanted.matches(entry)]
@@ -142,6 +140,15 @@ def _page(backend: Backend, call: Call, served: Served) -> Page:
     page = list(islice(found, limit))
     remaining = len(found) - limit if wanted.is_empty else 0
     return Page(page, at, _token(at, page[-1].key + "\0"), remaining)
+
+
+def _named(collection: Collection, namespace: str, wanted: Selector) -> list[Entry] | None:
+    """The one object that a selector on metadata.name in a namespace can match; None for other selectors."""
+    name = next((term.value for term in wanted.terms if term.path == "metadata.name" and not term.negated), "")
+    if not name or not namespace:
+        return None
+    entry = collection.get(namespace, name)
+    return [entry] if entry else []
 
 
 def _list_errors(query: Query) -> list[FieldError]:

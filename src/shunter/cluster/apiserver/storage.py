@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -171,11 +172,11 @@ class Collection:
 
     def entries_at(self, revision: int, namespace: str = "") -> Iterable[Entry]:
         """The objects as they were at a past revision. Raises `ExpiredError` when that is beyond the window."""
-        later = [event for event in self._window if event.entry.revision > revision]
-        if not later and revision >= self.floor:
-            return self.entries(namespace)
         if revision < self.floor:
             raise ExpiredError(self.floor)
+        if not self._window or self._window[-1].entry.revision <= revision:
+            return self.entries(namespace)
+        later = self.since(revision)
         state = {(entry.namespace, entry.name): entry for entry in self._all()}
         for event in reversed(later):
             key = (event.entry.namespace, event.entry.name)
@@ -189,7 +190,9 @@ class Collection:
         """The events after a revision, oldest first. Raises `ExpiredError` when some of them are forgotten."""
         if revision < self.floor:
             raise ExpiredError(self.floor)
-        return [event for event in self._window if event.entry.revision > revision]
+        later = list(takewhile(lambda event: event.entry.revision > revision, reversed(self._window)))
+        later.reverse()
+        return later
 
     def _all(self) -> Iterator[Entry]:
         for names in self._namespaces.values():
