@@ -117,12 +117,11 @@ async def trained(target: object, manifests: list[Manifest]) -> list[Row]:
 
 
 def table(rows: list[Row]) -> object:
-    from rich.box import SIMPLE
     from rich.table import Table
 
     from shunter.cli.display import STATE_COLOURS
 
-    result = Table(box=SIMPLE, pad_edge=False, header_style="bold")
+    result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
         result.add_column(column, no_wrap=True, justify="right" if column in ("ranks", "world size", "seconds") else "left")
     for row in rows:
