@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.resources import CORE_EVENTS, NAMESPACES, PODS
+from shunter.api.resources import CORE_EVENTS, LEASES, NAMESPACES, PODS
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_api import KubeletAccess
 from shunter.cluster.node.node import Node
@@ -104,6 +104,15 @@ class NodeUnderTest:
         """Returns once something outside the API is so."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not condition():  # noqa: ASYNC110 -- files and processes send no events to tests
+                await asyncio.sleep(0.02)
+
+    async def wait_for_lease(self) -> None:
+        """Returns once the node has sent its first heartbeat."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while True:
+                with suppress(NotFound):
+                    await self.client.get(LEASES, self.name, "kube-node-lease", view=dict)
+                    return
                 await asyncio.sleep(0.02)
 
     async def gone(self, name: str) -> None:

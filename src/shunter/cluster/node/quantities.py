@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 _SUFFIXES = {
@@ -11,17 +12,15 @@ _SUFFIXES = {
     "E": Fraction(10**18), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),
     "Pi": Fraction(2**50), "Ei": Fraction(2**60),
 }  # fmt: skip
+_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]|[KMGTPE]i|)")
 
 
 def quantity(text: str | int | float) -> Fraction:
     """The exact value, in the resource's own unit (cores, bytes, devices). Raises ValueError for anything else."""
-    written = str(text).strip()
-    digits = written.rstrip("numkMGTPEi")
-    if not digits and written:
-        raise ValueError(f"{written!r} is not a resource quantity")
-    if written[len(digits) :] == "E" and not digits:
-        raise ValueError(f"{written!r} is not a resource quantity")
-    return Fraction(digits) * _SUFFIXES[written[len(digits) :]]
+    match = _QUANTITY.fullmatch(str(text))
+    if match is None:
+        raise ValueError(f"{text!r} is not a resource quantity")
+    return Fraction(match[1]) * _SUFFIXES[match[2]]
 
 
 def in_units_of(value: Fraction, divisor: Fraction) -> str:

@@ -1,0 +1,70 @@
+"""What image names stand for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from shunter.cluster.node.images import ImageError, Images, load_images
+from shunter.errors import InputError
+
+
+def test_any_image_is_the_environment_that_runs_us() -> None:
+    image = Images().find("pytorch/pytorch:2.7")
+    assert image.root == "/"
+    assert image.environment["PATH"].split(":")[0] == os.path.dirname(sys.executable)
+
+
+def test_the_first_matching_rule_wins(tmp_path: Path) -> None:
+    (tmp_path / "venv/bin").mkdir(parents=True)
+    (tmp_path / "venv/bin/python").touch()
+    (tmp_path / "rootfs").mkdir()
+    mapping = tmp_path / "images.yaml"
+    mapping.write_text(f"- image: 'acme/*'\n  venv: {tmp_path}/venv\n- image: '*'\n  root: rootfs\n")
+    images = load_images(mapping)
+    assert images.find("acme/bert:1").environment["PATH"].startswith(f"{tmp_path}/venv/bin:")
+    assert images.find("other").root == str(tmp_path / "rootfs")
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "venv: /no/such",
+            'image "x": {path} maps "*" to venv /no/such, which has no bin/python. Create it or change the mapping.',
+        ),
+        (
+            "root: /no/such",
+            'image "x": {path} maps "*" to root /no/such, which is not a directory. Create it or change the mapping.',
+        ),
+    ],
+)
+def test_a_missing_target_names_image_and_mapping(tmp_path: Path, rule: str, message: str) -> None:
+    mapping = tmp_path / "images.yaml"
+    mapping.write_text(f"- image: '*'\n  {rule}\n")
+    with pytest.raises(ImageError) as raised:
+        load_images(mapping).find("x")
+    assert str(raised.value) == message.format(path=mapping)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("image: x", "holds dict, not a list", id="not-a-list"),
+        pytest.param("- venv: /x", "[0]: has no image", id="no-image"),
+        pytest.param("- image: x", "needs exactly one of venv and root", id="no-target"),
+        pytest.param("- {image: x, venv: /a, root: /b}", "needs exactly one of venv and root", id="two-targets"),
+        pytest.param("- {image: x, vnev: /a}", "unknown field 'vnev'", id="typo"),
+        pytest.param("- {image: [", "not YAML", id="broken"),
+    ],
+)
+def test_a_wrong_mapping_is_refused_with_its_place(tmp_path: Path, content: str, message: str) -> None:
+    mapping = tmp_path / "images.yaml"
+    mapping.write_text(content)
+    with pytest.raises(InputError) as raised:
+        load_images(mapping)
+    assert message in str(raised.value)
+    assert str(mapping) in str(raised.value)

@@ -1,0 +1,85 @@
+"""Writing and reading container logs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from shunter.cluster.node.launch.log_writer import MAX_LINE, LogWriter
+from shunter.cluster.node.logs import LogOptions, last_lines, read_log
+
+
+async def text(path: Path, options: LogOptions) -> str:
+    return b"".join([block async for block in read_log(path, options, is_over=lambda: True)]).decode()
+
+
+def written(path: Path, *chunks: bytes, max_bytes: int = 1 << 20) -> None:
+    writer = LogWriter(str(path), max_bytes=max_bytes)
+    for chunk in chunks:
+        writer.write("stdout", chunk)
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "options", "expected"),
+    [
+        pytest.param([b"a\nb", b"c\n"], LogOptions(), "a\nbc\n", id="lines-are-put-together"),
+        pytest.param([b"a\nb"], LogOptions(), "a\nb", id="an-unfinished-line-stays-unfinished"),
+        pytest.param([b"1\n2\n3\n"], LogOptions(tail_lines=2), "2\n3\n", id="tail"),
+        pytest.param([b"1\n2\n"], LogOptions(tail_lines=0), "", id="tail-nothing"),
+        pytest.param([b"12345\n"], LogOptions(limit_bytes=3), "123", id="limit"),
+        pytest.param(
+            [b"x" * (MAX_LINE + 5) + b"\ny\n"], LogOptions(tail_lines=2), "x" * (MAX_LINE + 5) + "\ny\n", id="long-line"
+        ),
+        pytest.param([b"\xff\n"], LogOptions(follow=True, tail_lines=5), None, id="bytes-that-are-no-text"),
+    ],
+)
+async def test_what_was_written_is_read(tmp_path: Path, chunks: list[bytes], options: LogOptions, expected: str | None) -> None:
+    written(tmp_path / "log", *chunks)
+    blocks = [block async for block in read_log(tmp_path / "log", options, is_over=lambda: True)]
+    assert b"".join(blocks) == (b"\xff\n" if expected is None else expected.encode())
+
+
+async def test_timestamps_are_rfc3339_and_since_filters_by_them(tmp_path: Path) -> None:
+    written(tmp_path / "log", b"a\n")
+    stamp = (await text(tmp_path / "log", LogOptions(timestamps=True))).split()[0]
+    moment = datetime.fromisoformat(stamp[:26] + "+00:00")
+    assert abs(datetime.now(UTC) - moment) < timedelta(minutes=1)
+    assert await text(tmp_path / "log", LogOptions(since=moment - timedelta(seconds=1))) == "a\n"
+    assert await text(tmp_path / "log", LogOptions(since=moment + timedelta(seconds=1))) == ""
+
+
+async def test_rotation_bounds_the_disk_and_reading_spans_it(tmp_path: Path) -> None:
+    written(tmp_path / "log", *(b"line %03d\n" % number for number in range(100)), max_bytes=400)
+    assert len(list(tmp_path.iterdir())) == 5
+    lines = (await text(tmp_path / "log", LogOptions())).splitlines()
+    assert lines == [f"line {number:03d}" for number in range(100 - len(lines), 100)]
+    assert len(lines) > 20
+
+
+async def test_following_crosses_a_rotation_and_ends_with_the_container(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path / "log"), max_bytes=200)
+    over = False
+    writer.write("stdout", b"0\n")
+
+    async def follow() -> str:
+        return b"".join([b async for b in read_log(tmp_path / "log", LogOptions(follow=True), is_over=lambda: over)]).decode()
+
+    follower = asyncio.create_task(follow())
+    for number in range(1, 10):
+        await asyncio.sleep(0.01)
+        writer.write("stdout", b"%d\n" % number)
+    over = True
+    writer.close()
+    (tmp_path / "state.json").touch()
+    async with asyncio.timeout(5):
+        assert await follower == "".join(f"{number}\n" for number in range(10))
+
+
+def test_the_end_of_a_log_is_a_termination_message(tmp_path: Path) -> None:
+    written(tmp_path / "log", b"".join(b"%d\n" % number for number in range(100)))
+    assert last_lines(tmp_path / "log", lines=2, max_bytes=100) == "98\n99\n"
+    assert last_lines(tmp_path / "none", lines=2, max_bytes=100) == ""

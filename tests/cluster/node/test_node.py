@@ -1,0 +1,81 @@
+"""The node as the API server sees it: its object, its lease, its HTTPS server."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import pytest
+
+from shunter.api.resources import LEASES, NODES
+from shunter.cluster.node.runtime import Level
+
+if TYPE_CHECKING:
+    from cluster.node.conftest import NodeUnderTest
+
+
+@pytest.fixture
+def level() -> Level:
+    return Level.PLAIN
+
+
+async def test_the_node_registers_with_its_level_and_stays_alive(node: NodeUnderTest) -> None:
+    body = await node.client.get(NODES, node.name, view=dict)
+    assert body["metadata"]["annotations"]["shunter.dev/level"] == "plain"
+    status = body["status"]
+    assert {"type": "InternalIP", "address": "127.0.0.1"} in status["addresses"]
+    assert status["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
+    assert next(one for one in status["conditions"] if one["type"] == "Ready")["status"] == "True"
+    assert int(status["allocatable"]["cpu"]) >= 1
+    await node.wait_for_lease()
+    lease = await node.client.get(LEASES, node.name, "kube-node-lease", view=dict)
+    assert lease["spec"]["holderIdentity"] == node.name
+
+
+async def test_registering_again_keeps_the_node(node: NodeUnderTest) -> None:
+    before = await node.client.get(NODES, node.name, view=dict)
+    await node.stop()
+    await node.start()
+    after = await node.client.get(NODES, node.name, view=dict)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    ready = [
+        next(c for c in body["status"]["conditions"] if c["type"] == "Ready")["lastTransitionTime"] for body in (before, after)
+    ]
+    assert ready[0] == ready[1]
+
+
+async def answer(node: NodeUnderTest, api_server: Any, path: str, *, certificate: bool) -> tuple[int, str]:
+    body = await node.client.get(NODES, node.name, view=dict)
+    port = body["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+    pki = api_server.state.pki
+    context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    if certificate:
+        context.load_cert_chain(pki / "server.crt", pki / "server.key")
+    async with aiohttp.ClientSession() as session, session.get(f"https://127.0.0.1:{port}{path}", ssl=context) as response:
+        return response.status, await response.text()
+
+
+async def test_the_kubelet_api_answers_only_those_it_knows(node: NodeUnderTest, api_server: Any) -> None:
+    await node.run_shell("p", "echo hello")
+    path = f"/containerLogs/{node.namespace}/p/main"
+    assert await answer(node, api_server, path, certificate=True) == (200, "hello\n")
+    assert (await answer(node, api_server, path, certificate=False))[0] == 401
+    assert await answer(node, api_server, "/healthz", certificate=False) == (200, "ok")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        pytest.param("/none/main", 404, 'pod "none" not found', id="pod"),
+        pytest.param("/p/none", 404, 'container "none" in pod "p" is not available', id="container"),
+        pytest.param("/p/main?previous=true", 400, 'previous terminated container "main" in pod "p" not found', id="previous"),
+        pytest.param("/p/main?tailLines=x", 400, "unable to decode log options: invalid literal", id="bad-option"),
+    ],
+)
+async def test_what_has_no_log_is_said_in_kubelets_words(
+    node: NodeUnderTest, api_server: Any, path: str, status: int, message: str
+) -> None:
+    await node.run_shell("p", "true")
+    code, text = await answer(node, api_server, f"/containerLogs/{node.namespace}{path}", certificate=True)
+    assert (code, text[: len(message)]) == (status, message)

@@ -1,0 +1,47 @@
+"""What pods ask for, and what is said when the machine lacks it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.cluster.node.resources import machine_capacity, shortfalls, written
+
+CAPACITY = {"cpu": Fraction(4), "memory": Fraction(24 << 30) - 1, "pods": Fraction(100)}
+
+
+@pytest.mark.parametrize(
+    ("resources", "sentences"),
+    [
+        pytest.param(
+            {"limits": {"nvidia.com/gpu": 1}}, ["asked for 1 nvidia.com/gpu, this machine has none: runs on CPU"], id="gpu"
+        ),
+        pytest.param({"requests": {"memory": "32Gi"}}, ["asked for 32Gi memory, this machine has 23Gi"], id="memory"),
+        pytest.param({"limits": {"cpu": "6500m"}}, ["asked for 6.5 cpu, this machine has 4"], id="cpu"),
+        pytest.param({"limits": {"rdma/hca": 1}}, ["asked for 1 rdma/hca, this machine has none"], id="other-device"),
+        pytest.param({"limits": {"cpu": 8}, "requests": {"cpu": 1, "memory": "8Gi"}}, [], id="requests-count-before-limits"),
+        pytest.param({}, [], id="nothing-asked"),
+    ],
+)
+def test_shortfalls(resources: Any, sentences: list[str]) -> None:
+    assert shortfalls({"containers": [{"name": "main", "resources": resources}]}, CAPACITY) == sentences
+
+
+def test_an_init_container_counts_when_it_asks_for_more() -> None:
+    spec = {
+        "initContainers": [{"name": "i", "resources": {"requests": {"cpu": 5}}}],
+        "containers": [{"name": name, "resources": {"requests": {"cpu": 2}}} for name in "ab"],
+    }
+    assert shortfalls(spec, CAPACITY) == ["asked for 5 cpu, this machine has 4"]
+
+
+def test_gpus_are_counted_by_their_devices(tmp_path: Path) -> None:
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
+        (tmp_path / name).touch()
+    capacity = machine_capacity(tmp_path)
+    assert capacity["nvidia.com/gpu"] == 2
+    assert written(capacity)["nvidia.com/gpu"] == "2"
+    assert written(capacity)["memory"].endswith("Ki")

@@ -1,0 +1,155 @@
+"""Files of volumes made from API objects, and mounts."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.cluster.node.downward import Surroundings
+from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.mounts import container_mounts, volume_source
+from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey
+from shunter.cluster.node.volumes import VolumeFile, volume_files, write_files
+
+AROUND = Surroundings("10.1.0.2", "10.0.0.1", {})
+SOURCES = Sources(
+    {"cm": {"data": {"a": "A", "b": "B"}, "binaryData": {"c": base64.b64encode(b"\xff").decode()}}},
+    {"s": {"data": {"k": base64.b64encode(b"K").decode()}}},
+    {TokenKey("", 3600): "token"},
+)
+POD: Any = {
+    "metadata": {"name": "p", "labels": {}},
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("volume", "expected"),
+    [
+        pytest.param(
+            {"configMap": {"name": "cm"}}, {"a": (b"A", 0o644), "b": (b"B", 0o644), "c": (b"\xff", 0o644)}, id="whole-configmap"
+        ),
+        pytest.param(
+            {
+                "configMap": {
+                    "name": "cm",
+                    "defaultMode": 0o600,
+                    "items": [{"key": "a", "path": "x/y"}, {"key": "b", "path": "z", "mode": 0o755}],
+                }
+            },
+            {"x/y": (b"A", 0o600), "z": (b"B", 0o755)},
+            id="items-and-modes",
+        ),
+        pytest.param({"configMap": {"name": "none", "optional": True}}, {}, id="optional-configmap"),
+        pytest.param(
+            {"configMap": {"name": "cm", "optional": True, "items": [{"key": "z", "path": "z"}]}}, {}, id="optional-key"
+        ),
+        pytest.param({"secret": {"secretName": "s"}}, {"k": (b"K", 0o644)}, id="secret"),
+        pytest.param(
+            {
+                "downwardAPI": {
+                    "items": [
+                        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
+                        {"path": "cpu", "resourceFieldRef": {"containerName": "c", "resource": "limits.cpu"}},
+                    ]
+                }
+            },
+            {"name": (b"p", 0o644), "cpu": (b"2", 0o644)},
+            id="downward-api",
+        ),
+        pytest.param(
+            {
+                "projected": {
+                    "sources": [
+                        {"configMap": {"name": "cm", "items": [{"key": "a", "path": "a"}]}},
+                        {"secret": {"name": "s"}},
+                        {"serviceAccountToken": {"path": "token"}},
+                    ]
+                }
+            },
+            {"a": (b"A", 0o644), "k": (b"K", 0o644), "token": (b"token", 0o600)},
+            id="projected",
+        ),
+    ],
+)
+def test_files(volume: Any, expected: dict[str, tuple[bytes, int]]) -> None:
+    assert volume_files({"name": "v", **volume}, POD, SOURCES, AROUND) == {
+        path: VolumeFile(*file) for path, file in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("volume", "message"),
+    [
+        pytest.param({"configMap": {"name": "none"}}, 'configmap "none" not found', id="no-configmap"),
+        pytest.param({"secret": {"secretName": "none"}}, 'secret "none" not found', id="no-secret"),
+        pytest.param(
+            {"configMap": {"name": "cm", "items": [{"key": "z", "path": "z"}]}},
+            "configmap references non-existent config key: z",
+            id="no-key",
+        ),
+        pytest.param(
+            {"configMap": {"name": "cm", "items": [{"key": "a", "path": "../a"}]}},
+            "invalid path ../a: must be relative and stay inside the volume",
+            id="path-leads-out",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(volume: Any, message: str) -> None:
+    with pytest.raises(MissingSourceError) as raised:
+        volume_files({"name": "v", **volume}, POD, SOURCES, AROUND)
+    assert str(raised.value) == message
+
+
+def test_a_change_replaces_all_files_by_one_rename(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    assert write_files(volume, {"a": VolumeFile(b"1", 0o600), "x/b": VolumeFile(b"1", 0o644)})
+    before = os.readlink(volume / "..data")
+    assert os.readlink(volume / "a") == "..data/a"
+    assert not write_files(volume, {"a": VolumeFile(b"1", 0o600), "x/b": VolumeFile(b"1", 0o644)})
+    assert os.readlink(volume / "..data") == before
+    assert write_files(volume, {"a": VolumeFile(b"2", 0o600)})
+    assert (volume / "a").read_bytes() == b"2"
+    assert (volume / "a").stat().st_mode & 0o777 == 0o600
+    assert sorted(entry for entry in os.listdir(volume) if not entry.startswith("..")) == ["a"]
+    assert not (volume / before).exists()
+
+
+def test_mounts_are_outermost_first_and_without_symlinks(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    container = {
+        "volumeMounts": [
+            {"name": "v", "mountPath": "/a/b/c", "subPathExpr": "$(POD)/x"},
+            {"name": "v", "mountPath": "a/", "readOnly": True},
+        ]
+    }
+    mounts = container_mounts(container, {"v": tmp_path / "link"}, {"POD": "p"})
+    assert [(mount.source, mount.target, mount.read_only) for mount in mounts] == [
+        (str(tmp_path / "real"), "/a", True),
+        (str(tmp_path / "real/p/x"), "/a/b/c", False),
+    ]
+
+
+def test_a_sub_path_may_not_leave_its_volume(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "out").symlink_to("/etc")
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/m", "subPath": "out/passwd"}]}
+    with pytest.raises(MissingSourceError, match="leads out of its volume"):
+        container_mounts(container, {"v": tmp_path / "v"}, {})
+
+
+@pytest.mark.parametrize("kind", ["Directory", "File", "Socket"])
+def test_a_host_path_of_the_wrong_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    source = {"name": "v", "hostPath": {"path": str(tmp_path / "none"), "type": kind}}
+    with pytest.raises(MissingSourceError, match="hostPath type check failed"):
+        volume_source(source, PodDirectory(tmp_path))
+
+
+def test_a_volume_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingSourceError, match="volume type nfs is not supported by this node"):
+        volume_source({"name": "v", "nfs": {"server": "x"}}, PodDirectory(tmp_path))
