@@ -13,6 +13,13 @@ from shunter.cluster.apiserver.schema.structure import structure_errors
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_SHARED_PARTS = {
+    "schema": "spec.validation",
+    "subresources": "spec.subresources",
+    "additionalPrinterColumns": "spec.additionalPrinterColumns",
+    "selectableFields": "spec.selectableFields",
+}
+"""Where faults of a part are told when all versions agree on it: the real server keeps such parts above the versions."""
 _SELECTABLE_LIMIT = 8
 _SELECTABLE_TYPES = (
     "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
@@ -58,28 +65,37 @@ def _version_list_errors(versions: list[Json], old: Json | None) -> list[FieldEr
         here = f"spec.versions[{index}]"
         if found := label_1035_faults(version.get("name", "")):
             errors.append(invalid(f"{here}.name", version.get("name", ""), ",".join(found)))
-        errors += _version_errors(version, before.get(version.get("name", "")), here)
+        places = {part: place if _is_shared(versions, part) else f"{here}.{part}" for part, place in _SHARED_PARTS.items()}
+        errors += _version_errors(version, before.get(version.get("name", "")), places, here)
     names = [version.get("name", "") for version in versions]
     if len(set(names)) < len(names):
         errors.append(invalid_as_a_whole("spec.versions", "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         errors.append(invalid_as_a_whole("spec.versions", "must have exactly one version marked as storage version"))
+    if not any(version.get("storage") for version in versions):
+        errors.append(invalid("status.storedVersions", None, "must have at least one stored version"))
+    if names and (found := label_1035_faults(names[0])):
+        errors.append(invalid("spec.version", names[0], ",".join(found)))
     return errors
 
 
-def _version_errors(version: Json, old: Json | None, field: str) -> list[FieldError]:
+def _is_shared(versions: list[Json], part: str) -> bool:
+    return all(version.get(part) == versions[0].get(part) for version in versions)
+
+
+def _version_errors(version: Json, old: Json | None, places: dict[str, str], field: str) -> list[FieldError]:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     errors: list[FieldError] = []
     if schema is None:
         errors.append(required(f"{field}.schema.openAPIV3Schema"))
     elif old is None or (old.get("schema") or {}).get("openAPIV3Schema") != schema:
-        errors += structure_errors(schema, f"{field}.schema.openAPIV3Schema")
+        errors += structure_errors(schema, f"{places['schema']}.openAPIV3Schema")
     scale = (version.get("subresources") or {}).get("scale")
     if scale is not None:
-        errors += _scale_errors(scale, f"{field}.subresources.scale")
+        errors += _scale_errors(scale, f"{places['subresources']}.scale")
     for index, column in enumerate(version.get("additionalPrinterColumns", ())):
-        errors += _column_errors(column, f"{field}.additionalPrinterColumns[{index}]")
-    return errors + _selectable_errors(version.get("selectableFields", []), schema or {}, f"{field}.selectableFields")
+        errors += _column_errors(column, f"{places['additionalPrinterColumns']}[{index}]")
+    return errors + _selectable_errors(version.get("selectableFields", []), schema or {}, places["selectableFields"])
 
 
 def _scale_errors(scale: Json, field: str) -> list[FieldError]:

@@ -62,6 +62,16 @@ def write(kinds: dict[tuple[str, str], Kind]) -> Write:
     return run
 
 
+@pytest.fixture(scope="session")
+def write_kind() -> Write:
+    """`write_kind(kind, manifest, old, status=False, stored=())`, for kinds that are not built in too."""
+
+    def run(kind: Kind, manifest: Json, old: Json | None, *, status: bool = False, stored: Iterable[Json] = ()) -> Answer:
+        return write_to(kind, manifest, old, status=status, stored=stored)
+
+    return run
+
+
 def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stored: Iterable[Json]) -> Answer:
     obj, resource, objects = copy.deepcopy(manifest), kind.resource, Stored(stored)
     obj.setdefault("metadata", {})

@@ -1,6 +1,6 @@
 """Records what a real kube-apiserver, run without controllers, answers to the cases in cases/*.yaml:
 
-    python tests/cluster/apiserver/builtin/record.py KUBECONFIG [CASES.yaml...]
+    PYTHONPATH=tests python tests/cluster/apiserver/builtin/record.py KUBECONFIG [CASES.yaml...]
 
 A case has a `write`, or an `onto` (created first) and what the update changes of it: `patch` (JSON merge patch), or `status`
 (merge patch of the status). `answer` is the code, and the refusal's message or the stored object without what the server numbers.
@@ -8,50 +8,22 @@ A case has a `write`, or an `onto` (created first) and what the update changes o
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import ssl
 import sys
-import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
 import yaml
 
+from cluster.apiserver.real_server import Server
 from shunter.cluster.apiserver import builtin
 
 Json = dict[str, Any]
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 NUMBERED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 RESOURCES = {(kind.resource.api_version, kind.resource.kind): kind.resource for kind in builtin.kinds()}
-
-
-class Server:
-    """A real API server."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        self.url = cluster["server"]
-        authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
-        self.context = ssl.create_default_context(cadata=authority)
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
-            file.flush()
-            self.context.load_cert_chain(file.name)
-
-    def send(self, method: str, path: str, body: Json | None = None, kind: str = "application/json") -> tuple[int, Json]:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": kind}, method=method)
-        try:
-            with urllib.request.urlopen(request, context=self.context) as response:
-                return response.status, json.loads(response.read())
-        except HTTPError as error:
-            return error.code, json.loads(error.read())
 
 
 def answer(code: int, body: Json) -> Json:

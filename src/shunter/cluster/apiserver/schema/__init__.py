@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import MalformedError, ScalePaths
 from shunter.cluster.apiserver.schema import golang, prune, rules, validate
 from shunter.cluster.apiserver.schema.counts import scale_errors
+from shunter.cluster.apiserver.schema.embedded import embedded_errors
 from shunter.cluster.apiserver.schema.node import NOTHING, Node, Source
 
 __all__ = ["StructuralSchema", "TypedSchema", "compile_schema"]
@@ -38,10 +39,13 @@ class StructuralSchema:
 
         def coerce(path: str, value: Json, node: Node) -> None:
             if isinstance(metadata := value.get("metadata"), dict):
+                given = dict(metadata)
                 try:
                     unknown.extend(f"{path}.metadata.{field}" for field in _read_metadata(metadata))
                 except MalformedError as error:
-                    raise MalformedError(f"{path}.metadata: {error}") from None
+                    what = f'{obj.get("kind")} in version "{str(obj.get("apiVersion")).rpartition("/")[2]}"'
+                    fault = invalid(f"{path}.metadata", given, str(error))
+                    raise MalformedError(f"{what} cannot be handled as a {obj.get('kind')}: {fault}") from None
 
         prune.visit_embedded(self._root, obj, coerce)
         return unknown
@@ -54,6 +58,7 @@ class StructuralSchema:
         errors = validate.schema_errors(self._root, obj, earlier)
         if self._scale is not None:
             errors += scale_errors(self._scale, obj)
+        errors += embedded_errors(self._root, obj)
         if old is None or not validate.list_errors(self._root, old):
             errors += validate.list_errors(self._root, obj)
         return errors + rules.rule_errors(self._root, obj, earlier, errors)

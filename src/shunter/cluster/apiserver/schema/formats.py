@@ -17,9 +17,7 @@ from urllib.parse import urlsplit
 
 _DATE_TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})\Z", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
-_HOSTNAME = re.compile(
-    r"(?=.{1,253}\Z)([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?\Z"
-)
+_HOSTNAME = re.compile(r"(?=.{1,255}\Z)(?:[^\W_](?:-?[^\W_]{0,62})?|(?:[^\W_](?:(?:-|[^\W_]){0,61}[^\W_])?\.)+[^\W\d_]{2,63})\Z")
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\Z")
 _MAC = re.compile(r"(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}(?:[0-9a-fA-F]{2}\1[0-9a-fA-F]{2}\1)?[0-9a-fA-F]{2}\Z")
 _DURATION = re.compile(

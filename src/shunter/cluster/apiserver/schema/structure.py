@@ -65,14 +65,17 @@ def structure_errors(schema: Json, field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if schema.get("nullable"):
         errors.append(forbidden(f"{field}.nullable", "nullable cannot be true at the root"))
-    rules: list[tuple[_Place, Json]] = []
-    for node, place in _nodes(schema, _Place(field, "root")):
-        errors += _node_errors(node, place)
-        rules += [(place, node)] if node.get("x-kubernetes-validations") else []
-    if errors:
-        return errors
-    for place, node in rules:
-        errors += _rule_errors(node["x-kubernetes-validations"], place)
+    nodes = list(_nodes(schema, _Place(field, "root")))
+    if not any(node.get(keyword) for node, _ in nodes for keyword, _ in _UNSUPPORTED):
+        errors += [error for node, place in nodes for error in _structural_errors(node, place)]
+    for node, place in nodes:
+        errors += _keyword_errors(node, place)
+        errors += _list_errors(node, place.field)
+        errors += _rule_form_errors(node.get("x-kubernetes-validations", ()), place.field)
+    if not errors:
+        errors += [error for node, place in nodes for error in _default_errors(node, place)]
+    if not errors:
+        errors += [error for node, place in nodes for error in _rule_errors(node, place)]
     return errors
 
 
@@ -93,14 +96,9 @@ def _nodes(schema: Json, place: _Place) -> Iterator[tuple[Json, _Place]]:
         yield from _nodes(child, _Place(f"{field}.items", "items", place.no_default, uncorrelated))
 
 
-def _node_errors(schema: Json, place: _Place) -> list[FieldError]:
-    errors = _keyword_errors(schema, place)
-    errors += _type_errors(schema, place)
-    errors += _list_errors(schema, place.field)
-    errors += _alternative_errors(schema, place.field)
-    if "default" in schema and not place.no_default and not errors:
-        errors += _default_errors(schema, f"{place.field}.default")
-    return errors + _rule_form_errors(schema.get("x-kubernetes-validations", ()), place.field)
+def _structural_errors(schema: Json, place: _Place) -> list[FieldError]:
+    """What keeps a schema from being structural. Not asked of schemas with keywords that cannot even be read."""
+    return _type_errors(schema, place) + _alternative_errors(schema, place.field)
 
 
 def _keyword_errors(schema: Json, place: _Place) -> list[FieldError]:
@@ -169,7 +167,7 @@ def _type_errors(schema: Json, place: _Place) -> list[FieldError]:
         if keyword in schema and kind != wanted:
             text = f"must be {wanted} if {keyword} is specified"
             errors.append(invalid(field, kind, text) if kind else required(field, text))
-    if kind == "array" and not schema.get("items"):
+    if kind == "array" and schema.get("items") is None:
         errors.append(required(f"{place.field}.items", "must be specified"))
     return errors
 
@@ -236,8 +234,23 @@ def _alternative_errors(schema: Json, field: str) -> list[FieldError]:
         try:
             go_pattern(pattern)
         except re.error as error:
-            errors.append(invalid(f"{field}.pattern", pattern, f"must be a valid regular expression, but isn't: {error}"))
+            text = f"must be a valid regular expression, but isn't: error parsing regexp: {_go_fault(error, pattern)}"
+            errors.append(invalid(f"{field}.pattern", pattern, text))
     return errors
+
+
+def _go_fault(error: re.error, pattern: str) -> str:
+    """What Go's parser says of a pattern, for the mistakes that people make."""
+    rest = pattern[error.pos or 0 :]
+    for text, fault in (
+        ("unterminated character set", f"missing closing ]: `{rest}`"),
+        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
+        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
+        ("nothing to repeat", f"missing argument to repetition operator: `{rest[:1]}`"),
+    ):
+        if error.msg.startswith(text):
+            return fault
+    return error.msg
 
 
 def _nested_errors(schema: Json, field: str) -> list[FieldError]:
@@ -251,8 +264,10 @@ def _nested_errors(schema: Json, field: str) -> list[FieldError]:
     return errors + _alternative_errors(schema, field)
 
 
-def _default_errors(schema: Json, field: str) -> list[FieldError]:
-    value = copy.deepcopy(schema["default"])
+def _default_errors(schema: Json, place: _Place) -> list[FieldError]:
+    if "default" not in schema or place.no_default:
+        return []
+    value, field = copy.deepcopy(schema["default"]), f"{place.field}.default"
     node = Node(schema, Source({}))
     if isinstance(value, dict) and prune.prune(node, value):
         return [invalid(field, schema["default"], "must not have unknown fields")]
@@ -284,14 +299,14 @@ def _rule_form_errors(rules: Any, field: str) -> list[FieldError]:
     return errors
 
 
-def _rule_errors(rules: list[Json], place: _Place) -> list[FieldError]:
+def _rule_errors(schema: Json, place: _Place) -> list[FieldError]:
     """What compiling the rules of a node finds."""
     errors: list[FieldError] = []
     checks: tuple[tuple[str, Callable[[Json], str]], ...] = (
         ("rule", compilation_fault),
         ("messageExpression", message_fault),
     )
-    for index, rule in enumerate(rules):
+    for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
         here = f"{place.field}.x-kubernetes-validations[{index}]"
         for keyword, fault_of in checks:
             if rule.get(keyword) and (fault := fault_of(rule)):
