@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class Served:
     """One kind in one version, and how its objects get to and from storage."""
 
-    def __init__(self, kind: Kind, *, custom: bool, storage_version: str) -> None:
+    def __init__(self, kind: Kind, *, definition_revision: str = "") -> None:
         self.kind = kind
-        self.custom = custom
-        self.storage_version = storage_version
+        self.custom = bool(definition_revision)
+        self._definition_revision = definition_revision
         resource = kind.resource
         self.resource: Resource = resource
         self._events = (resource.group, resource.plural) == event_versions.EVENTS_GROUP
@@ -43,7 +43,7 @@ class Served:
     @property
     def hash_seed(self) -> str:
         """Changes whenever the kind is served differently."""
-        return f"{self.resource}{id(self.kind) if self.custom else ''}"
+        return f"{self.resource}{self._definition_revision}"
 
     def tail(self, entry: Entry) -> bytes:
         """The stored bytes in this version, without kind and apiVersion."""
@@ -76,42 +76,29 @@ class Registry:
 
     def __init__(self, builtin: Iterable[Kind]) -> None:
         self._served: dict[tuple[str, str, str], Served] = {}
-        self._groups: set[str] = set()
         self._custom: dict[str, list[tuple[str, str, str]]] = {}
         self.edition = 0
         """Grows with every change; what is derived from the whole registry is cached by it."""
         for kind in builtin:
-            self._add(Served(kind, custom=False, storage_version=kind.resource.version))
+            self._add(Served(kind))
 
     def _add(self, served: Served) -> tuple[str, str, str]:
         key = (served.resource.group, served.resource.version, served.resource.plural)
         self._served[key] = served
-        self._groups.add(served.resource.group)
         return key
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         return self._served.get((group, version, plural))
 
-    def of_kind(self, api_version: str, kind: str) -> Served | None:
-        """By what stands in a manifest."""
-        return next((s for s in self._served.values() if s.resource.kind == kind and s.resource.api_version == api_version), None)
-
-    def serves_group_version(self, group: str, version: str) -> bool:
-        return any(key[0] == group and key[1] == version for key in self._served)
-
     def all(self) -> list[Served]:
         return list(self._served.values())
-
-    def stored_kinds(self) -> list[Served]:
-        """One version of each resource: the one it is stored in."""
-        return [s for s in self._served.values() if s.resource.version == s.storage_version]
 
     def register(self, definition: Json) -> None:
         """Serves what a CustomResourceDefinition defines, in place of what an earlier version of it defined."""
         name = definition["metadata"]["name"]
         self._forget(name)
-        storage = next(v["name"] for v in definition["spec"]["versions"] if v.get("storage"))
-        self._custom[name] = [self._add(Served(kind, custom=True, storage_version=storage)) for kind in crd.kinds(definition)]
+        revision = definition["metadata"]["resourceVersion"]
+        self._custom[name] = [self._add(Served(kind, definition_revision=revision)) for kind in crd.kinds(definition)]
         self.edition += 1
 
     def unregister(self, name: str) -> None:

@@ -77,9 +77,6 @@ def verb(method: str, target: Target, *, watch: bool) -> str:
 
 Query = Mapping[str, str]
 
-_TRUE = ("1", "t", "T", "true", "TRUE", "True")
-_FALSE = ("0", "f", "F", "false", "FALSE", "False")
-
 
 def flag(query: Query, name: str) -> bool:
     """A boolean as conversion to metav1 options reads it: everything but `0` and the forms of false is true."""

@@ -143,10 +143,6 @@ def revision_too_large(asked: int, current: int) -> StatusError:
     return StatusError(504, "Timeout", f"Timeout: Too large resource version: {asked}, current: {current}", details)
 
 
-def too_many_requests(message: str, details: Json) -> StatusError:
-    return StatusError(429, "TooManyRequests", message, details)
-
-
 def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
@@ -158,10 +154,6 @@ def internal(message: str) -> StatusError:
 def plain(code: int, message: str) -> StatusError:
     """The few refusals of the original that have no reason."""
     return StatusError(code, "", message)
-
-
-def unavailable(message: str) -> StatusError:
-    return StatusError(503, "ServiceUnavailable", message)
 
 
 def success(details: Json) -> Json:

@@ -165,9 +165,6 @@ class Watcher:
             self._bytes = 0
             self.cut()
 
-    def wake(self) -> None:
-        self._ready.set()
-
     async def chunk(self, timeout: float) -> bytes:
         """The frames collected so far, as soon as there are some; nothing after `timeout` seconds."""
         if not self._pending:
