@@ -23,7 +23,8 @@ class Runtime(Struct, frozen=True):
     """A TrainingRuntime or ClusterTrainingRuntime whose spec stays as it is written."""
 
     metadata: ObjectMeta
-    spec: Json = {}
+    spec: Json | None = None
+    """May be null in the cluster."""
 
     def json(self, resource: Resource) -> Json:
         """The object as it goes into a snapshot."""
@@ -31,5 +32,5 @@ class Runtime(Struct, frozen=True):
             "apiVersion": resource.api_version,
             "kind": resource.kind,
             "metadata": msgspec.to_builtins(self.metadata),
-            "spec": self.spec,
+            "spec": self.spec or {},
         }

@@ -92,5 +92,5 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_json(status: JobStatus) -> Json:
     """The status as it is stored, with Go's omissions: zero counters and empty lists are left out."""
-    encoded: Json = msgspec.to_builtins(status)
+    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
     return encoded

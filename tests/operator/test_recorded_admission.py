@@ -1,0 +1,133 @@
+"""What the operator's webhooks answer to new objects is what upstream's were recorded answering."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from player.case import Case, Step, cases
+from player.compare import differences
+from player.operator_replay import SERVED
+from player.shape import TIME, Json
+from shunter.api.field_errors import FieldError
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound, Status
+from shunter.kube.store import Store
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.operator.trainer.admission import DEFAULTER_PATH, TrainerAdmission, validator_path
+from shunter.operator.trainer.views import Runtime
+from shunter.operator.training.admission import routes
+
+RECORDINGS = Path(__file__).parent / "recordings"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DENIED = re.compile(r'admission webhook "(defaulter|validator)\.[a-z.-]+\.kubeflow\.org" denied the request: ')
+
+BETTER = {
+    "tjp-containers": "patches to containers that the runtime does not have are refused (9-S23)",
+    "tjp-replicated-jobs": "patches to replicated jobs that the runtime does not have are refused (9-S23)",
+    "tjp-unknown-targets": "patches to what the runtime does not have are refused (9-S23)",
+    "tjp-volume-mounts": "a volumeMount without mountPath is refused by the schema: no webhook writes an empty one into it",
+}
+
+
+class EmptyServer(Client):
+    """A server that has nothing beside the caches."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def get(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        raise NotFound(Status(code=404, reason="NotFound", message="not found"))
+
+
+def _parameters() -> list[object]:
+    found = [case for kind in ("admission-v1", "admission-v2") for case in cases(RECORDINGS / kind)]
+    marks = {name: [pytest.mark.xfail(strict=True, reason=reason)] for name, reason in BETTER.items()}
+    return [pytest.param(case, id=case.name, marks=marks.get(case.name, [])) for case in found]
+
+
+@pytest.mark.parametrize("case", _parameters())
+def test_new_objects_get_the_recorded_answer(case: Case) -> None:
+    stores: dict[object, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
+    admission = TrainerAdmission(EmptyServer(), stores, Store(), Store(), now=lambda: NOW)  # type: ignore[arg-type]
+    handlers = {**routes(), **admission.routes()}
+    for step in case.steps:
+        if step.verb != "apply":
+            return
+        for wanted, obj in zip(step.recorded["answers"], _objects(step), strict=True):
+            if obj["kind"] not in SERVED or not _is_ours(wanted):
+                continue
+            obj["metadata"].setdefault("namespace", case.namespace)
+            response = asyncio.run(_answer(handlers, obj))
+            got: Json = {"object": wanted["object"], "code": 201 if response.allowed else response.code}
+            if response.warnings:
+                got["warnings"] = list(response.warnings)
+            if not response.allowed:
+                got["message"] = TIME.sub("<time>", response.message)
+            assert not list(differences(_as_webhook_says(wanted), got)), f"{wanted}\n{got}"
+            if obj["kind"].endswith("TrainingRuntime") and response.allowed:
+                _keep(stores, obj)
+
+
+def _is_ours(wanted: Json) -> bool:
+    """Whether it was the webhooks that decided, and not the API server itself."""
+    return wanted["code"] == 201 or DENIED.search(wanted.get("message", "")) is not None
+
+
+def _objects(step: Step) -> list[Json]:
+    """The objects of a step as the API server hands them to webhooks: with a name, without status, whole numbers as integers."""
+    objects = [json.loads(json.dumps(obj, default=str), parse_float=_number) for obj in step.argument]
+    for obj in objects:
+        obj["metadata"].setdefault("name", "generated")
+        obj.pop("status", None)
+    return objects
+
+
+def _number(text: str) -> float | int:
+    return int(float(text)) if float(text).is_integer() else float(text)
+
+
+async def _answer(handlers: dict[str, object], obj: Json) -> AdmissionResponse:
+    """The verdict of the webhooks on an object as the API server hands it to them."""
+    served = SERVED[obj["kind"]]
+    schema = served.kind.schema()
+    obj = copy.deepcopy(obj)
+    schema.prune(obj)
+    schema.default(obj)
+    request = AdmissionRequest(uid="1", operation="CREATE", object=obj)
+    if obj["kind"] == "PyTorchJob":
+        return handlers["/validate-kubeflow-org-v1-pytorchjob"](request)  # type: ignore[operator]
+    if obj["kind"] == "TrainJob":
+        defaulted = handlers[DEFAULTER_PATH](request)  # type: ignore[operator]
+        if not defaulted.allowed:
+            return defaulted
+        faults: list[FieldError] = schema.validate(obj, None)
+        assert not faults, faults
+    answer = handlers[validator_path(served.resource)](request)  # type: ignore[operator]
+    return await answer if asyncio.iscoroutine(answer) else answer
+
+
+def _as_webhook_says(wanted: Json) -> Json:
+    """Our part of the answer: not the API server's own warnings, nor how it wraps the message."""
+    said = {field: value for field, value in wanted.items() if field != "reason"}
+    if "message" in said:
+        said["message"] = DENIED.sub("", said["message"])
+    warnings = [text for text in said.pop("warnings", []) if not text.startswith(("unknown field", "duplicate field"))]
+    return {**said, "warnings": warnings} if warnings else said
+
+
+def _keep(stores: dict[object, Store[Runtime]], obj: Json) -> None:
+    served = SERVED[obj["kind"]]
+    stored = copy.deepcopy(obj)
+    served.kind.schema().default(stored)
+    if not served.resource.namespaced:
+        del stored["metadata"]["namespace"]
+    stores[served.resource].put(msgspec.convert(stored, Runtime))

@@ -1,0 +1,306 @@
+"""Plays recorded cases of both job generations in memory: the operator's plans beside those of Job, JobSet and garbage collector.
+
+What the API server does to custom objects (defaults, JobSet's webhooks, server-side apply) is done by the embedded server's own
+pure functions.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import yaml
+
+from cluster.controllers.memory_cluster import RESOURCES, MemoryCluster, RefusedError, Slot
+from cluster.controllers.replay import Replay, Turn
+from player.case import Case, Step
+from player.shape import Json
+from shunter.api.core import Pod, Service
+from shunter.api.field_errors import aggregate
+from shunter.api.jobset import JobSet
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    JOBS,
+    PODS,
+    PYTORCH_JOBS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.cluster.apiserver import builtin, crd
+from shunter.cluster.apiserver.apply import server_side
+from shunter.cluster.apiserver.apply.errors import ApplyError
+from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
+from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.kinds import Kind, RejectedError
+from shunter.kube.plan import NOTHING, Apply, Failure, Key, Plan, Write
+from shunter.kube.store import Store
+from shunter.operator.trainer import plan as trainer
+from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runtime
+from shunter.operator.trainer.snapshot import KINDS, snapshot_name
+from shunter.operator.trainer.views import Runtime, Snapshot
+from shunter.operator.training import plan as training
+from shunter.operator.training.children import children_of
+from shunter.operator.training.frameworks import framework_of
+
+DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
+TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
+V1_CONTROLLER = "pytorchjob-controller"
+RUNTIME_CONTROLLER = "runtime-controller"
+
+RESOURCES |= {
+    resource.kind: resource
+    for resource in (
+        PYTORCH_JOBS,
+        TRAIN_JOBS,
+        TRAINING_RUNTIMES,
+        CLUSTER_TRAINING_RUNTIMES,
+        CONFIG_MAPS,
+        SERVICE_ACCOUNTS,
+    )
+}
+
+Planned = tuple[Plan, Callable[[Failure], Plan]] | None
+
+
+class ServedCluster(MemoryCluster):
+    """Objects that controllers create get the embedded API server's defaults, and are refused in its words."""
+
+    def create(self, body: Json) -> Json:
+        obj = copy.deepcopy(body)
+        kind = BUILT_IN.get(obj["kind"])
+        if kind is not None:
+            with_defaults(kind, obj)
+        created = super().create(obj)
+        if created["kind"] in ("ConfigMap", "ServiceAccount"):
+            del created["metadata"]["generation"]
+        if created["kind"] == "Job":
+            # A template keeps its resources: only pods get requests from limits.
+            for container, original in zip(_template_containers(created), _template_containers(obj), strict=True):
+                container["resources"] = original["resources"]
+        return created
+
+
+def _template_containers(job: Json) -> list[Json]:
+    spec = job["spec"]["template"]["spec"]
+    return [*spec.get("initContainers", []), *spec["containers"]]
+
+
+def with_defaults(kind: Kind, obj: Json) -> None:
+    """Fills in what the kind's strategy does; raises RefusedError."""
+    schema = kind.schema()
+    schema.prune(obj)
+    schema.default(obj)
+    kind.default(obj)
+    if kind.resource == SERVICES:
+        kind.admit(obj, None, NoObjects())
+    checked = copy.deepcopy(obj)
+    checked["metadata"] = {"name": "generated", "uid": "0", **checked["metadata"]}
+    kind.prepare(checked, None)
+    faults = kind.validate(checked, None)
+    if faults:
+        group = f".{kind.resource.group}" if kind.resource.group else ""
+        message = f'{obj["kind"]}{group} "{checked["metadata"]["name"]}" is invalid: {aggregate(faults)}'
+        raise RefusedError(422, "Invalid", message)
+
+
+class OperatorReplay(Replay):
+    """One case, with the operator among the controllers."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
+        self.cluster = ServedCluster(self.cluster.now)
+        self.cluster.changed = self._changed
+
+    def _as_recorded(self, step: Step, name: str) -> Json:
+        obj = super()._as_recorded(step, name)
+        if obj["kind"] in ("PyTorchJob", "TrainJob"):
+            obj.pop("status", None)
+        return obj
+
+    def _changed(self, old: Json | None, new: Json | None) -> None:
+        super()._changed(old, new)
+        for version in (old, new):
+            if version is not None:
+                self._queue |= dict.fromkeys(operator_turns(version, self.cluster))
+
+    def _take(self, turn: Turn) -> None:
+        planner = PLANNERS.get(turn.controller)
+        if planner is None:
+            super()._take(turn)
+            return
+        planned = planner(self, turn.slot)
+        if planned is None:
+            return
+        plan, on_failure = planned
+        self._later.pop(turn, None)
+        failure = self._execute(plan, turn.controller)
+        if failure is not None:
+            self._execute(on_failure(failure), turn.controller)
+            if failure.reason == "Conflict":
+                self._queue[turn] = None
+        elif plan.requeue_after is not None:
+            self._later[turn] = datetime.fromtimestamp(self.cluster.now.timestamp() + plan.requeue_after, UTC)
+
+    def _write(self, write: Write, component: str) -> Failure | None:
+        if not isinstance(write, Apply):
+            return super()._write(write, component)
+        try:
+            self._apply(write)
+        except (RefusedError, RejectedError) as refused:
+            return Failure(write, refused.code, refused.reason, str(refused))
+        except ApplyError as refused:
+            return Failure(write, refused.code, refused.reason, f"failed to create typed patch object: {refused}")
+        return None
+
+    def _apply(self, write: Apply) -> None:
+        metadata = write.body["metadata"]
+        slot = Slot(write.resource.kind, Key(metadata["namespace"], metadata["name"]))
+        live = self.cluster.get(slot.kind, slot.key)
+        if slot.kind == "ConfigMap":
+            assert live is None, "a snapshot is never written over"
+            self.cluster.create(write.body)
+            return
+        served = SERVED[slot.kind]
+        wanted = copy.deepcopy(
+            server_side.apply(
+                copy.deepcopy(live),
+                copy.deepcopy(write.body),
+                tree=served.tree,
+                manager=write.field_manager,
+                force=True,
+                api_version=write.resource.api_version,
+                now=self.cluster.now,
+            )
+        )
+        self._admit(served, wanted, live)
+        if live is None:
+            self.cluster.create(wanted)
+        else:
+            self.cluster.replace(slot, wanted)
+
+    def _admit(self, served: Custom, wanted: Json, live: Json | None) -> None:
+        """Defaults, and JobSet's own webhooks."""
+        schema = served.kind.schema()
+        schema.prune(wanted)
+        schema.default(wanted)
+        served.kind.admit(wanted, live, NoObjects())
+        schema.default(wanted)
+        faults = schema.validate(wanted, live)
+        if faults:
+            raise RefusedError(422, "Invalid", "; ".join(map(str, faults)))
+        served.kind.review(wanted, live, NoObjects())
+
+    def plan_v1(self, slot: Slot) -> Planned:
+        stored = self.cluster.get(slot.kind, slot.key)
+        if stored is None:
+            return None
+        framework = framework_of(slot.kind)
+        view = msgspec.convert(stored, framework.view)
+        job = framework.read(view)
+        faults, _ = framework.validate(view, None)
+        pods = [msgspec.convert(obj, Pod) for obj in self.cluster.of_kind("Pod", slot.key.namespace)]
+        services = [msgspec.convert(obj, Service) for obj in self.cluster.of_kind("Service", slot.key.namespace)]
+        labelled = [service for service in services if _is_claimable(service, job.name, job.controller)]
+        observed = training.Observed(job=job, faults=tuple(faults), children=children_of(job, pods, labelled))
+        return training.plan(framework, observed, self.cluster.now), lambda failure: NOTHING
+
+    def plan_trainjob(self, slot: Slot) -> Planned:
+        stored = self.cluster.get(slot.kind, slot.key)
+        if stored is None:
+            return None
+        job = msgspec.convert(stored, TrainJob)
+        snapshot = self.cluster.get("ConfigMap", Key(slot.key.namespace, snapshot_name(slot.key.name)))
+        jobset = self.cluster.get("JobSet", slot.key)
+        observed = trainer.Observed(
+            job=job,
+            runtime=present_runtime(job, self._runtimes()),
+            snapshot=msgspec.convert(snapshot, Snapshot) if snapshot else None,
+            jobset=msgspec.convert(jobset, JobSet) if jobset else None,
+        )
+        now = self.cluster.now
+        return trainer.plan(observed, now), lambda failure: trainer.plan_failure(observed, failure, now)
+
+    def plan_runtime(self, slot: Slot) -> Planned:
+        resource = RESOURCES[slot.kind]
+        reconciler = RuntimeReconciler(resource, self._runtimes()[resource])
+        runtime = reconciler.observe(slot.key)
+        return (reconciler.plan(runtime, self.cluster.now), lambda failure: NOTHING) if runtime else None
+
+    def _runtimes(self) -> dict[object, Store[Runtime]]:
+        stores: dict[object, Store[Runtime]] = {}
+        for resource in KINDS.values():
+            stores[resource] = Store()
+            for obj in self.cluster.of_kind(resource.kind):
+                stores[resource].put(msgspec.convert(obj, Runtime))
+        return stores
+
+
+class NoObjects:
+    """JobSet's admission looks at nothing else."""
+
+    def get(self, *_: object) -> None:
+        return None
+
+    def all(self, *_: object) -> tuple[Json, ...]:
+        return ()
+
+
+def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
+    kind, metadata = obj["kind"], obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if kind in CONTROLLER_OF:
+        yield Turn(CONTROLLER_OF[kind], Slot(kind, Key(namespace, metadata["name"])))
+    for reference in metadata.get("ownerReferences", []):
+        if reference.get("controller") and reference["kind"] in ("PyTorchJob", "TrainJob"):
+            yield Turn(CONTROLLER_OF[reference["kind"]], Slot(reference["kind"], Key(namespace, reference["name"])))
+
+
+def _is_claimable(service: Service, job_name: str, controller: str) -> bool:
+    labels = service.metadata.labels
+    return service.metadata.controller is not None or (
+        labels.get("training.kubeflow.org/job-name") == job_name
+        and labels.get("training.kubeflow.org/operator-name") == controller
+    )
+
+
+class Custom(NamedTuple):
+    """One custom kind and its fields, for server-side apply."""
+
+    kind: Kind
+    tree: FieldTree
+
+    @property
+    def resource(self) -> Resource:
+        return self.kind.resource
+
+
+def _served() -> dict[str, Custom]:
+    found = {}
+    for file in DEFINITIONS.glob("*.yaml"):
+        for kind in crd.kinds(yaml.load(file.read_text(), yaml.CSafeLoader)):
+            found[kind.resource.kind] = Custom(kind, compile_fields(kind.schema().openapi, definitions()))
+    return found
+
+
+SERVED = _served()
+BUILT_IN = {kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in (PODS, SERVICES, JOBS)}
+CONTROLLER_OF = {
+    "PyTorchJob": V1_CONTROLLER,
+    "TrainJob": TRAINJOB_CONTROLLER,
+    "TrainingRuntime": RUNTIME_CONTROLLER,
+    "ClusterTrainingRuntime": RUNTIME_CONTROLLER,
+}
+PLANNERS: dict[str, Callable[[OperatorReplay, Slot], Planned]] = {
+    V1_CONTROLLER: OperatorReplay.plan_v1,
+    TRAINJOB_CONTROLLER: OperatorReplay.plan_trainjob,
+    RUNTIME_CONTROLLER: OperatorReplay.plan_runtime,
+}
