@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+import usage
 from embedded import Cluster, cluster, objects, until
 from figures import Figure
 from load import Sent, post
@@ -27,11 +28,15 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         until(lambda: bool(started.ask("GET", SAMPLES)), seconds=10)
         samples, config_maps = bodies(defined["sample"]), bodies(defined["config_map"])
         load(started, SAMPLES, samples, "warm", settings["warm_up"], settings["clients"])
+        server = [started.processes()["apiserver"]]
+        before = usage.processor_seconds(server)
         custom = load(started, SAMPLES, samples, "sample", settings["objects"], settings["clients"])
+        busy = (usage.processor_seconds(server) - before) / settings["objects"]
         builtin = load(started, CONFIG_MAPS, config_maps, "map", settings["objects"] // 3, settings["clients"])
         lost, acknowledged = lost_by_kill(started, samples, settings["durability_seconds"], settings["clients"])
     return [
         Figure("custom objects created", custom.per_second, "/s", f"{settings['clients']} clients, schema with CEL"),
+        Figure("processor time of a create", busy * 1e6, "us", "of the API server, watchers' share included"),
         Figure("custom object create, p50", custom.percentile(0.5), "ms"),
         Figure("custom object create, p99", custom.percentile(0.99), "ms"),
         Figure("ConfigMaps created", builtin.per_second, "/s", f"p99 {builtin.percentile(0.99):.0f} ms"),
