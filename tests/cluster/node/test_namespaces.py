@@ -184,7 +184,7 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
     }
     await node.create("p", {"containers": [main]})
     await node.ready("p")
-    assert processes_with("sleep\0600.125\0")
+    assert processes_with("sleep\x00600.125\x00")
     await node.stop()
     name = owner_name(node.directory)
     assert any(line for line in mounts() if str(node.directory) in line)
@@ -193,7 +193,7 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
     assert name not in os.listdir("/sys/class/net")
     assert not cgroups(node)
     assert not node.directory.exists()
-    assert not processes_with("sleep\0600.125\0")
+    assert not processes_with("sleep\x00600.125\x00")
 
 
 async def test_the_probe_says_why_a_machine_cannot(tmp_path_factory: pytest.TempPathFactory) -> None:

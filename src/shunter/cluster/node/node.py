@@ -142,6 +142,7 @@ class Node:
         assert self._station is not None
         worker = PodWorker(pod, self._directory.pod(pod.uid), self._station)
         self._workers[pod.uid] = worker
+        worker.adopt()
         task = asyncio.ensure_future(worker.run())
         self._tasks[pod.uid] = task
         task.add_done_callback(lambda done: self._worker_ended(pod, done))
@@ -211,7 +212,7 @@ class Node:
         known = {pod.uid for pod in self._pods.store.list()}
         for directory in self._directory.pods():
             if directory.uid not in known:
-                kill_pod(directory)
+                await asyncio.to_thread(kill_pod, directory)
                 await launcher.request("remove", directory=str(directory.path))
 
     async def _stop_pods(self) -> None:

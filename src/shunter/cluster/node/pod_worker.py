@@ -140,17 +140,21 @@ class PodWorker:
         """The agent stops; the pod runs on."""
         self._containers.close()
 
-    async def run(self) -> None:
-        """Works until the pod is gone from the server and from this machine."""
+    def adopt(self) -> None:
+        """Takes over what an earlier agent left of the pod. All pods are adopted before any of them runs: a new one must not get
+        the address or port of one that runs already."""
         self._starter.adopt()
         self._containers.adopt()
         self._station.names_changed()
+
+    async def run(self) -> None:
+        """Works until the pod is gone from the server and from this machine."""
         while not (self._vanished and not self._containers.any_active):
             self._wake.clear()
             try:
                 wake_in = await self._turn()
-            except LauncherError as error:
-                log.error("Pod %s: %s", self._pod.title, error.message)
+            except (LauncherError, OSError) as error:
+                log.error("Pod %s: %s", self._pod.title, error)
                 wake_in = 1.0
             if not self._vanished or self._containers.any_active:
                 with suppress(TimeoutError):
