@@ -45,11 +45,17 @@ class Turn(NamedTuple):
     slot: Slot
 
 
-class Replay:
-    """One case. `run` yields the records of its steps."""
+class KilledError(Exception):
+    """The process died between two writes."""
 
-    def __init__(self, case: Case) -> None:
+
+class Replay:
+    """One case. `run` yields the records of its steps. `dies`, asked before each write, kills the controller that writes; it is
+    started again and looks at everything anew."""
+
+    def __init__(self, case: Case, *, dies: Callable[[], bool] = lambda: False) -> None:
         self.case = case
+        self._dies = dies
         self.cluster = MemoryCluster(datetime(2026, 11, 21, 12, tzinfo=UTC))
         self.cluster.changed = self._changed
         self.shapes = Shapes()
@@ -164,7 +170,11 @@ class Replay:
             return
         plan, on_failure = planned
         self._later.pop(turn, None)
-        failure = self._execute(plan, turn.controller)
+        try:
+            failure = self._execute(plan, turn.controller)
+        except KilledError:
+            self._queue[turn] = None
+            return
         if failure is not None:
             after = on_failure(failure)
             self._execute(after, turn.controller)
@@ -176,10 +186,11 @@ class Replay:
 
     def _execute(self, plan: Plan, component: str) -> Failure | None:
         for batch in batches(plan.writes):
-            failures = [failure for write in batch if (failure := self._write(write, component))]
+            failures = [failure for write in batch if (failure := self._written(write, component))]
             if failures:
                 return failures[0]
         if plan.status is not None and (patch := difference(plan.status.observed, plan.status.wanted)):
+            self._may_die()
             ref = plan.status.ref
             body = {"status": patch, "metadata": {"resourceVersion": plan.status.resource_version}}
             try:
@@ -189,6 +200,14 @@ class Replay:
         for note in plan.events:
             self._note(note, component)
         return None
+
+    def _may_die(self) -> None:
+        if self._dies():
+            raise KilledError
+
+    def _written(self, write: Write, component: str) -> Failure | None:
+        self._may_die()
+        return self._write(write, component)
 
     def _write(self, write: Write, component: str) -> Failure | None:
         name = ""
