@@ -25,7 +25,11 @@ DEADLINE_EXCEEDED = "Job {name} has failed because it was active longer than spe
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """A job with its defaults, what admission would say about it, and the pods and services that are its own."""
+    """A job with its defaults, what admission would say about it, and the pods and services that are its own.
+
+    Faults count until the job has started: what a running job became later (the scale subresource asks no webhook) is acted upon
+    as far as possible.
+    """
 
     job: AnyJob
     faults: tuple[FieldError, ...] = ()
@@ -43,7 +47,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
         return _finished(framework, job, children, progress)
     if not progress.conditions:
         progress = progress.condition("Created", f"{job.kind} {job.name} is created.")
-    if observed.faults:
+    if observed.faults and job.status.start_time is None:
         return _written(_failed(progress, _what_is_wrong(job, observed.faults), "Warning"))
     if job.run_policy.suspend:
         return _written(suspend.suspended(progress, job.name), deletions(job, children, set()))

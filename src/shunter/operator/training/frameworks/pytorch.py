@@ -125,7 +125,7 @@ class PyTorch:
 
 def elastic_environment(job: Job, elastic: ElasticPolicy) -> list[tuple[str, str]]:
     """What torchrun is told about a changing number of workers (E1); an empty rdzvConf says nothing (X4)."""
-    port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas[WORKER])
+    port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas.get(WORKER))
     host = elastic.rdzv_host or replica_name(job.name, WORKER, 0)
     variables = [
         ("PET_RDZV_ENDPOINT", f"{host}:{port}"),
@@ -150,8 +150,8 @@ def processes_per_node(nproc_per_node: str | None) -> int:
     return int(nproc_per_node) if nproc_per_node and _INTEGER.fullmatch(nproc_per_node) else 1
 
 
-def rendezvous_port(spec: ReplicaSpec) -> int:
+def rendezvous_port(spec: ReplicaSpec | None) -> int:
     """The pytorchjob-port of a role's training container, which defaulting adds where it is missing (D2)."""
-    containers = (spec.template.get("spec") or {}).get("containers") or []
+    containers = (spec.template.get("spec") or {}).get("containers") or [] if spec else []
     ports = [port for container in containers if container.get("name") == CONTAINER for port in container.get("ports") or []]
     return next((port["containerPort"] for port in ports if port.get("name") == PORT_NAME), PORT)

@@ -1,0 +1,96 @@
+"""Jobs that are wrong: refused by the webhook, or, when they came past it, failed with the field and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.training.pytorch import PyTorchJob
+from shunter.kube.webhook import AdmissionRequest
+from shunter.operator.training.admission import routes
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.plan import Observed, plan
+
+PYTORCH = framework_of("PyTorchJob")
+GOOD = {"spec": {"containers": [{"name": "pytorch", "image": "img:1"}]}}
+SPECS = "spec.pytorchReplicaSpecs"
+
+CASES = [
+    pytest.param(
+        {"Master": {"replicas": 2, "template": GOOD}},
+        f"{SPECS}[Master].replicas: Forbidden: must be 1",
+        id="two masters",
+    ),
+    pytest.param(
+        {"Worker": {"replicas": 1, "template": {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}}},
+        f"{SPECS}[Worker].template.spec.containers: Required value: must have at least one container with name pytorch",
+        id="container of another name",
+    ),
+    pytest.param(
+        {"Boss": {"replicas": 1, "template": GOOD}},
+        f'{SPECS}[Boss]: Unsupported value: "Boss": supported values: "Master", "Worker"',
+        id="unknown role",
+    ),
+    pytest.param({}, f"{SPECS}: Required value: must be required", id="no roles"),
+]
+
+
+def manifest(specs: Json, **spec: object) -> Json:
+    metadata = {"name": "bert", "namespace": "team-a", "uid": "u1"}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": metadata,
+        "spec": {"pytorchReplicaSpecs": specs, **spec},
+    }
+
+
+def verdict(job: Json) -> tuple[bool, int, str]:
+    response = routes()["/validate-kubeflow-org-v1-pytorchjob"](AdmissionRequest(uid="1", object=job))
+    return response.allowed, response.code, response.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("specs", "message"), CASES)
+def test_the_webhook_refuses_in_upstreams_words(specs: Json, message: str) -> None:
+    assert verdict(manifest(specs)) == (False, 403, message)
+
+
+def test_an_elastic_job_needs_workers() -> None:
+    """W5"""
+    job = manifest({"Master": {"replicas": 1, "template": GOOD}}, elasticPolicy={})
+    assert verdict(job)[2] == f"{SPECS}[Worker]: Required value: must be configured if elastic policy is used"
+
+
+@pytest.mark.parametrize(("specs", "message"), CASES)
+def test_past_admission_the_job_fails_once_and_says_why(specs: Json, message: str, now: datetime) -> None:
+    view = msgspec.convert(manifest(specs), PyTorchJob)
+    faults, _ = PYTORCH.validate(view, None)
+    made = plan(PYTORCH, Observed(job=PYTORCH.read(view), faults=tuple(faults)), now)
+    assert made.status is not None
+    failed = made.status.wanted["conditions"][-1]
+    assert (failed["type"], failed["status"], failed["reason"]) == ("Failed", "True", "PyTorchJobFailed")
+    assert failed["message"] == f"PyTorchJob bert is invalid: {message}. Correct the field(s) and create the job again."
+    assert (made.writes, made.requeue_after) == ((), None)
+    again = msgspec.convert({**manifest(specs), "status": made.status.wanted}, PyTorchJob)
+    second = plan(PYTORCH, Observed(job=PYTORCH.read(again), faults=tuple(faults)), now)
+    assert (second.writes, second.events, second.requeue_after) == ((), (), None)
+
+
+def test_a_running_job_that_was_scaled_to_zero_goes_on(make_job: Callable[..., AnyJob], now: datetime) -> None:
+    """The scale subresource asks no webhook."""
+    job = make_job({"Master": 1, "Worker": 0}, status={"startTime": "2026-11-21T11:00:00Z"})
+    faults, _ = PYTORCH.validate(msgspec.convert(manifest({"Worker": {"replicas": 0, "template": GOOD}}), PyTorchJob), None)
+    made = plan(PYTORCH, Observed(job=job, faults=tuple(faults)), now)
+    assert made.status is not None
+    assert [condition["type"] for condition in made.status.wanted["conditions"]] == ["Created"]
+
+
+def test_an_unreadable_job_is_a_bad_request() -> None:
+    allowed, code, message = verdict(manifest({"Master": "one"}))
+    assert (allowed, code) == (False, 400)
+    assert message.startswith("PyTorchJob cannot be read")

@@ -1,0 +1,150 @@
+"""The environment of PyTorchJob's pods (E1-E5), names and labels (N1-N4)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.frameworks.pytorch import processes_per_node
+from shunter.operator.training.replicas import desired_pods
+from shunter.operator.training.services import desired_services, service_ports
+
+PYTORCH = framework_of("PyTorchJob")
+MakeJob = Callable[..., AnyJob]
+
+
+def environment(pod: Json, container: int = 0) -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in pod["spec"]["containers"][container]["env"]}
+
+
+def test_master_and_workers_are_told_the_group_in_upstreams_order(make_job: MakeJob) -> None:
+    """E1"""
+    pods = desired_pods(PYTORCH, make_job({"Master": 1, "Worker": 2}))
+    assert environment(pods[2]) == {
+        "PYTHONUNBUFFERED": "1",
+        "MASTER_PORT": "23456",
+        "PET_MASTER_PORT": "23456",
+        "MASTER_ADDR": "bert-master-0",
+        "PET_MASTER_ADDR": "bert-master-0",
+        "WORLD_SIZE": "3",
+        "RANK": "2",
+        "PET_NODE_RANK": "2",
+        "PET_NPROC_PER_NODE": "auto",
+        "PET_NNODES": "3",
+    }
+    assert list(environment(pods[0])) == list(environment(pods[2]))
+    assert environment(pods[0])["RANK"] == "0"
+
+
+def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
+    """E2"""
+    (pod, _) = desired_pods(PYTORCH, make_job({"Worker": 2}))
+    assert list(environment(pod)) == ["PYTHONUNBUFFERED", "PET_NPROC_PER_NODE", "PET_NNODES"]
+
+
+@pytest.mark.parametrize(
+    ("nproc", "processes"),
+    [("4", 4), ("+4", 4), ("-3", -3), ("0", 0), ("auto", 1), ("gpu", 1), ("", 1), (None, 1), ("1_0", 1), (" 4", 1)],
+)
+def test_only_numbers_multiply_the_world_size(nproc: str | None, processes: int) -> None:
+    """E3"""
+    assert processes_per_node(nproc) == processes
+
+
+def test_elastic_workers_are_told_where_to_meet(make_job: MakeJob) -> None:
+    """E1, D4: the missing bound copies the other."""
+    elastic = {
+        "minReplicas": 2,
+        "rdzvId": "ring",
+        "maxRestarts": 3,
+        "rdzvConf": [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}],
+    }
+    (pod,) = desired_pods(PYTORCH, make_job({"Worker": 1}, elasticPolicy=elastic))
+    assert list(environment(pod).items())[2:] == [
+        ("PET_RDZV_ENDPOINT", "bert-worker-0:23456"),
+        ("PET_RDZV_BACKEND", "c10d"),
+        ("PET_NNODES", "2:2"),
+        ("PET_MAX_RESTARTS", "3"),
+        ("PET_RDZV_ID", "ring"),
+        ("PET_RDZV_CONF", "a=1,b=2"),
+    ]
+
+
+def test_an_empty_rdzv_conf_says_nothing(make_job: MakeJob) -> None:
+    """X4"""
+    (pod,) = desired_pods(PYTORCH, make_job({"Worker": 1}, elasticPolicy={"rdzvConf": []}))
+    assert "PET_RDZV_CONF" not in environment(pod)
+
+
+def test_users_variables_stay_before_the_operators(make_job: MakeJob) -> None:
+    """X7: of two with one name the container gets the last."""
+    container = {"name": "pytorch", "image": "i", "env": [{"name": "RANK", "value": "77"}]}
+    (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"template": {"spec": {"containers": [container]}}}))
+    ranks = [variable["value"] for variable in pod["spec"]["containers"][0]["env"] if variable["name"] == "RANK"]
+    assert ranks == ["77", "0"]
+
+
+def test_workers_wait_for_the_masters_name(make_job: MakeJob) -> None:
+    """E5"""
+    master, worker = desired_pods(PYTORCH, make_job())
+    assert "initContainers" not in master["spec"]
+    (init,) = worker["spec"]["initContainers"]
+    assert (init["name"], init["image"]) == ("init-pytorch", "alpine:3.10")
+    assert "nslookup bert-master-0" in init["command"][2]
+
+
+def test_labels_of_the_operator_win_and_the_master_role_is_marked(make_job: MakeJob) -> None:
+    """N2"""
+    metadata = {"labels": {"team": "blue", "training.kubeflow.org/job-name": "other"}}
+    template = {"metadata": metadata, "spec": {"containers": [{"name": "pytorch", "image": "i"}]}}
+    first, second = desired_pods(PYTORCH, make_job({"Worker": 2}, role={"template": template}))
+    assert first["metadata"]["labels"] == {
+        "team": "blue",
+        "training.kubeflow.org/job-name": "bert",
+        "training.kubeflow.org/operator-name": "pytorchjob-controller",
+        "training.kubeflow.org/replica-type": "worker",
+        "training.kubeflow.org/replica-index": "0",
+        "training.kubeflow.org/job-role": "master",
+    }
+    assert "training.kubeflow.org/job-role" not in second["metadata"]["labels"]
+
+
+def test_each_pod_has_a_headless_service_of_its_name(make_job: MakeJob) -> None:
+    """N4"""
+    job = make_job()
+    services = desired_services(PYTORCH, job)
+    assert [service["metadata"]["name"] for service in services] == [
+        pod["metadata"]["name"] for pod in desired_pods(PYTORCH, job)
+    ]
+    assert services[0]["spec"] == {
+        "clusterIP": "None",
+        "selector": services[0]["metadata"]["labels"],
+        "ports": [{"name": "pytorchjob-port", "port": 23456}],
+    }
+
+
+def test_of_two_unnamed_ports_the_last_stays() -> None:
+    """N4"""
+    containers = [{"name": "pytorch", "ports": [{"containerPort": 1}, {"containerPort": 2}, {"name": "a", "containerPort": 3}]}]
+    assert service_ports({"spec": {"containers": containers}}, "pytorch") == [{"port": 2}, {"name": "a", "port": 3}]
+
+
+def test_exit_code_is_never_for_the_pod(make_job: MakeJob) -> None:
+    """R5"""
+    (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"restartPolicy": "ExitCode"}))
+    assert pod["spec"]["restartPolicy"] == "Never"
+
+
+def test_a_thousand_pods_are_made_in_50_milliseconds(make_job: MakeJob) -> None:
+    job = make_job({"Master": 1, "Worker": 1000})
+    durations = []
+    for _ in range(5):
+        started = time.perf_counter()
+        assert len(desired_pods(PYTORCH, job)) == 1001
+        durations.append(time.perf_counter() - started)
+    assert min(durations) < 0.05

@@ -1,0 +1,246 @@
+"""The rules of a job's life, one by one: restarts, limits, clean-up, suspend, time to live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from shunter.api.core import Pod
+from shunter.api.training.job import JobCondition
+from shunter.kube.plan import NOTHING, Create, Delete, Plan
+from shunter.operator.training import backoff, deadline, restart, ttl
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.plan import Observed, plan
+
+PYTORCH = framework_of("PyTorchJob")
+MakeJob = Callable[..., AnyJob]
+Observe = Callable[..., Observed]
+
+
+def deleted(made: Plan) -> list[str]:
+    return [f"{write.ref.resource.kind}/{write.ref.name}" for write in made.writes if isinstance(write, Delete)]
+
+
+def created(made: Plan) -> list[str]:
+    return [f"{write.resource.kind}/{write.body['metadata']['name']}" for write in made.writes if isinstance(write, Create)]
+
+
+def states(made: Plan) -> list[str]:
+    assert made.status is not None
+    return [f"{condition['type']}={condition['status']}" for condition in made.status.wanted.get("conditions", [])]
+
+
+def reasons(made: Plan) -> list[str]:
+    return [event.reason for event in made.events]
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "wanted"),
+    [
+        ("OnFailure", 1, "replace"),
+        ("Always", 1, "replace"),
+        ("Never", 1, "none"),
+        ("ExitCode", 1, "fail"),
+        ("ExitCode", 127, "fail"),
+        ("ExitCode", 128, "replace"),
+        ("ExitCode", 137, "replace"),
+        ("ExitCode", None, "replace"),
+    ],
+)
+def test_a_failed_pod_is_replaced_or_fails_the_job_by_policy_and_exit_code(policy: str, code: int | None, wanted: str) -> None:
+    """R6"""
+    statuses = [] if code is None else [{"name": "pytorch", "state": {"terminated": {"exitCode": code}}}]
+    pod = msgspec.convert({"metadata": {"name": "p"}, "status": {"phase": "Failed", "containerStatuses": statuses}}, Pod)
+    assert restart.consequence(pod, policy, "pytorch") == wanted
+
+
+def test_a_failed_pod_that_is_being_deleted_is_left_alone() -> None:
+    """R6"""
+    pod = msgspec.convert(
+        {"metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Failed"}}, Pod
+    )
+    assert restart.consequence(pod, "OnFailure", "pytorch") == "none"
+
+
+def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """R6, S9"""
+    made = plan(PYTORCH, observe(make_job(), {"bert-worker-0": "Failed"}), now)
+    assert deleted(made) == ["Pod/bert-worker-0"]
+    assert states(made) == ["Created=True", "Restarting=True"]
+    assert reasons(made) == ["ExitedWithCode", "PyTorchJobRestarting", "PyTorchJobRestarting"]
+
+
+def test_a_permanent_exit_code_fails_the_job_with_a_completion_time(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """R6, X2: no restart is announced, and the time to live can count."""
+    made = plan(PYTORCH, observe(make_job(role={"restartPolicy": "ExitCode"}), {"bert-worker-0": "Failed"}, exit_code=2), now)
+    assert made.status is not None
+    assert states(made) == ["Created=True", "Failed=True"]
+    assert made.status.wanted["completionTime"] == "2026-11-21T12:00:00Z"
+    assert reasons(made) == ["ExitedWithCode", "PyTorchJobFailed"]
+
+
+def test_exits_are_told_once(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    status = {"replicaStatuses": {"Master": {"active": 1}, "Worker": {"succeeded": 1}}}
+    made = plan(PYTORCH, observe(make_job(status=status), {"bert-worker-0": "Succeeded"}), now)
+    assert "ExitedWithCode" not in reasons(made)
+
+
+@pytest.mark.parametrize(
+    ("limit", "restarts", "policy", "wanted"),
+    [
+        (None, 99, "OnFailure", False),
+        (0, 0, "OnFailure", False),
+        (0, 1, "OnFailure", True),
+        (3, 1, "OnFailure", False),
+        (4, 2, "OnFailure", True),
+        (1, 9, "Never", False),
+    ],
+)
+def test_restarts_of_running_pods_count_against_the_limit(
+    make_job: MakeJob, observe: Observe, limit: int | None, restarts: int, policy: str, wanted: bool
+) -> None:
+    """R11: two pods, each with so many restarts."""
+    job = make_job(role={"restartPolicy": policy}, policy={} if limit is None else {"backoffLimit": limit})
+    assert backoff.is_exceeded(job, observe(job, restarts=restarts).children) is wanted
+
+
+def test_restarts_of_pending_pods_do_not_count(make_job: MakeJob, observe: Observe) -> None:
+    """R11"""
+    job = make_job(policy={"backoffLimit": 1})
+    assert not backoff.is_exceeded(job, observe(job, {"*": "Pending"}, restarts=5).children)
+
+
+def test_with_no_restart_allowed_a_new_failed_pod_ends_the_job(make_job: MakeJob, observe: Observe) -> None:
+    """R11"""
+    job = make_job(policy={"backoffLimit": 0})
+    assert backoff.is_exceeded(job, observe(job, {"bert-worker-0": "Failed"}).children)
+
+
+def test_a_job_past_its_deadline_fails_and_one_before_comes_back_in_time(
+    make_job: MakeJob, observe: Observe, now: datetime
+) -> None:
+    """R12, X1"""
+    started = (now - timedelta(seconds=40)).isoformat()
+    late = make_job(policy={"activeDeadlineSeconds": 40}, status={"startTime": started})
+    assert states(plan(PYTORCH, observe(late), now)) == ["Created=True", "Failed=True"]
+    early = make_job(policy={"activeDeadlineSeconds": 100}, status={"startTime": started})
+    assert plan(PYTORCH, observe(early), now).requeue_after == 60
+    assert deadline.remaining(make_job(policy={"activeDeadlineSeconds": 1}), now) is None
+
+
+FINISHED = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:59:50Z"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted"),
+    [
+        ("None", []),
+        ("Running", ["Pod/bert-worker-0", "Service/bert-worker-0"]),
+        ("All", ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]),
+        ("Perhaps", ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]),
+    ],
+)
+def test_a_finished_job_keeps_what_its_policy_says(
+    make_job: MakeJob, observe: Observe, now: datetime, policy: str, wanted: list[str]
+) -> None:
+    """R9"""
+    job = make_job(policy={"cleanPodPolicy": policy}, status=FINISHED)
+    assert deleted(plan(PYTORCH, observe(job, {"bert-master-0": "Succeeded"}), now)) == wanted
+
+
+def test_clean_up_goes_on_after_it_was_interrupted_between_pod_and_service(
+    make_job: MakeJob, observe: Observe, now: datetime
+) -> None:
+    job = make_job(policy={"cleanPodPolicy": "All"}, status=FINISHED)
+    made = plan(PYTORCH, observe(job, {"*": ""}), now)
+    assert deleted(made) == ["Service/bert-master-0", "Service/bert-worker-0"]
+
+
+def test_what_ran_at_the_end_counts_as_succeeded(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """S8"""
+    status = {**FINISHED, "replicaStatuses": {"Worker": {"active": 2, "succeeded": 1}}}
+    made = plan(PYTORCH, observe(make_job(status=status)), now)
+    assert made.status is not None
+    assert made.status.wanted["replicaStatuses"] == {"Worker": {"succeeded": 3}}
+
+
+def test_a_finished_job_is_deleted_when_its_time_is_over(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """R13: it completed 10 seconds ago."""
+    over = plan(PYTORCH, observe(make_job(policy={"ttlSecondsAfterFinished": 10}, status=FINISHED)), now)
+    assert deleted(over) == ["PyTorchJob/bert"]
+    later = plan(PYTORCH, observe(make_job(policy={"ttlSecondsAfterFinished": 25}, status=FINISHED)), now)
+    assert (deleted(later), later.requeue_after) == ([], 15)
+    assert ttl.remaining(make_job(policy={"ttlSecondsAfterFinished": 1, "suspend": True}, status=FINISHED), now) is None
+
+
+def test_a_job_that_is_created_suspended_has_no_pods_and_no_start(make_job: MakeJob, now: datetime) -> None:
+    """R10"""
+    made = plan(PYTORCH, Observed(job=make_job(policy={"suspend": True})), now)
+    assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=True"])
+    assert made.status is not None
+    assert "startTime" not in made.status.wanted
+
+
+RUNNING = {
+    "conditions": [{"type": "Created", "status": "True"}, {"type": "Running", "status": "True", "reason": "PyTorchJobRunning"}],
+    "startTime": "2026-11-21T11:00:00Z",
+    "replicaStatuses": {"Worker": {"active": 1, "succeeded": 2}},
+}
+
+
+def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """R10"""
+    made = plan(PYTORCH, observe(make_job(policy={"suspend": True, "cleanPodPolicy": "None"}, status=RUNNING)), now)
+    assert len(deleted(made)) == 4
+    assert states(made) == ["Created=True", "Running=False", "Suspended=True"]
+    assert made.status is not None
+    assert made.status.wanted["startTime"] == "2026-11-21T11:00:00Z"
+    assert made.status.wanted["replicaStatuses"] == {"Worker": {"succeeded": 2}}
+
+
+def test_resuming_starts_the_clock_anew(make_job: MakeJob, now: datetime) -> None:
+    """R10"""
+    status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": "2026-11-21T11:00:00Z"}
+    made = plan(PYTORCH, Observed(job=make_job(status=status)), now)
+    assert states(made) == ["Suspended=False"]
+    assert made.status is not None
+    assert made.status.wanted["startTime"] == "2026-11-21T12:00:00Z"
+    assert created(made) == ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]
+
+
+def test_fewer_workers_lose_the_pods_and_services_of_the_highest_indices(
+    make_job: MakeJob, observe: Observe, now: datetime
+) -> None:
+    """R4"""
+    there = observe(make_job({"Worker": 3}))
+    made = plan(PYTORCH, Observed(job=make_job({"Worker": 1}), children=there.children), now)
+    wanted = ["Pod/bert-worker-1", "Pod/bert-worker-2", "Service/bert-worker-1", "Service/bert-worker-2"]
+    assert sorted(deleted(made)) == wanted
+
+
+def test_jobs_of_others_and_jobs_that_go_are_left_alone(make_job: MakeJob, now: datetime) -> None:
+    """R1"""
+    of_kueue = make_job(policy={"managedBy": "kueue.x-k8s.io/multikueue"})
+    going = make_job(metadata={"deletionTimestamp": "2026-11-21T11:59:00Z"})
+    assert plan(PYTORCH, Observed(job=of_kueue), now) == NOTHING
+    assert plan(PYTORCH, Observed(job=going), now) == NOTHING
+
+
+def test_a_plan_of_a_plan_changes_nothing(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """Level-triggered: what is as it should be stays."""
+    first = plan(PYTORCH, observe(make_job()), now)
+    assert first.status is not None
+    second = plan(PYTORCH, observe(make_job(status=first.status.wanted)), now + timedelta(hours=1))
+    assert second.status is not None
+    assert (second.writes, second.events, second.status.wanted) == ((), (), first.status.wanted)
+
+
+def test_conditions_of_a_job_carry_their_times(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    made = plan(PYTORCH, observe(make_job()), now)
+    assert made.status is not None
+    condition = msgspec.convert(made.status.wanted["conditions"][0], JobCondition)
+    assert condition.last_transition_time == now
