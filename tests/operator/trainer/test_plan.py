@@ -1,0 +1,249 @@
+"""What is written about a TrainJob: snapshot and JobSet, status, deadline, and what is said when it cannot be made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from shunter.api.jobset import JobSet
+from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Plan
+from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
+from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of
+from shunter.operator.trainer.views import Snapshot
+
+MakeTrainJob = Callable[..., TrainJob]
+MakeRuntime = Callable[..., Json]
+
+
+def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> Snapshot:
+    body = snapshot_of(job, runtime)
+    reference = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": owner, "controller": True}
+    return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, Snapshot)
+
+
+def jobset(*, suspend: bool = False, uid: str = "u1", conditions: list[Json] | None = None) -> JobSet:
+    reference = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": uid, "controller": True}
+    counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
+    metadata = {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [reference]}
+    status = {"conditions": conditions or [], "replicatedJobsStatus": [counts]}
+    return msgspec.convert({"metadata": metadata, "spec": {"suspend": suspend}, "status": status}, JobSet)
+
+
+def applied(made: Plan) -> list[str]:
+    assert all(isinstance(write, Apply) for write in made.writes)
+    return [f"{write.resource.kind}/{write.body['metadata']['name']}" for write in made.writes if isinstance(write, Apply)]
+
+
+def conditions(made: Plan) -> list[tuple[str, str, str]]:
+    assert made.status is not None
+    return [(item["type"], item["status"], item["reason"]) for item in made.status.wanted.get("conditions", [])]
+
+
+def test_a_new_job_gets_its_snapshot_before_its_jobset(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.4, 3.6"""
+    made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime()), now)
+    assert applied(made) == ["ConfigMap/mnist-runtime-snapshot", "JobSet/mnist"]
+
+
+def test_the_snapshot_counts_and_not_the_present_runtime(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.4"""
+    job = make_trainjob(trainer={})
+    old = snapshot(job, make_runtime(node={"image": "img:old"}))
+    made = plan(Observed(job=job, runtime=make_runtime(node={"image": "img:new"}), snapshot=old), now)
+    (write,) = made.writes
+    assert isinstance(write, Apply)
+    (replicated,) = write.body["spec"]["replicatedJobs"]
+    assert replicated["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == "img:old"
+
+
+@pytest.mark.parametrize(
+    ("job_suspended", "jobset_suspended", "is_applied"),
+    [(False, False, False), (True, False, True), (False, True, True), (True, True, True)],
+)
+def test_a_running_jobset_is_never_touched(
+    make_trainjob: MakeTrainJob,
+    make_runtime: MakeRuntime,
+    now: datetime,
+    job_suspended: bool,
+    jobset_suspended: bool,
+    is_applied: bool,
+) -> None:
+    """3.6"""
+    job = make_trainjob(suspend=job_suspended)
+    observed = Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset(suspend=jobset_suspended))
+    assert bool(plan(observed, now).writes) is is_applied
+
+
+def test_the_end_of_the_jobset_is_the_end_of_the_job(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.12: reason, message and time are the JobSet's."""
+    end = {
+        "type": "Completed",
+        "status": "True",
+        "reason": "AllJobsCompleted",
+        "message": "done",
+        "lastTransitionTime": "2026-11-21T11:30:00Z",
+    }
+    job = make_trainjob()
+    made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset(conditions=[end])), now)
+    assert made.status is not None
+    assert made.status.wanted["conditions"] == [{**end, "type": "Complete"}]
+    assert made.status.wanted["jobsStatus"][0] == {
+        "name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0,
+    }  # fmt: skip
+
+
+def test_a_failed_job_starts_again_when_its_jobset_is_deleted(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """Failed is not final: its JobSet is made anew and the condition goes."""
+    job = make_trainjob(status={"conditions": [{"type": "Failed", "status": "True", "reason": "FailedJobs"}]})
+    made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime())), now)
+    assert (applied(made), conditions(made)) == (["JobSet/mnist"], [])
+
+
+def test_a_complete_job_is_not_made_again(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    job = make_trainjob(status={"conditions": [{"type": "Complete", "status": "True", "reason": "AllJobsCompleted"}]})
+    assert plan(Observed(job=job, runtime=make_runtime()), now).writes == ()
+
+
+def test_suspending_and_resuming_are_told_once_each(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """1.1"""
+    suspended = plan(Observed(job=make_trainjob(suspend=True), runtime=make_runtime()), now)
+    assert conditions(suspended) == [("Suspended", "True", "Suspended")]
+    assert suspended.status is not None
+    resumed = plan(Observed(job=make_trainjob(status=suspended.status.wanted), runtime=make_runtime()), now)
+    assert conditions(resumed) == [("Suspended", "False", "Resumed")]
+    assert conditions(plan(Observed(job=make_trainjob(), runtime=make_runtime()), now)) == []
+
+
+def test_the_deadline_counts_from_creation_or_the_last_resume(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.13: the job is an hour old."""
+    runtime = make_runtime()
+    assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=3700), runtime=runtime), now).requeue_after == 100
+    resumed = {"type": "Suspended", "status": "False", "reason": "Resumed", "lastTransitionTime": "2026-11-21T11:59:00Z"}
+    job = make_trainjob(activeDeadlineSeconds=100, status={"conditions": [resumed]})
+    assert plan(Observed(job=job, runtime=runtime), now).requeue_after == 40
+    assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=1, suspend=True), runtime=runtime), now).requeue_after is None
+
+
+def test_a_job_past_its_deadline_fails_and_loses_its_jobset_until_that_is_gone(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.13, 9-S13: also when the first deletion failed."""
+    job = make_trainjob(activeDeadlineSeconds=60)
+    first = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset()), now)
+    assert conditions(first) == [("Failed", "True", "DeadlineExceeded")]
+    assert first.status is not None
+    late = make_trainjob(activeDeadlineSeconds=60, status=first.status.wanted)
+    second = plan(Observed(job=late, jobset=jobset()), now + timedelta(hours=1))
+    for made in (first, second):
+        (write,) = made.writes
+        assert isinstance(write, Delete)
+        assert (write.ref.resource, write.ref.uid) == (JOBSETS, "j1")
+    assert plan(Observed(job=late, jobset=jobset(uid="somebody-else")), now).writes == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (
+            "TrainingRuntime",
+            'TrainingRuntime specified in TrainJob is not found: TrainingRuntime.trainer.kubeflow.org "torch" not found',
+        ),
+        (
+            "ClusterTrainingRuntime",
+            (
+                "not found ClusterTrainingRuntime specified in TrainJob: "
+                'ClusterTrainingRuntime.trainer.kubeflow.org "torch" not found'
+            ),
+        ),
+    ],
+)
+def test_a_missing_runtime_is_told_as_an_event(make_trainjob: MakeTrainJob, now: datetime, kind: str, message: str) -> None:
+    """3.2, 3.4"""
+    made = plan(Observed(job=make_trainjob(runtimeRef={"kind": kind, "name": "torch"})), now)
+    assert [event.message for event in made.events] == [f"TrainJob resources reconciliation failed: {message}"]
+    assert made.events[0].reason == "TrainJobResourcesCreationFailed"
+
+
+def test_a_snapshot_of_somebody_else_is_not_used(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    """3.4"""
+    job = make_trainjob()
+    made = plan(Observed(job=job, runtime=make_runtime(), snapshot=snapshot(job, make_runtime(), owner="other")), now)
+    assert made.writes == ()
+    assert (
+        "unable to get runtime snapshot: invalid runtime snapshot: a snapshot configmap exists but is owned"
+        in made.events[0].message
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, 'snapshot ConfigMap missing "runtime" data key'),
+        ("a: [", "unable to unmarshal the snapshot: "),
+        (
+            "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: other}",
+            "refers to the wrong runtime",
+        ),
+    ],
+)
+def test_a_broken_snapshot_is_named(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, text: str | None, reason: str
+) -> None:
+    """3.4"""
+    job = make_trainjob()
+    good = snapshot(job, make_runtime())
+    broken = msgspec.structs.replace(good, data=msgspec.structs.replace(good.data, runtime=text))
+    assert reason in plan(Observed(job=job, snapshot=broken), now).events[0].message
+
+
+def test_an_unsupported_runtime_kind_fails_the_job(make_trainjob: MakeTrainJob, now: datetime) -> None:
+    """9-S1: the condition is there, and nothing is retried."""
+    made = plan(Observed(job=make_trainjob(runtimeRef={"kind": "Job", "name": "x"})), now)
+    assert conditions(made) == [("Failed", "True", "TrainingRuntimeNotSupported")]
+    assert (made.writes, made.requeue_after) == ((), None)
+
+
+def test_jobs_of_kueue_and_jobs_that_go_are_left_alone(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    of_kueue = make_trainjob(managedBy="kueue.x-k8s.io/multikueue")
+    going = make_trainjob(metadata={"deletionTimestamp": "2026-11-21T11:59:00Z"})
+    for job in (of_kueue, going):
+        assert plan(Observed(job=job, runtime=make_runtime()), now) == NOTHING
+
+
+def test_a_refused_object_is_told_shortened_and_the_status_goes_on(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """3.2, 9-S27"""
+    observed = Observed(job=make_trainjob(suspend=True), runtime=make_runtime())
+    failure = Failure(plan(observed, now).writes[0], 403, "Forbidden", "x" * 2000)
+    made = plan_failure(observed, failure, now)
+    assert made.events[0].message == f"TrainJob resources reconciliation failed: {'x' * LONGEST_CAUSE} ..."
+    assert conditions(made) == [("Suspended", "True", "Suspended")]
+
+
+def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
+    """3.4: metadata and resources are always there."""
+    template = as_go_writes(make_runtime())["spec"]["template"]
+    (replicated,) = template["spec"]["replicatedJobs"]
+    pod = replicated["template"]["spec"]["template"]
+    assert (template["metadata"], pod["metadata"], pod["spec"]["containers"][0]["resources"]) == ({}, {}, {})

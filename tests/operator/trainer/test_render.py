@@ -1,0 +1,221 @@
+"""From a TrainJob and its runtime to a JobSet: overrides, torch's variables, resources, ports."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.render import jobset_for
+from shunter.operator.trainer.resources import cpu_count, gpu_count, merged_resources
+from shunter.operator.trainer.runtimes import shipped
+from shunter.operator.trainer.upserts import upsert_port
+
+MakeTrainJob = Callable[..., TrainJob]
+MakeRuntime = Callable[..., Json]
+
+
+def replicated_job(jobset: Json) -> Json:
+    return jobset["spec"]["replicatedJobs"][0]
+
+
+def node(jobset: Json) -> Json:
+    return replicated_job(jobset)["template"]["spec"]["template"]["spec"]["containers"][0]
+
+
+def environment(jobset: Json) -> dict[str, str | None]:
+    return {variable["name"]: variable.get("value") for variable in node(jobset).get("env", [])}
+
+
+def test_torch_tells_every_node_its_group(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """3.7"""
+    job = make_trainjob(trainer={"image": "img:job", "numNodes": 3, "env": [{"name": "LR", "value": "1"}]})
+    jobset = jobset_for(job, make_runtime(node={"env": [{"name": "BASE", "value": "0"}]}))
+    assert environment(jobset) == {
+        "BASE": "0",
+        "LR": "1",
+        "PET_NNODES": "3",
+        "PET_NPROC_PER_NODE": "1",
+        "PET_NODE_RANK": None,
+        "PET_MASTER_ADDR": "mnist-node-0-0.mnist",
+        "PET_MASTER_PORT": "29500",
+    }
+    assert (node(jobset)["image"], node(jobset)["ports"]) == ("img:job", [{"containerPort": 29500}])
+    spec = replicated_job(jobset)["template"]["spec"]
+    assert (spec["parallelism"], spec["completions"]) == (3, 3)
+
+
+def test_a_job_without_trainer_section_gets_no_variables(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """9-S2"""
+    jobset = jobset_for(make_trainjob(), make_runtime())
+    assert environment(jobset) == {}
+    assert replicated_job(jobset)["template"]["spec"]["parallelism"] == 2
+
+
+@pytest.mark.parametrize(
+    ("trainer", "resources", "wanted"),
+    [
+        pytest.param({"numProcPerNode": 0}, {}, "0", id="the job's number, be it 0"),
+        pytest.param({}, {"limits": {"nvidia.com/gpu": "2", "cpu": "16"}}, "auto", id="GPUs: torchrun counts them"),
+        pytest.param({}, {"requests": {"cpu": "1500m"}}, "2", id="requested CPUs, rounded up"),
+        pytest.param({}, {"limits": {"cpu": "4"}}, "4", id="the limit without a request"),
+        pytest.param({}, {}, "1", id="nothing"),
+        pytest.param(
+            {"resourcesPerNode": {"requests": {"cpu": 5}}},
+            {"limits": {"nvidia.com/gpu": "2"}},
+            "5",
+            id="the job's resources are counted alone",
+        ),
+    ],
+)
+def test_processes_of_a_node(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, trainer: Json, resources: Json, wanted: str
+) -> None:
+    """3.7"""
+    jobset = jobset_for(make_trainjob(trainer=trainer), make_runtime(node={"resources": resources}))
+    assert environment(jobset)["PET_NPROC_PER_NODE"] == wanted
+
+
+def test_an_empty_command_takes_the_runtimes_away_and_an_absent_one_keeps_it(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime
+) -> None:
+    """3.6"""
+    runtime = make_runtime(node={"command": ["base"], "args": ["-x"]})
+    emptied = node(jobset_for(make_trainjob(trainer={"command": [], "args": ["-y"]}), runtime))
+    assert ("command" in emptied, emptied["args"]) == (False, ["-y"])
+    kept = node(jobset_for(make_trainjob(trainer={}), runtime))
+    assert (kept["command"], kept["args"]) == (["base"], ["-x"])
+
+
+def test_plain_runtimes_ignore_resources_without_a_policy(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """3.8, 9-S3"""
+    job = make_trainjob(trainer={"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": "7"}}})
+    runtime = make_runtime(node={"resources": {"limits": {"cpu": "2"}}})
+    del runtime["spec"]["mlPolicy"]
+    jobset = jobset_for(job, runtime)
+    assert node(jobset)["resources"] == {"limits": {"cpu": "2"}}
+    assert replicated_job(jobset)["template"]["spec"]["parallelism"] == 3
+    assert environment(jobset) == {}
+
+
+def test_patches_apply_in_their_order(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """3.5"""
+
+    def patch(manager: str, pool: str) -> Json:
+        pod = {"metadata": {"labels": {"pool": pool}}, "spec": {"nodeSelector": {"pool": pool, manager: "1"}}}
+        jobs = [{"name": "node", "template": {"spec": {"template": pod}}}]
+        template = {"metadata": {"labels": {"who": manager}}, "spec": {"replicatedJobs": jobs}}
+        return {"manager": f"{manager}.io/x", "trainingRuntimeSpec": {"template": template}}
+
+    jobset = jobset_for(make_trainjob(runtimePatches=[patch("z", "first"), patch("a", "second")]), make_runtime())
+    pod = replicated_job(jobset)["template"]["spec"]["template"]
+    assert jobset["metadata"]["labels"] == {"who": "a"}
+    assert pod["spec"]["nodeSelector"] == {"pool": "second", "z": "1", "a": "1"}
+    assert pod["metadata"]["labels"] == {"pool": "second"}
+
+
+def test_the_runtime_is_not_changed(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    runtime = make_runtime(node={"env": [{"name": "A", "value": "1"}], "ports": [{"containerPort": 80, "name": "web"}]})
+    before = copy.deepcopy(runtime)
+    jobset_for(make_trainjob(trainer={"image": "x", "env": [{"name": "A", "value": "2"}], "command": ["c"]}), runtime)
+    assert runtime == before
+
+
+def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """1.4, 3.3"""
+    metadata = jobset_for(make_trainjob(metadata={"labels": {"team": "red"}}), make_runtime())["metadata"]
+    assert metadata == {
+        "name": "mnist",
+        "namespace": "team-a",
+        "ownerReferences": [
+            {
+                "apiVersion": "trainer.kubeflow.org/v1alpha1",
+                "kind": "TrainJob",
+                "name": "mnist",
+                "uid": "u1",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+
+
+def test_a_policy_without_plugin_is_named(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    with pytest.raises(BuildError, match=r"spec\.mlPolicy\.mpi of the runtime is not supported yet"):
+        jobset_for(make_trainjob(), make_runtime(policy={"mpi": {}}))
+
+
+def test_a_missing_injection_target_is_named(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """3.7"""
+    policy = {"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["ghost"]}]}}}
+    with pytest.raises(BuildError, match='podSet "node" container "ghost" not found'):
+        jobset_for(make_trainjob(), make_runtime(policy=policy))
+
+
+def test_injection_targets_get_the_variables_even_without_trainer(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """3.7"""
+    runtime = make_runtime(policy={"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["side"]}]}}})
+    pod = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["initContainers"] = [{"name": "side", "image": "i"}]
+    built = replicated_job(jobset_for(make_trainjob(), runtime))["template"]["spec"]["template"]["spec"]
+    assert next(variable["name"] for variable in built["initContainers"][0]["env"]) == "PET_NNODES"
+
+
+@pytest.mark.parametrize(
+    ("ports", "wanted"),
+    [
+        ([], [29500]),
+        ([{"name": "web", "containerPort": 80}], [80, 29500]),
+        ([{"containerPort": 80}], [29500]),
+        ([{"name": "master", "containerPort": 29500}, {"name": "web", "containerPort": 81}], [29500, 81]),
+        ([{"containerPort": 80}, {"containerPort": 90}], [29500, 90]),
+    ],
+)
+def test_the_first_port_of_its_number_or_without_a_name_gives_way(ports: list[Json], wanted: list[int]) -> None:
+    """9-S7"""
+    container = {"ports": ports}
+    upsert_port(container, {"containerPort": 29500})
+    assert [port["containerPort"] for port in container["ports"]] == wanted
+
+
+def test_resources_merge_key_by_key_and_lose_claims() -> None:
+    """3.5, 9-S3"""
+    runtime = {"limits": {"cpu": "4", "memory": "8Gi"}, "claims": [{"name": "x"}]}
+    job = {"limits": {"memory": "16Gi"}, "requests": {"cpu": 1.0}, "claims": [{"name": "y"}]}
+    assert merged_resources(runtime, job) == {"limits": {"cpu": "4", "memory": "16Gi"}, "requests": {"cpu": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus", "cpus"),
+    [
+        ({}, 0, 0),
+        ({"limits": {"nvidia.com/gpu": 2.0}}, 2, 0),
+        ({"requests": {"amd.com/GPU": "1", "cpu": "0"}, "limits": {"cpu": "250m"}}, 1, 1),
+        ({"limits": {"nvidia.com/mig-1g.5gb": "3"}}, 0, 0),
+    ],
+)
+def test_gpus_and_cpus_are_counted_as_upstream_counts_them(resources: Json, gpus: int, cpus: int) -> None:
+    """9-S26"""
+    assert (gpu_count(resources), cpu_count(resources)) == (gpus, cpus)
+
+
+def test_the_shipped_runtime_trains_a_torch_job(make_trainjob: MakeTrainJob) -> None:
+    """4.2"""
+    (runtime,) = [runtime for runtime in shipped() if runtime["metadata"]["name"] == "torch-distributed"]
+    job = make_trainjob(runtimeRef={"name": "torch-distributed"}, trainer={"numNodes": 2, "command": ["torchrun", "x.py"]})
+    assert environment(jobset_for(job, runtime))["PET_NNODES"] == "2"
+
+
+def test_a_job_is_rendered_in_300_microseconds(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    job, runtime = make_trainjob(trainer={"numNodes": 64, "env": [{"name": "A", "value": "1"}]}), make_runtime()
+    durations = []
+    for _ in range(50):
+        started = time.perf_counter()
+        jobset_for(job, runtime)
+        durations.append(time.perf_counter() - started)
+    assert min(durations) < 300e-6
