@@ -11,7 +11,8 @@ import pytest
 
 from shunter.api.core import Service, ServiceSpec
 from shunter.api.meta import ObjectMeta
-from shunter.cluster.node.dns import NameServer, answer, bound_sockets, parse
+from shunter.cluster.node.dns import NameServer, answer, parse
+from shunter.cluster.node.launch.sockets import bound_sockets
 from shunter.cluster.node.names import Endpoint, Zone, zone
 
 A, PTR, AAAA = 1, 12, 28

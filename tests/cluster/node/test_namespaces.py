@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shunter.api.resources import CONFIG_MAPS, NODES, PODS, SERVICES
-from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import find_level
 from shunter.cluster.node.network import owner_name
@@ -198,10 +197,7 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
 
 async def test_the_probe_says_why_a_machine_cannot(tmp_path_factory: pytest.TempPathFactory) -> None:
     odd = tmp_path_factory.mktemp("with,comma")
-    launcher = Launcher(odd / "log")
-    await launcher.start()
-    finding = await find_level(NodeDirectory(odd), launcher)
-    await launcher.stop()
+    finding, _ = await find_level(NodeDirectory(odd))
     assert finding.level is Level.PLAIN
     assert "overlay" in finding.reason
 

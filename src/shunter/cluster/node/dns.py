@@ -117,23 +117,6 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._server.receive(data, addr)
 
 
-def bound_sockets(address: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """A UDP and a TCP socket on one address and port (0: any, the same for both). Raises OSError."""
-    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    try:
-        tcp.bind((address, port))
-        udp.bind((address, tcp.getsockname()[1]))
-    except OSError:
-        tcp.close()
-        udp.close()
-        raise
-    for one in (tcp, udp):
-        one.setblocking(False)
-    return udp, tcp
-
-
 def parse(message: bytes) -> Question | None:
     """The question of a query message; None for what is none (a response, several questions, garbage)."""
     try:

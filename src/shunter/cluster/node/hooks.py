@@ -17,9 +17,9 @@ async def run_hook(launcher: Launcher, directory: Path, container: Json, handler
     if "exec" in handler:
         return await _execute(launcher, directory, handler["exec"].get("command") or [], timeout)
     if "httpGet" in handler:
-        return await _http_get(container, handler["httpGet"], address, timeout)
+        return await _http_get(launcher, container, handler["httpGet"], address, timeout)
     if "tcpSocket" in handler:
-        return await _connect(container, handler["tcpSocket"], address, timeout)
+        return await _connect(launcher, container, handler["tcpSocket"], address, timeout)
     if "sleep" in handler:
         await asyncio.sleep(min(float(handler["sleep"].get("seconds") or 0), timeout))
         return ""
@@ -47,45 +47,51 @@ async def _execute(launcher: Launcher, directory: Path, argv: list[str], timeout
     return "" if answer["exit_code"] == 0 else str(answer["output"]) or f"exit code {answer['exit_code']}"
 
 
-async def _connect(container: Json, target: Json, address: str, timeout: float) -> str:
+async def _connect(launcher: Launcher, container: Json, target: Json, address: str, timeout: float) -> str:
+    host = str(target.get("host") or address)
     try:
         port = port_number(container, target["port"])
-        async with asyncio.timeout(timeout):
-            _, writer = await asyncio.open_connection(target.get("host") or address, port)
-        writer.close()
+        (await launcher.connect(host, port, timeout)).close()
     except TimeoutError:
-        return f"dial tcp {address}: i/o timeout"
+        return f"dial tcp {host}: i/o timeout"
     except (OSError, ValueError) as error:
-        return f"dial tcp {address}: {error}"
+        return f"dial tcp {host}: {error}"
     return ""
 
 
-async def _http_get(container: Json, target: Json, address: str, timeout: float) -> str:
-    from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
-
-    scheme = str(target.get("scheme") or "HTTP").lower()
+async def _http_get(launcher: Launcher, container: Json, target: Json, address: str, timeout: float) -> str:
+    host, path = str(target.get("host") or address), str(target.get("path") or "/")
+    secure = str(target.get("scheme") or "HTTP").upper() == "HTTPS"
     try:
         port = port_number(container, target["port"])
     except ValueError as error:
         return str(error)
-    path = str(target.get("path") or "/")
-    url = f"{scheme}://{target.get('host') or address}:{port}{path if path.startswith('/') else '/' + path}"
-    headers = {"User-Agent": _USER_AGENT, **{one["name"]: one["value"] for one in target.get("httpHeaders") or ()}}
-    # A probe does not verify certificates (kubelet neither): it asks whether something answers.
-    connector = TCPConnector(ssl=_unverified() if scheme == "https" else True)
-    async with ClientSession(connector=connector, timeout=ClientTimeout(timeout)) as session:
-        try:
-            async with session.get(url, headers=headers) as answer:
-                if 200 <= answer.status < 400:
-                    return ""
-                return f"HTTP probe failed with statuscode: {answer.status}"
-        except TimeoutError:
-            return f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
-        except (ClientError, OSError) as error:
-            return f'Get "{url}": {error}'
+    path = path if path.startswith("/") else f"/{path}"
+    url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
+    headers = {"Host": f"{host}:{port}", "User-Agent": _USER_AGENT, "Accept": "*/*", "Connection": "close"}
+    headers.update({one["name"]: one["value"] for one in target.get("httpHeaders") or ()})
+    request = f"GET {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+    try:
+        async with asyncio.timeout(timeout):
+            connection = await launcher.connect(host, port, timeout)
+            reader, writer = await asyncio.open_connection(
+                sock=connection, ssl=_unverified() if secure else None, server_hostname=host if secure else None
+            )
+            writer.write(request.encode())
+            answer = (await reader.readline()).split()
+            writer.close()
+        status = int(answer[1])
+    except TimeoutError:
+        return f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+    except OSError as error:
+        return f'Get "{url}": {error}'
+    except (IndexError, ValueError):
+        return f'Get "{url}": malformed HTTP response'
+    return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
 
 
 def _unverified() -> ssl.SSLContext:
+    """A probe does not verify certificates (kubelet neither): it asks whether something answers."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

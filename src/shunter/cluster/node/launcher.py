@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shunter.cluster.node.launch import zygote
+from shunter.cluster.node.launch import sockets, user_namespace, zygote
 from shunter.errors import EnvironmentProblem
 
 
@@ -22,19 +22,33 @@ class LauncherError(EnvironmentProblem):
 
 
 class Launcher:
-    """One launcher process. Requests may be sent from one event loop only; they run at the same time."""
+    """One launcher process. Requests may be sent from one event loop only; they run at the same time.
 
-    def __init__(self, log_path: Path) -> None:
+    With a holder file it works in the node's user namespace, so that pods have a network that this process is not in.
+    """
+
+    def __init__(self, log_path: Path, *, holder_file: Path | None = None) -> None:
         self._log_path = log_path
+        self._holder_file = holder_file
         self._process: asyncio.subprocess.Process | None = None
         self._socket: socket.socket | None = None
+
+    @property
+    def generation(self) -> str:
+        """Names the kernel objects that sandboxes are made of: they are gone after a reboot, or when their holder is."""
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        if self._holder_file is None:
+            return boot
+        return f"{boot} {user_namespace.start_time(user_namespace.holder(str(self._holder_file)))}"
 
     async def start(self) -> None:
         """Starts the process; returns before it is ready, as requests wait in its socket."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        arguments = [str(theirs.fileno())] + ([str(self._holder_file)] if self._holder_file else [])
         with theirs, self._log_path.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-c", zygote.entry_point(), str(theirs.fileno()),
+                sys.executable, "-I", "-S", "-c", zygote.entry_point(), *arguments,
                 pass_fds=(theirs.fileno(),), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
         self._socket = ours
@@ -63,21 +77,49 @@ class Launcher:
 
     async def request(self, do: str, **arguments: Any) -> Any:
         """The launcher's answer. Raises LauncherError when it failed or was killed meanwhile."""
-        answer, answer_in = os.pipe()
+        answer, _ = await self._ask(do, arguments, descriptors=0)
+        return answer
+
+    async def name_server_sockets(self, address: str, port: int) -> tuple[socket.socket, socket.socket]:
+        """A UDP and a TCP socket bound in the pods' network. Raises OSError or LauncherError."""
+        if self._holder_file is None:
+            return sockets.bound_sockets(address, port)
+        _, (udp, tcp) = await self._ask("sockets", {"listen": True, "address": address, "port": port}, descriptors=2)
+        return udp, tcp
+
+    async def connect(self, address: str, port: int, timeout: float) -> socket.socket:
+        """A TCP connection into the pods' network within `timeout` seconds. Raises OSError (TimeoutError among them)."""
+        if self._holder_file is None:
+            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            try:
+                async with asyncio.timeout(timeout):
+                    await asyncio.get_running_loop().sock_connect(connection, (address, port))
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+        arguments = {"listen": False, "address": address, "port": port, "timeout": timeout}
         try:
-            await self._send({"do": do, **arguments}, answer_in)
-        except BaseException:
-            os.close(answer)
-            raise
-        finally:
-            os.close(answer_in)
-        data = await _read_to_end(answer)
-        if not data:
+            _, (connection,) = await self._ask("sockets", arguments, descriptors=1)
+        except LauncherError as error:
+            raise ConnectionError(error.message) from error
+        return connection
+
+    async def _ask(self, do: str, arguments: dict[str, Any], *, descriptors: int) -> tuple[Any, list[socket.socket]]:
+        """The answer to a request, and the sockets that came with it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        with ours:
+            with theirs:
+                await self._send({"do": do, **arguments}, theirs.fileno())
+            received, data = await _receive_all(ours, descriptors)
+        if not data.strip():
             raise LauncherError(f"the launcher was killed while it handled {do!r}")
         reply = json.loads(data)
         if "error" in reply:
             raise LauncherError(reply["error"])
-        return reply.get("result")
+        return reply.get("result"), received
 
     async def _send(self, request: dict[str, Any], descriptor: int) -> None:
         payload = json.dumps(request).encode()
@@ -92,12 +134,26 @@ class Launcher:
             socket.send_fds(self._socket, [message], [descriptor])
 
 
-async def _read_to_end(descriptor: int) -> bytes:
-    """Everything that is written to a pipe until its last writer is gone. Closes it."""
+async def _receive_all(channel: socket.socket, descriptors: int) -> tuple[list[socket.socket], bytes]:
+    """Everything a child writes until it closes its end, and the sockets it sends along."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb"))
+    received: list[socket.socket] = []
+    data = b""
+    readable = asyncio.Event()
+    loop.add_reader(channel, readable.set)
     try:
-        return await reader.read()
+        while True:
+            await readable.wait()
+            readable.clear()
+            try:
+                chunk, numbers, _, _ = socket.recv_fds(channel, 65536, descriptors)
+            except BlockingIOError:
+                continue
+            for number in numbers:
+                received.append(socket.socket(fileno=number))
+                received[-1].setblocking(False)
+            if not chunk:
+                return received, data
+            data += chunk
     finally:
-        transport.close()
+        loop.remove_reader(channel)

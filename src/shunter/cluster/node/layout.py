@@ -67,6 +67,10 @@ class NodeDirectory(NamedTuple):
         return self.path / "network.json"
 
     @property
+    def holder_file(self) -> Path:
+        return self.path / "holder.json"
+
+    @property
     def ports_file(self) -> Path:
         return self.path / "ports.json"
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from shunter.cluster.node import attempts
 from shunter.cluster.node.launch import attempt as files
+from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.runtime import Level
@@ -26,25 +26,47 @@ class Finding(NamedTuple):
     reason: str = ""
 
 
-async def find_level(node: NodeDirectory, launcher: Launcher) -> Finding:
-    """Runs a pod of level `namespaces` without a network on this machine; if that fails, its error is the reason for `plain`."""
+class Trial(NamedTuple):
+    """A level that was found, and the launcher that runs pods at it."""
+
+    finding: Finding
+    launcher: Launcher
+
+
+async def find_level(node: NodeDirectory) -> Trial:
+    """Runs a container of level `namespaces` on this machine, as we are, else as root of a user namespace; if neither works, what
+    went wrong is the reason for `plain`."""
     if sys.platform != "linux":
-        return Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}")
-    if os.geteuid() != 0:
-        return Finding(Level.PLAIN, "level namespaces needs root here")
+        return Trial(Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}"), Launcher(node.launcher_log))
     if set(":,\\") & set(str(node.path)):
-        return Finding(Level.PLAIN, f"the path {node.path} has a character that overlay mounts cannot take")
-    directory = node.path / "probe"
-    await launcher.request("remove", directory=str(directory))
-    directory.mkdir(parents=True)
+        reason = f"the path {node.path} has a character that overlay mounts cannot take"
+        return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
+    problems = []
+    # Pods of an earlier agent may run in the user namespace: it comes first when it is there.
+    holders = [node.holder_file, None] if user_namespace.holder(str(node.holder_file)) else [None, node.holder_file]
+    for holder in holders:
+        launcher = Launcher(node.launcher_log, holder_file=holder)
+        problem = await _problem(node.path / "probe", launcher)
+        if not problem:
+            reason = "in a user namespace: cgroup limits need root" if holder else ""
+            return Trial(Finding(Level.NAMESPACES, reason), launcher)
+        await launcher.stop()
+        problems.append(f"{'in a user namespace' if holder else 'directly'}: {problem}")
+    reason = f"level namespaces is not possible here ({'; '.join(problems)})"
+    return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
+
+
+async def _problem(directory: Path, launcher: Launcher) -> str:
+    """What goes wrong when a container is started; empty when nothing does."""
     try:
-        problem = await _try(directory, launcher)
-    except LauncherError as error:
-        problem = error.message
-    finally:
         await launcher.request("remove", directory=str(directory))
-        shutil.rmtree(directory, ignore_errors=True)
-    return Finding(Level.PLAIN, f"level namespaces is not possible here: {problem}") if problem else Finding(Level.NAMESPACES)
+        directory.mkdir(parents=True)
+        return await _try(directory, launcher)
+    except LauncherError as error:
+        return error.message
+    finally:
+        with suppress(LauncherError):
+            await launcher.request("remove", directory=str(directory))
 
 
 async def _try(directory: Path, launcher: Launcher) -> str:

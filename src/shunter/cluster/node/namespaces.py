@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.cluster.node import images
-from shunter.cluster.node.dns import NameServer, bound_sockets
+from shunter.cluster.node.dns import NameServer
 from shunter.cluster.node.environment import program
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher
@@ -53,7 +52,7 @@ class NamespaceRuntime:
     async def start(self) -> None:
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
-        await self._names.start(*bound_sockets(self._network.gateway, DNS_PORT))
+        await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
 
     async def stop(self) -> None:
         await self._names.stop()
@@ -82,13 +81,15 @@ class NamespaceRuntime:
                 "host_end": self._network.host_end(address),
             },
         )
-        attempt.write_json(str(directory.sandbox_file), {"address": address, "on_host": on_host})
+        attempt.write_json(
+            str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
+        )
         return address
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
         stored = attempt.read_json(str(directory.sandbox_file))
-        # After a reboot the files are there, but nothing is mounted on them.
-        if not stored or not os.path.ismount(directory.shm):
+        # After a reboot the files are there, but not what was mounted on them.
+        if not stored or stored["generation"] != self._launcher.generation:
             return ""
         if not stored["on_host"]:
             self._addresses[directory.uid] = stored["address"]

@@ -21,7 +21,7 @@ from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_api import ContainerLog, KubeletAccess, KubeletServer, LogUnavailableError
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory
-from shunter.cluster.node.levels import Finding, find_level
+from shunter.cluster.node.levels import Finding, Trial, find_level
 from shunter.cluster.node.namespaces import NamespaceRuntime
 from shunter.cluster.node.network import owner_name
 from shunter.cluster.node.plain import PlainRuntime
@@ -32,6 +32,7 @@ from shunter.cluster.node.runtime import Level, Runtime
 from shunter.cluster.node.simulated import SimulatedPods
 from shunter.cluster.node.status_writer import StatusWriter
 from shunter.cluster.node.teardown import kill_pod, teardown
+from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.events import EventRecorder
 from shunter.kube.informer import Informer
@@ -88,10 +89,8 @@ class Node:
         """Serves until cancelled; pods run on after that."""
         self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         async with AsyncExitStack() as stack:
-            launcher = Launcher(self._directory.launcher_log)
-            await launcher.start()
+            finding, launcher = await self._find_level()
             stack.push_async_callback(launcher.stop)
-            finding = await self._find_level(launcher)
             log.info(
                 "Node %s runs pods at level %s%s", self._name, finding.level.value, f": {finding.reason}" * bool(finding.reason)
             )
@@ -179,10 +178,16 @@ class Node:
 
     # Start and stop.
 
-    async def _find_level(self, launcher: Launcher) -> Finding:
-        if self._wanted_level is not None:
-            return Finding(self._wanted_level, "chosen by --level")
-        return await find_level(self._directory, launcher)
+    async def _find_level(self) -> Trial:
+        """The level, and the launcher for it. Raises EnvironmentProblem when the level that was asked for is not possible."""
+        if self._wanted_level in (Level.PLAIN, Level.SIMULATED):
+            return Trial(Finding(self._wanted_level, "chosen by --level"), Launcher(self._directory.launcher_log))
+        trial = await find_level(self._directory)
+        if self._wanted_level is Level.NAMESPACES and trial.finding.level is not Level.NAMESPACES:
+            raise EnvironmentProblem(
+                f"--level namespaces: {trial.finding.reason}.", "Leave --level out to take what is possible."
+            )
+        return trial
 
     async def _start_level(self, level: Level, launcher: Launcher, stack: AsyncExitStack) -> None:
         if level is Level.SIMULATED:

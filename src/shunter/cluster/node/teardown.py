@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from shunter.cluster.node.cgroups import find_cgroups
-from shunter.cluster.node.launch import attempt, removal
+from shunter.cluster.node.launch import attempt, removal, user_namespace
 from shunter.cluster.node.launch.netlink import RouteSocket
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.network import owner_name
@@ -23,13 +23,16 @@ def teardown(directory: Path) -> None:
     node = NodeDirectory(directory)
     for pod in node.pods():
         kill_pod(pod)
+    user_namespace.end(str(node.holder_file))
     if sys.platform == "linux":
         network = attempt.read_json(str(node.network_file))
         if network:
-            RouteSocket().delete_link(network["bridge"])
+            # Without root the bridge was in the user namespace, and is gone with it.
+            with suppress(PermissionError):
+                RouteSocket().delete_link(network["bridge"])
         find_cgroups(owner_name(directory)).remove_all()
         removal.remove_tree({"directory": str(directory)})
-    shutil.rmtree(directory, ignore_errors=True)
+    removal.delete_tree(str(directory))
 
 
 def kill_pod(pod: PodDirectory) -> None:

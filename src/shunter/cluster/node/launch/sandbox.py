@@ -1,8 +1,7 @@
-"""What a pod and its containers see of the machine: namespaces, root directory, mounts.
+"""What a pod and its containers see of the machine: namespaces, network, mounts.
 
 A pod's network, host name and IPC namespaces are held open by files they are bound to, not by a process, so they survive
-whatever is killed. A container gets its own mount and pid namespaces; its root is an overlay: everything of the host can be
-read, what the container writes goes to the attempt's directory and ends with it.
+whatever is killed. A container gets its own mount and pid namespaces, and a root of its own (rootfs).
 """
 
 from __future__ import annotations
@@ -13,14 +12,10 @@ from typing import Any
 
 from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.netlink import RouteSocket
+from shunter.cluster.node.launch.rootfs import assemble_root, bind_read_only, touch
 
 _OLD_ROOT = "/.host"
 _NAMESPACES = {"net": linux.CLONE_NEWNET, "uts": linux.CLONE_NEWUTS, "ipc": linux.CLONE_NEWIPC}
-_VIRTUAL = {
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl",
-    "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "securityfs", "squashfs", "sysfs", "tracefs",
-}  # fmt: skip
-_OWN_TREES = ("/proc", "/sys", "/dev", "/run")
 _LAST_CAPABILITY = 40
 
 
@@ -38,7 +33,7 @@ def create_pod(request: dict[str, Any]) -> None:
     socket.sethostname(request["hostname"])
     os.makedirs(f"{directory}/ns", exist_ok=True)
     for kind in kinds:
-        _touch(f"{directory}/ns/{kind}")
+        touch(f"{directory}/ns/{kind}")
         linux.mount(f"/proc/self/ns/{kind}", f"{directory}/ns/{kind}", flags=linux.MS_BIND)
     for volume in [{"path": f"{directory}/shm", "bytes": request["shm_bytes"]}, *request["memory_volumes"]]:
         mount_memory(volume["path"], volume["bytes"])
@@ -69,7 +64,7 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
         linux.set_namespace(path)
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
-    root = _assemble_root(spec, f"{directory}/root")
+    root = assemble_root(spec, f"{directory}/root")
     os.mkdir(root + _OLD_ROOT)
     linux.pivot_root(root, root + _OLD_ROOT)
     os.chdir("/")
@@ -103,52 +98,6 @@ def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     own.add_default_route("eth0", network["gateway"])
 
 
-def _assemble_root(spec: dict[str, Any], scratch: str) -> str:
-    """Mounts the container's root below `scratch` and returns its path. Every file system of the host below the image's root
-    directory becomes an overlay of its own (an overlay does not show what is mounted inside its lower directory)."""
-    lower = spec["image_root"]
-    root = f"{scratch}/merged"
-    os.makedirs(root)
-    for path, content in spec["files"].items():
-        os.makedirs(f"{scratch}/upper{os.path.dirname(path)}", mode=0o755, exist_ok=True)
-        with open(f"{scratch}/upper{path}", "w") as file:
-            file.write(content)
-    _overlay(lower, f"{scratch}/upper", f"{scratch}/work", root)
-    if lower == "/":
-        for number, (path, fstype) in enumerate(_host_mounts(spec["hidden"])):
-            target = root + path
-            if not os.path.isdir(path) or fstype.startswith(("nfs", "fuse")):
-                linux.mount(path, target, flags=linux.MS_BIND | linux.MS_REC)
-            else:
-                _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", target)
-    for path in (*_OWN_TREES, "/tmp"):
-        os.makedirs(root + path, exist_ok=True)
-    # All devices of the machine (GPUs are found by their names), but what is created here stays here.
-    _overlay("/dev", f"{scratch}/upper-dev", f"{scratch}/work-dev", f"{root}/dev")
-    return root
-
-
-def _overlay(lower: str, upper: str, work: str, target: str) -> None:
-    os.makedirs(upper, exist_ok=True)
-    os.makedirs(work)
-    linux.mount("overlay", target, "overlay", options=f"lowerdir={lower},upperdir={upper},workdir={work}")
-
-
-def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
-    """Mounted file systems that hold files of people (not the kernel's), outermost first."""
-    found: dict[str, str] = {}
-    with open("/proc/self/mountinfo") as file:
-        for line in file:
-            fields, _, tail = line.partition(" - ")
-            path = fields.split()[4].encode().decode("unicode_escape")
-            fstype = tail.split()[0]
-            skipped = (*_OWN_TREES, *hidden)
-            if path == "/" or fstype in _VIRTUAL or any(path == tree or path.startswith(tree + "/") for tree in skipped):
-                continue
-            found[path] = fstype
-    return sorted(found.items())
-
-
 def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     os.makedirs("/dev/pts", exist_ok=True)
@@ -168,12 +117,7 @@ def _bind(source: str, target: str, *, read_only: bool) -> None:
         os.makedirs(target, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        _touch(target)
+        touch(target)
     linux.mount(source, target, flags=linux.MS_BIND | linux.MS_REC)
     if read_only:
-        linux.mount("", target, flags=linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY)
-
-
-def _touch(path: str) -> None:
-    if not os.path.exists(path):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        bind_read_only(target)

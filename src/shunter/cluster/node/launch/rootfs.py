@@ -1,0 +1,122 @@
+"""The root directory of a container: everything of the image can be read, what the container writes goes to its own directory.
+
+Two ways lead there. With real root the image's root is one overlay, and every file system mounted inside it another. In a user
+namespace the kernel refuses an overlay over a tree with mounts in it, so every top-level directory becomes one; a directory
+that is refused even then is shown read-only.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from shunter.cluster.node.launch import linux
+
+OWN_TREES = ("/proc", "/sys", "/dev", "/run")
+"""Not the host's: made anew for every container."""
+_VIRTUAL = {
+    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl",
+    "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "securityfs", "squashfs", "sysfs", "tracefs",
+}  # fmt: skip
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_ACCELERATORS = ("nvidia", "dri", "kfd", "infiniband", "accel")
+_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+
+
+def assemble_root(spec: dict[str, Any], scratch: str) -> str:
+    """Mounts the container's root below `scratch` and returns its path."""
+    root = f"{scratch}/merged"
+    os.makedirs(root)
+    for path, content in spec["files"].items():
+        os.makedirs(f"{scratch}/upper{os.path.dirname(path)}", mode=0o755, exist_ok=True)
+        with open(f"{scratch}/upper{path}", "w") as file:
+            file.write(content)
+    try:
+        _overlay(spec["image_root"], f"{scratch}/upper", f"{scratch}/work", root)
+    except OSError:
+        _assemble_by_directories(spec["image_root"], scratch, root)
+    else:
+        if spec["image_root"] == "/":
+            _add_host_mounts(scratch, root, spec["hidden"])
+    for path in (*OWN_TREES, "/tmp"):
+        os.makedirs(root + path, exist_ok=True)
+    _add_devices(scratch, root)
+    return root
+
+
+def bind_read_only(target: str) -> None:
+    """Makes a bind mount read-only. Flags the mount has already must be named again: a user namespace may not drop them."""
+    flags = os.statvfs(target).f_flag
+    kept = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
+    relative = linux.MS_RELATIME if flags & os.ST_RELATIME else 0
+    linux.mount("", target, flags=linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | kept | relative)
+
+
+def touch(path: str) -> None:
+    """Makes sure that there is something a file can be bound to."""
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+
+
+def _overlay(lower: str, upper: str, work: str, target: str, options: str = "") -> None:
+    os.makedirs(upper, exist_ok=True)
+    os.makedirs(work, exist_ok=True)
+    linux.mount("overlay", target, "overlay", options=f"lowerdir={lower},upperdir={upper},workdir={work}{options}")
+
+
+def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
+    """An overlay does not show what is mounted inside its lower directory: each such file system gets its own."""
+    for number, (path, fstype) in enumerate(_host_mounts(hidden)):
+        if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
+            _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
+        else:
+            linux.mount(path, root + path, flags=linux.MS_BIND | linux.MS_REC)
+
+
+def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
+    """Mounted file systems that hold files of people (not the kernel's), outermost first."""
+    found: dict[str, str] = {}
+    skipped = (*OWN_TREES, *hidden)
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            fields, _, tail = line.partition(" - ")
+            path = fields.split()[4].encode().decode("unicode_escape")
+            fstype = tail.split()[0]
+            if path == "/" or fstype in _VIRTUAL or any(path == tree or path.startswith(tree + "/") for tree in skipped):
+                continue
+            found[path] = fstype
+    return sorted(found.items())
+
+
+def _assemble_by_directories(lower: str, scratch: str, root: str) -> None:
+    linux.mount("tmpfs", root, "tmpfs", options="mode=755")
+    for entry in os.scandir(lower):
+        target, source = f"{root}/{entry.name}", os.path.join(lower, entry.name)
+        if entry.is_symlink():
+            os.symlink(os.readlink(source), target)
+        elif entry.is_dir() and f"/{entry.name}" not in OWN_TREES:
+            os.mkdir(target)
+            try:
+                _overlay(source, f"{scratch}/upper/{entry.name}", f"{scratch}/work-{entry.name}", target, ",userxattr")
+            except OSError:
+                linux.mount(source, target, flags=linux.MS_BIND | linux.MS_REC)
+                bind_read_only(target)
+
+
+def _add_devices(scratch: str, root: str) -> None:
+    """All devices of the machine (GPUs are found by their names), but what is created in /dev stays in the container."""
+    try:
+        _overlay("/dev", f"{scratch}/upper-dev", f"{scratch}/work-dev", f"{root}/dev")
+    except OSError:
+        linux.mount("tmpfs", f"{root}/dev", "tmpfs", linux.MS_NOSUID, "mode=755")
+        for name in os.listdir("/dev"):
+            if name in _DEVICES or name.startswith(_ACCELERATORS):
+                target = f"{root}/dev/{name}"
+                if os.path.isdir(f"/dev/{name}"):
+                    os.mkdir(target)
+                else:
+                    touch(target)
+                linux.mount(f"/dev/{name}", target, flags=linux.MS_BIND | linux.MS_REC)
+        for name, destination in _DEVICE_LINKS.items():
+            os.symlink(destination, f"{root}/dev/{name}")
+        os.symlink("pts/ptmx", f"{root}/dev/ptmx")
