@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.resources import CORE_EVENTS, LEASES, NAMESPACES, PODS
+from shunter.api.resources import CORE_EVENTS, NAMESPACES, NODES, PODS
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_api import KubeletAccess
 from shunter.cluster.node.node import Node
@@ -106,14 +106,26 @@ class NodeUnderTest:
             while not condition():  # noqa: ASYNC110 -- files and processes send no events to tests
                 await asyncio.sleep(0.02)
 
-    async def wait_for_lease(self) -> None:
-        """Returns once the node has sent its first heartbeat."""
+    async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
+        """Returns once a question to the cluster is answered with yes."""
         async with asyncio.timeout(DEADLINE_SECONDS):
-            while True:
-                with suppress(NotFound):
-                    await self.client.get(LEASES, self.name, "kube-node-lease", view=dict)
-                    return
+            while not await condition():  # noqa: ASYNC110 -- the API has no event for it
                 await asyncio.sleep(0.02)
+
+    async def wait_for_log_server(self) -> None:
+        """Returns once the agent that registered last answers; another one may have been killed before."""
+
+        async def answers() -> bool:
+            body = await self.client.get(NODES, self.name, view=dict)
+            port = body["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                return False
+            writer.close()
+            return True
+
+        await self.until(answers)
 
     async def gone(self, name: str) -> None:
         """Returns once the pod is no longer on the server."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import pytest
 from shunter.api.resources import PODS
 from shunter.cluster.node.launch.attempt import read_json
 from shunter.cluster.node.runtime import Level
-from shunter.kube.errors import ApiError
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest
@@ -97,21 +95,13 @@ async def test_a_running_pod_is_adopted_and_can_be_stopped(node: NodeUnderTest, 
     before = await node.ready("p")
     agent.kill()
     agent.start()
-    async with asyncio.timeout(10):
-        while await log_of_new_agent(node) != "up\n":  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await node.wait_for_log_server()
+    assert await node.log("p") == "up\n"
     after = await node.ready("p")
     assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
     await node.client.delete(PODS, "p", node.namespace)
     await node.gone("p")
     assert (marks / "starts").read_text() == "x\n"
-
-
-async def log_of_new_agent(node: NodeUnderTest) -> str:
-    try:
-        return await node.log("p")
-    except ApiError:  # it does not serve yet
-        return ""
 
 
 async def test_a_pod_deleted_while_no_agent_runs_is_removed_by_the_next(node: NodeUnderTest, agent: Agent, marks: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from shunter.api.resources import LEASES, NODES
 from shunter.cluster.node.runtime import Level
+from shunter.kube.errors import NotFound
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest
@@ -20,7 +21,7 @@ def level() -> Level:
     return Level.PLAIN
 
 
-async def test_the_node_registers_with_its_level_and_stays_alive(node: NodeUnderTest) -> None:
+async def test_the_node_registers_with_its_level(node: NodeUnderTest) -> None:
     body = await node.client.get(NODES, node.name, view=dict)
     assert body["metadata"]["annotations"]["shunter.dev/level"] == "plain"
     status = body["status"]
@@ -28,9 +29,17 @@ async def test_the_node_registers_with_its_level_and_stays_alive(node: NodeUnder
     assert status["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
     assert next(one for one in status["conditions"] if one["type"] == "Ready")["status"] == "True"
     assert int(status["allocatable"]["cpu"]) >= 1
-    await node.wait_for_lease()
-    lease = await node.client.get(LEASES, node.name, "kube-node-lease", view=dict)
-    assert lease["spec"]["holderIdentity"] == node.name
+
+
+async def test_a_lease_says_that_the_node_lives(node: NodeUnderTest) -> None:
+    async def renewed() -> bool:
+        try:
+            lease = await node.client.get(LEASES, node.name, "kube-node-lease", view=dict)
+        except NotFound:
+            return False
+        return bool(lease["spec"]["holderIdentity"] == node.name and lease["spec"]["renewTime"])
+
+    await node.until(renewed)
 
 
 async def test_registering_again_keeps_the_node(node: NodeUnderTest) -> None:

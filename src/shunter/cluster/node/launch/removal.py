@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -20,15 +18,12 @@ def remove_tree(request: dict[str, Any]) -> None:
 
 
 def delete_tree(directory: str) -> None:
-    """Deletes files; an overlay's work directory, which nobody may enter, is opened first."""
-
-    def open_up(function: Callable[..., Any], path: str, _: object) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700)
-            function(path)
-
-    shutil.rmtree(directory, onerror=open_up)
+    """Deletes files; an overlay's work directory, which its owner may not enter, is opened first."""
+    shutil.rmtree(directory, ignore_errors=True)
+    for parent, names, _ in os.walk(directory):
+        for path in (os.path.join(parent, name) for name in names):
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -37,7 +37,7 @@ def main(descriptor: int, holder_file: str = "") -> None:
         try:
             user_namespace.enter(holder_file)
         except OSError as error:
-            problem = f"user namespace: {error.strerror}: {error.filename}"
+            problem = f"{error.strerror}: {error.filename or 'user namespace'}"
     with socket.socket(fileno=descriptor) as connection:
         while True:
             header, descriptors, _, _ = socket.recv_fds(connection, HEADER.size, 1)
