@@ -25,6 +25,8 @@ def copy(tmp_path: Path) -> Path:
     """The generator and what it has written, to be spoilt."""
     for folder in ("scripts", "deploy/crds", str(DATA)):
         shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/reference.md", tmp_path / "docs")
     return tmp_path
 
 
