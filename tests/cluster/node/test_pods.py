@@ -30,6 +30,11 @@ async def test_a_pod_that_ends_well_succeeds(node: NodeUnderTest) -> None:
     pod = await node.run_shell("p", "echo out; echo err >&2")
     assert pod["status"]["phase"] == "Succeeded"
     assert terminated(pod)["reason"] == "Completed"
+    await node.wait(
+        "p",
+        lambda s: {"PodReadyToStartContainers": "False"}.items() <= {c["type"]: c["status"] for c in s["conditions"]}.items(),
+        "without a sandbox",
+    )
     assert sorted((await node.log("p")).splitlines()) == ["err", "out"]
 
 

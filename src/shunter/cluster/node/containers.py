@@ -89,7 +89,3 @@ def declared(spec: Json) -> Iterator[tuple[Json, Role]]:
         yield container, Role.SIDECAR if container.get("restartPolicy") == "Always" else Role.INIT
     for container in spec["containers"]:
         yield container, Role.MAIN
-
-
-def container_spec(spec: Json, name: str) -> Json:
-    return next(container for container, _ in declared(spec) if container["name"] == name)

@@ -79,7 +79,9 @@ def load_images(path: Path | None) -> Images:
     try:
         entries = yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []
     except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML: {error}", "See docs/images.md.") from error
+        raise InputError(
+            f"{path}: not YAML: {error}", "Write a list of `- image: PATTERN` entries, each with venv or root."
+        ) from error
     if not isinstance(entries, list):
         raise InputError(f"{path}: holds {type(entries).__name__}, not a list.", "Write `- image: PATTERN` entries.")
     return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path)

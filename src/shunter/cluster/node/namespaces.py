@@ -45,10 +45,6 @@ class NamespaceRuntime:
         self._addresses: dict[str, str] = {}
         self._names = NameServer()
 
-    @property
-    def network(self) -> Network:
-        return self._network
-
     async def start(self) -> None:
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)

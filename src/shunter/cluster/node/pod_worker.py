@@ -254,6 +254,7 @@ class PodWorker:
             self._released = True
             self._station.names_changed()
             await self._starter.release(self._pod.spec)
+            self._report(time.time())
         if self._pod.metadata.deletion_timestamp is None or self._vanished:
             return
         await self._station.statuses.flush(self._pod.uid)
