@@ -79,3 +79,27 @@ def test_a_second_up_says_it_is_already_up(cluster: Any) -> None:
 
 def test_the_kubeconfig_is_private(cluster: Any) -> None:
     assert cluster.state.kubeconfig.stat().st_mode & 0o777 == 0o600
+
+
+def test_logs_survive_down_and_a_running_pod_is_started_again(cluster: Any, namespace: str, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.chmod(tmp_path, 0o777)
+    unfinished = job(namespace, f"echo run; while [ ! -e {go} ]; do sleep 0.1; done")
+    pod = unfinished["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod["volumes"] = [{"name": "t", "hostPath": {"path": str(tmp_path)}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": str(tmp_path)}]
+    finished = job(namespace, "echo last words")
+    finished["metadata"]["name"] = "finished"
+    cluster.apply(finished, unfinished)
+
+    def states() -> dict[str, str]:
+        return {row["name"]: row["state"] for row in json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)}
+
+    eventually(lambda: states() == {"finished": "Succeeded", "j": "Running"})
+    assert cluster.shunter("down").returncode == 0
+    assert cluster.shunter("up").returncode == 0
+    assert "last words" in cluster.shunter("logs", "finished", "-n", namespace).stdout
+    go.touch()
+    eventually(lambda: states() == {"finished": "Succeeded", "j": "Succeeded"})
+    container = cluster.get("pod", "j-master-0", "-n", namespace)["status"]["containerStatuses"][0]
+    assert container["restartCount"] == 1

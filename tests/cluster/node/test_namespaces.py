@@ -197,8 +197,12 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
     assert not any(line for line in mounts(node) if str(node.directory) in line)
     assert name not in os.listdir("/sys/class/net")
     assert not cgroups(node)
-    assert not node.directory.exists()
     assert not processes_with("sleep\x00600.125\x00")
+    assert files_below(node.directory) == {"pod.json", "spec.json", "state.json", "log", "termination", "events", "control"}
+
+
+def files_below(directory: Path) -> set[str]:
+    return {path.name for path in directory.rglob("*") if not path.is_dir()}
 
 
 async def test_the_probe_says_why_a_machine_cannot(tmp_path_factory: pytest.TempPathFactory) -> None:

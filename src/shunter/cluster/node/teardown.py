@@ -1,4 +1,7 @@
-"""Removing what a node left on its machine, with no agent running: processes, mounts, namespaces, bridge, cgroups, files."""
+"""Removing what a node left on its machine, with no agent running: processes, mounts, namespaces, bridge, cgroups, files.
+
+What stays is the past: logs and exit states of pods.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shunter.cluster.node.cgroups import find_cgroups
-from shunter.cluster.node.launch import attempt, removal, user_namespace
+from shunter.cluster.node.launch import attempt, linux, removal, user_namespace
 from shunter.cluster.node.launch.netlink import RouteSocket
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.network import owner_name
@@ -19,7 +22,8 @@ _KILL_SECONDS = 5.0
 
 
 def teardown(directory: Path) -> None:
-    """Removes everything below a node's directory and everything that carries its name. Safe to call again, or for nothing."""
+    """Ends and removes everything of a node but what tells of its past: the logs and exit states of pods that the API server
+    may still know. The next node shows those, and removes the others. Safe to call again, or for nothing."""
     node = NodeDirectory(directory)
     for pod in node.pods():
         kill_pod(pod)
@@ -31,8 +35,25 @@ def teardown(directory: Path) -> None:
             with suppress(PermissionError):
                 RouteSocket().delete_link(network["bridge"])
         find_cgroups(owner_name(directory)).remove_all()
-        removal.remove_tree({"directory": str(directory)})
-    removal.delete_tree(str(directory))
+        for mount in removal.mounts_below(str(directory)):
+            linux.unmount(mount)
+    for pod in node.pods():
+        keep_past(pod)
+    kept = {node.path / "pods"} if node.pods() else set()
+    for path in directory.glob("*"):
+        if path not in kept:
+            removal.delete(path)
+    if not kept:
+        removal.delete(directory)
+
+
+def keep_past(pod: PodDirectory) -> None:
+    """Deletes sandbox, volumes and the containers' own files of an ended pod; logs and states stay."""
+    for path in pod.path.glob("*"):
+        if path not in (pod.pod_file, pod.path / "containers"):
+            removal.delete(path)
+    for path in _attempt_directories(pod):
+        removal.delete(path / "root")
 
 
 def kill_pod(pod: PodDirectory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -25,6 +26,14 @@ def delete_tree(directory: str) -> None:
             if not os.path.islink(path):
                 os.chmod(path, 0o700)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def delete(path: Path) -> None:
+    """Deletes a file or a whole directory; gone already is fine."""
+    if path.is_dir() and not path.is_symlink():
+        delete_tree(str(path))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def mounts_below(directory: str) -> list[str]:
