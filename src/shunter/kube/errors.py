@@ -21,8 +21,6 @@
 The message is the server's own, since users know and search for those texts.
 """
 
-# ruff: noqa: N818 -- the names are the reasons that Kubernetes gives.
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 
 
-class StartProblem(Exception):  # noqa: N818 -- kept as a state of the pod, not only raised
+class StartProblem(Exception):
     """Why a pod or container cannot start for now: what its status and its event say, in kubelet's words."""
 
     def __init__(self, reason: str, message: str, *, event: str, event_message: str) -> None:

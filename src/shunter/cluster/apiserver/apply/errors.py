@@ -27,7 +27,7 @@ class Conflict(NamedTuple):
     path: Path
 
 
-class ApplyConflicts(ApplyError):  # noqa: N818
+class ApplyConflicts(ApplyError):
     """The conflicts in the order of managers and, for one manager, of its fields."""
 
     def __init__(self, conflicts: list[Conflict]) -> None:
