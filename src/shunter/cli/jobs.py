@@ -164,11 +164,8 @@ async def pods_of(client: Client, job: Json) -> list[Json]:
 
 async def described(client: Client, wanted: str, namespace: str) -> list[str]:
     from shunter.api.resources import CORE_EVENTS
-    from shunter.cli.following import text_lines
-    from shunter.cli.reports import LAST_LINES, description
-    from shunter.kube.errors import ApiError
-    from shunter.operator.diagnosis import faults
-    from shunter.operator.overview import member
+    from shunter.cli.last_words import last_words
+    from shunter.cli.reports import description
 
     async with client:
         _, job = await find(client, wanted, namespace)
@@ -176,21 +173,7 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
         pods = await pods_of(client, job)
         uids = {job["metadata"]["uid"], *(pod["metadata"]["uid"] for pod in pods)}
         events = [e for e in (await client.list(CORE_EVENTS, space)).items if e.get("involvedObject", {}).get("uid") in uids]
-        by_name = {pod["metadata"]["name"]: pod for pod in pods}
-        logs: dict[str, list[str]] = {}
-        for fault in faults(pods)[:1]:
-            label = member(job, by_name[fault.pod]).label
-            chunks = client.logs(
-                fault.pod,
-                space,
-                container=fault.container,
-                previous=fault.is_waiting and fault.exit_code is not None,
-                tail_lines=LAST_LINES,
-            )
-            try:
-                logs[label] = [line async for line in text_lines(chunks)]
-            except ApiError as error:
-                logs[label] = [f"(no log: {error.message})"]
+        logs = await last_words(client, job, pods)
         return list(description(job, pods, events, logs))
 
 

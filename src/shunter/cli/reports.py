@@ -19,7 +19,7 @@ def failure_lines(job: Json, pods: list[Json], logs: dict[str, list[str]]) -> li
     lines: list[str] = []
     for position, fault in enumerate(found):
         lines.append(str(fault))
-        if position == 0 and job:
+        if position == 0:
             lines += [f"| {line}" for line in last_lines(job, pods, fault, logs)]
     return lines
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from shunter.cli.following import End
     from shunter.cli.target import Target
+    from shunter.kube.client import Client
     from shunter.kube.manifests import Manifest
 
 
@@ -69,7 +70,7 @@ async def outcomes(target: Target, manifests: list[Manifest], *, replace: bool) 
     for resource, job in await apply_all(target, manifests, replace=replace):
         follower = JobFollower(target.client, resource, job, display())
         outcome = Outcome(await follower.run(), job)
-        outcome.report()
+        await outcome.report(target.client)
         ended.append(outcome)
     return ended
 
@@ -84,11 +85,12 @@ class Outcome:
         self.job = overview(end.job or applied)
         self.succeeded = end.job is not None and self.job.state == "Succeeded"
 
-    def report(self) -> None:
+    async def report(self, client: Client) -> None:
         """Says how the job ended, and for a failure which container failed first and in which words."""
         from rich.markup import escape
 
         from shunter.cli.console import errors
+        from shunter.cli.last_words import last_words
         from shunter.cli.reports import failure_lines
 
         title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
@@ -97,6 +99,9 @@ class Outcome:
             return
         message = f": {self.job.message}" if self.job.message else ""
         errors().print(f"[bold red]{title} {'failed' if self.end.job else 'was deleted'}[/]{escape(message)}", soft_wrap=True)
-        for line in failure_lines(self.end.job or {}, self.end.pods, self.end.lines):
+        if self.end.job is None:
+            return
+        logs = await last_words(client, self.end.job, self.end.pods)
+        for line in failure_lines(self.end.job, self.end.pods, logs):
             errors().print(f"  {escape(line)}", soft_wrap=True)
         errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}")
