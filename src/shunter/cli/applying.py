@@ -34,6 +34,7 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
         if resource.namespaced:
             obj["metadata"].setdefault("namespace", target.client.namespace)
         found.append((resource, manifest))
+    refuse_twins(found)
     found.sort(key=lambda pair: rank(pair[0]))
     await ensure_namespaces(target, found)
     jobs = [(resource, manifest) for resource, manifest in found if resource in JOB_RESOURCES]
@@ -41,6 +42,17 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
         await make_room(target.client, resource, manifest, replace=replace)
     stored = [(resource, await apply(target.client, resource, manifest)) for resource, manifest in found]
     return [(resource, job) for resource, job in stored if resource in JOB_RESOURCES]
+
+
+def refuse_twins(found: list[tuple[Resource, Manifest]]) -> None:
+    """Raises InputError when two manifests are about one object: the second would undo what the first says."""
+    places: dict[tuple[Resource, str, str], str] = {}
+    for resource, manifest in found:
+        metadata = manifest.object["metadata"]
+        key = (resource, metadata.get("namespace", ""), metadata.get("name", ""))
+        if key[-1] and key in places:
+            raise InputError(f"{manifest.place}: {manifest.title} stands already at {places[key]}.", "Leave one of them out.")
+        places[key] = manifest.place
 
 
 def rank(resource: Resource) -> int:

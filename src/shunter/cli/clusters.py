@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shunter.cli.console import Output, errors, output, print_as
+from shunter.errors import InputError
+
+if TYPE_CHECKING:
+    from shunter.cluster.lifecycle import Started
+
+
+class RealLevel(StrEnum):
+    """How pods can be run for real; `--simulate` chooses the third level."""
+
+    namespaces = "namespaces"
+    plain = "plain"
+
 
 StateDirOption = Annotated[
     Path | None,
@@ -20,24 +33,38 @@ StateDirOption = Annotated[
 
 def up(
     state_dir: StateDirOption = None,
-    port: Annotated[int, typer.Option(help="Port of the API server on 127.0.0.1; 0 keeps the last one or takes a free one.")] = 0,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port of the API server on 127.0.0.1; 0 keeps the last one or takes a free one."),
+    ] = 0,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay, and stop the cluster on Ctrl-C.")] = False,
     simulate: Annotated[bool, typer.Option("--simulate", help="Pods are not run: they become Running at once.")] = False,
     strict_resources: Annotated[
         bool, typer.Option("--strict-resources", help="Leave pods Pending that ask for more than this machine has.")
     ] = False,
-    level: Annotated[str, typer.Option(help="How pods are isolated: namespaces or plain [default: the best one possible].")] = "",
-    images: Annotated[Path | None, typer.Option(help="YAML file mapping image names to environments.")] = None,
+    level: Annotated[
+        RealLevel | None, typer.Option(help="How pods are isolated [default: the best one possible].", show_default=False)
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
+    ] = None,
 ) -> None:
     """Start the embedded cluster (in the background) and say how to use it."""
+    import signal
+
     from shunter.cluster import lifecycle
 
+    if simulate and level:
+        raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
+    if images:
+        check_images(images)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = lifecycle.Options(
         state_dir=chosen(state_dir),
         port=port,
         simulate=simulate,
         strict_resources=strict_resources,
-        level=level,
+        level=level or "",
         images=images,
     )
     with errors().status("starting the cluster"):
@@ -51,14 +78,17 @@ def up(
         stay(started)
 
 
-def stay(started: object) -> None:
-    """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
-    import signal
+def check_images(path: Path) -> None:
+    """Raises InputError naming the entry that is wrong, before anything is started."""
+    from shunter.cluster.node.images import load_images
 
+    load_images(path)
+
+
+def stay(started: Started) -> None:
+    """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
     from shunter.cluster import lifecycle
 
-    assert isinstance(started, lifecycle.Started)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     errors().print("Ctrl-C stops it.")
     try:
         os.waitpid(started.record.supervisor, 0)

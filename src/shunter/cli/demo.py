@@ -11,7 +11,11 @@ import typer
 from shunter.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from shunter.cli.run import Outcome
+    from shunter.cli.target import Target
+    from shunter.cluster.state_dir import StateDir
     from shunter.kube.manifests import Manifest
 
 DEMO_JOBS = (
@@ -104,19 +108,18 @@ def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
     return reported
 
 
-async def trained(target: object, manifests: list[Manifest]) -> list[Row]:
+async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     import time
 
+    from shunter.cli.applying import apply_all
     from shunter.cli.run import outcomes
-    from shunter.cli.target import Target
 
-    assert isinstance(target, Target)
     begun = time.monotonic()
-    ended = await outcomes(target, manifests, replace=True)
+    ended = await outcomes(target.client, await apply_all(target, manifests, replace=True))
     return [Row(outcome, time.monotonic() - begun) for outcome in ended]
 
 
-def table(rows: list[Row]) -> object:
+def table(rows: list[Row]) -> Table:
     from rich.table import Table
 
     from shunter.cli.display import STATE_COLOURS
@@ -131,14 +134,12 @@ def table(rows: list[Row]) -> object:
     return result
 
 
-def finish(state: object, rows: list[Row], *, succeeded: bool, keep: bool) -> None:
+def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> None:
     """Removes the demo's directory after a success; after a failure says what failed and where the logs are, exit code 1."""
     import shutil
 
     from shunter.cli.console import errors
-    from shunter.cluster.state_dir import StateDir
 
-    assert isinstance(state, StateDir)
     for row in rows:
         if not row.is_good:
             errors().print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from shunter.cli.display import Display
 from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerProblem
-from shunter.operator.overview import is_pod_of, member, overview, pod_selector
+from shunter.operator.overview import is_pod_of, member, overview, pod_selector, waiting_for
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
@@ -46,23 +46,48 @@ class JobFollower:
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
         self._events: set[str] = set()
+        self._waiting = ""
+        self._unwritable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> End:
         """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
-        watches = [asyncio.create_task(self._watch_pods()), asyncio.create_task(self._watch_events())]
+        finished = asyncio.create_task(self._until_finished())
+        watches = [self._start(self._watch_pods()), self._start(self._watch_events())]
         try:
-            job = await self._until_finished()
+            await asyncio.wait((finished, self._unwritable), return_when=asyncio.FIRST_COMPLETED)
+            if self._unwritable.done():
+                self._unwritable.result()
+            job = await finished
             await self._drain()
             return End(job, list(self._pods.values()), self._lines)
         finally:
-            for task in [*watches, *self._tails.values()]:
+            tasks = [finished, *watches, *self._tails.values()]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*watches, *self._tails.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._display.close()
+
+    def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Runs beside the others; when its output has no reader any more, `run` ends."""
+        task = asyncio.create_task(part)
+        task.add_done_callback(self._end_when_unwritable)
+        return task
+
+    def _end_when_unwritable(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, BrokenPipeError) and not self._unwritable.done():
+            self._unwritable.set_exception(error)
 
     async def _until_finished(self) -> Json | None:
         name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
-        changes = follow(self._client, self._resource, self._namespace, field_selector=f"metadata.name={name}", known=[self._job])
+        changes = follow(
+            self._client,
+            self._resource,
+            self._namespace,
+            field_selector=f"metadata.name={name}",
+            known=[self._job],
+            on_silence=lambda error: self._display.note(f"{error.message} Trying again."),
+        )
         async for seen in changes:
             if seen.object["metadata"]["uid"] != uid:
                 continue
@@ -71,6 +96,7 @@ class JobFollower:
                 return None
             self._job = seen.object
             self._show_conditions()
+            self._show_what_it_waits_for()
             self._show_progress()
             if overview(self._job).is_finished:
                 return self._job
@@ -84,6 +110,12 @@ class JobFollower:
                 no_longer = "" if condition["status"] == "True" else "no longer "
                 message = f": {condition['message']}" if condition.get("message") else ""
                 self._display.note(f"{no_longer}{condition['type']}{message}")
+
+    def _show_what_it_waits_for(self) -> None:
+        waiting = waiting_for(self._job)
+        if waiting and waiting != self._waiting:
+            self._display.note(waiting)
+        self._waiting = waiting
 
     def _show_progress(self) -> None:
         phases = {member(self._job, pod).label: pod.get("status", {}).get("phase", "Pending") for pod in self._pods.values()}
@@ -105,7 +137,7 @@ class JobFollower:
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
             has_started = "running" in state or "terminated" in state
             if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
-                self._tails[key] = asyncio.create_task(self._tail(pod, container["name"]))
+                self._tails[key] = self._start(self._tail(pod, container["name"]))
 
     async def _tail(self, pod: Json, container: str) -> None:
         who = member(self._job, pod)

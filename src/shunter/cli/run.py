@@ -11,6 +11,8 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shunter.api.meta import Json
+    from shunter.api.resources import Resource
     from shunter.cli.following import End
     from shunter.cli.target import Target
     from shunter.kube.client import Client
@@ -53,24 +55,41 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
 
 
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool) -> bool:
-    """Whether every job among the manifests succeeded; True when there is none."""
-    async with target.client:
-        return all(outcome.succeeded for outcome in await outcomes(target, manifests, replace=replace))
+    """Whether every job among the manifests succeeded; True when there is none. Interrupted, it says what goes on."""
+    import asyncio
 
-
-async def outcomes(target: Target, manifests: list[Manifest], *, replace: bool) -> list[Outcome]:
-    """Applies everything, then follows the jobs one after another in the order of the manifests."""
     from shunter.cli.applying import apply_all
     from shunter.cli.console import errors
+
+    async with target.client:
+        errors().print(f"on {target.description}", soft_wrap=True)
+        jobs = await apply_all(target, manifests, replace=replace)
+        if not jobs:
+            errors().print(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
+        try:
+            return all(outcome.succeeded for outcome in await outcomes(target.client, jobs))
+        except asyncio.CancelledError:
+            for _, job in jobs:
+                errors().print(goes_on(job), soft_wrap=True, markup=False)
+            raise
+
+
+def goes_on(job: Json) -> str:
+    """What to know of an applied job that is no longer followed."""
+    name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
+    return f"{job['kind']} {job['metadata']['name']} goes on; follow it: shunter logs -f {name}; end it: shunter delete {name}"
+
+
+async def outcomes(client: Client, jobs: list[tuple[Resource, Json]]) -> list[Outcome]:
+    """Follows jobs to their ends, one after another."""
     from shunter.cli.display import display
     from shunter.cli.following import JobFollower
 
-    errors().print(f"on {target.description}", soft_wrap=True)
     ended = []
-    for resource, job in await apply_all(target, manifests, replace=replace):
-        follower = JobFollower(target.client, resource, job, display())
+    for resource, job in jobs:
+        follower = JobFollower(client, resource, job, display())
         outcome = Outcome(await follower.run(), job)
-        await outcome.report(target.client)
+        await outcome.report(client)
         ended.append(outcome)
     return ended
 
@@ -78,7 +97,7 @@ async def outcomes(target: Target, manifests: list[Manifest], *, replace: bool) 
 class Outcome:
     """How one job ended."""
 
-    def __init__(self, end: End, applied: dict[str, object]) -> None:
+    def __init__(self, end: End, applied: Json) -> None:
         from shunter.operator.overview import overview
 
         self.end = end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from shunter.kube.errors import ConnectionProblem, Gone, ServerProblem
 from shunter.kube.watch_events import Change
 
 RETRY_SECONDS = 0.5
+PATIENCE_SECONDS = 60.0
+"""How long a server may be silent: longer than any restart of one, shorter than a person waits without wondering."""
 
 
 class Seen(NamedTuple):
@@ -31,13 +33,20 @@ async def follow(
     label_selector: str = "",
     field_selector: str = "",
     known: Sequence[Json] = (),
+    on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
 ) -> AsyncIterator[Seen]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
-    meanwhile, or since the caller saw them (`known`), are reported gone."""
+    meanwhile, or since the caller saw them (`known`), are reported gone.
+
+    `on_silence` is called once when the server stops answering; after PATIENCE_SECONDS of it the problem is raised.
+    """
+    now = asyncio.get_running_loop().time
+    silent_since, told = 0.0, False
     last = {item["metadata"]["uid"]: item for item in known}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
+            silent_since, told = 0.0, False
             present = {item["metadata"]["uid"]: item for item in page.items}
             for uid in [uid for uid in last if uid not in present]:
                 yield Seen(last.pop(uid), gone=True)
@@ -61,5 +70,14 @@ async def follow(
                     else:
                         last[uid] = change.object
                     yield Seen(change.object, gone=change.type == "DELETED")
-        except (ConnectionProblem, Gone, ServerProblem):
+        except Gone:
+            await asyncio.sleep(RETRY_SECONDS)
+        except (ConnectionProblem, ServerProblem) as problem:
+            if not silent_since:
+                silent_since = now()
+            elif now() - silent_since > PATIENCE_SECONDS:
+                raise
+            elif not told:
+                told = True
+                on_silence(problem)
             await asyncio.sleep(RETRY_SECONDS)

@@ -65,24 +65,33 @@ def start(options: Options, *, foreground: bool = False) -> Started:
 
     In the foreground it is the caller's process group that the supervisor dies with; otherwise it outlives the caller.
     Raises EnvironmentProblem naming what is in the way: directory, port, or the component that does not come up and its log.
+    What was started is stopped again when it does not come up, or when the wait is interrupted: nothing is left half up.
     """
     begun = time.monotonic()
     state = StateDir(options.state_dir.absolute())
     state.create()
+    with alone(state):
+        return start_alone(state, options, begun, foreground)
+
+
+@contextlib.contextmanager
+def alone(state: StateDir) -> Iterator[None]:
+    """While no other `start` or `stop` is between looking and acting."""
     with open(state.root / "start.lock", "ab") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
-        return start_locked(state, options, begun, foreground)
+        yield
 
 
-def start_locked(state: StateDir, options: Options, begun: float, foreground: bool) -> Started:
-    """`start`, while no other `start` is between looking and launching."""
+def start_alone(state: StateDir, options: Options, begun: float, foreground: bool) -> Started:
     if record := state.read_record():
         if options.port and not record.server.endswith(f":{options.port}"):
             raise EnvironmentProblem(
                 f"the cluster in {state.root} is already up at {record.server}.", "Run `shunter down` first to change its port."
             )
+        refuse_other_options(state, options)
         wait_until_ready(state, record)
         return Started(state, record, already=True, seconds=time.monotonic() - begun)
+    state.record.unlink(missing_ok=True)
     port = choose_port(state, options.port)
     prepare_credentials(state, port)
     record = Record(
@@ -97,7 +106,7 @@ def start_locked(state: StateDir, options: Options, begun: float, foreground: bo
     state.launch.write_bytes(msgspec.json.encode(launch_description(state, options, record, port)))
     for log in ("apiserver", "operator", "agent"):
         mark_log(state, log)
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # it has its own session in the background, so Ctrl-C here does not reach it
         [sys.executable, "-I", "-S", supervisor.__file__, str(state.root)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -105,7 +114,12 @@ def start_locked(state: StateDir, options: Options, begun: float, foreground: bo
         start_new_session=not foreground,
         cwd="/",
     )
-    wait_until_ready(state, record, process)
+    try:
+        wait_until_ready(state, record, process)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
     found = state.read_record()
     assert found is not None, "the supervisor wrote its record before the API server answered"
     return Started(state, found, already=False, seconds=time.monotonic() - begun)
@@ -116,6 +130,13 @@ def stop(state: StateDir, *, timeout: float = 60.0) -> bool:
 
     Also cleans up after a supervisor that was killed: nothing of a cluster outlives `stop`.
     """
+    if not state.root.is_dir():
+        return False
+    with state.explained(), alone(state):
+        return stop_alone(state, timeout)
+
+
+def stop_alone(state: StateDir, timeout: float) -> bool:
     record = state.read_record()
     if record is None:
         teardown_leftovers(state)
@@ -148,14 +169,8 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     root = str(state.root)
     python = [sys.executable, "-m"]
     agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
-    if level := "simulated" if options.simulate else options.level:
-        agent += ["--level", level]
-    if options.strict_resources:
-        agent.append("--strict-resources")
-    if not options.controllers:
-        agent.append("--no-node")
-    if options.images:
-        agent += ["--images", str(options.images.absolute())]
+    for arguments in node_options(options):
+        agent += arguments
     operator = [
         *python, "shunter.cli.main", "operator",
         "--kubeconfig", str(state.component_kubeconfig("operator")),
@@ -175,6 +190,30 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "teardown": teardown_command(state),
         "record": msgspec.to_builtins(record),
     }
+
+
+def node_options(options: Options) -> Iterator[list[str]]:
+    """The agent's arguments for what was chosen, one option at a time."""
+    if level := "simulated" if options.simulate else options.level:
+        yield ["--level", level]
+    if options.strict_resources:
+        yield ["--strict-resources"]
+    if not options.controllers:
+        yield ["--no-node"]
+    if options.images:
+        yield ["--images", str(options.images.absolute())]
+
+
+def refuse_other_options(state: StateDir, options: Options) -> None:
+    """Raises EnvironmentProblem when the running cluster was started without something that is asked for now."""
+    children = msgspec.json.decode(state.launch.read_bytes())["children"]
+    launched = next(child["argv"] for child in children if child["name"] == "agent")
+    for arguments in node_options(options):
+        if not any(launched[at : at + len(arguments)] == arguments for at in range(len(launched))):
+            raise EnvironmentProblem(
+                f"the cluster in {state.root} is already up, without {' '.join(arguments)}.",
+                "Run `shunter down` first to start it anew like this.",
+            )
 
 
 def choose_port(state: StateDir, wanted: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,15 +78,21 @@ class StateDir(NamedTuple):
 
     def create(self) -> None:
         """Makes the directory tree, private to the user; raises EnvironmentProblem when that is impossible."""
-        try:
+        with self.explained():
             for part in (self.root, self.pki, self.logs, self.node, self.root / "kubeconfigs", self.root / "store"):
                 part.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.root / ".writable"
             probe.touch()
             probe.unlink()
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turns what the file system refuses into an EnvironmentProblem that names the directory."""
+        try:
+            yield
         except OSError as error:
             raise EnvironmentProblem(
-                f"state directory {self.root}: {error.strerror or error}.",
+                f"state directory {self.root}: {error.strerror or error}{which(error)}.",
                 "Choose one you can write with --state-dir, or set SHUNTER_STATE_DIR.",
             ) from error
 
@@ -99,12 +107,14 @@ class StateDir(NamedTuple):
 
     def is_locked(self) -> bool:
         """Whether a supervisor is alive on this directory (the kernel drops its lock however it ends)."""
-        try:
-            with open(self.lock, "rb") as handle:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return True
-                return False
-        except FileNotFoundError:
-            return False
+        with self.explained(), contextlib.suppress(FileNotFoundError, NotADirectoryError), open(self.lock, "rb") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+
+def which(error: OSError) -> str:
+    """The file that an error is about, for messages."""
+    return f" ({error.filename})" if error.filename else ""

@@ -10,6 +10,7 @@ start adopts them.
 
 import ctypes
 import fcntl
+import functools
 import json
 import os
 import signal
@@ -88,7 +89,7 @@ class Child:
             os.replace(self.log_path, self.log_path + ".1")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
-                self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_supervisor
+                self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=functools.partial(die_with, os.getpid())
             )
         self.started_at = time.monotonic()
 
@@ -116,13 +117,15 @@ def unblock() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def die_with_supervisor() -> None:
+def die_with(supervisor: int) -> None:
     """In the child, before exec: the default signal mask, an own session (Ctrl-C in a terminal is ours to forward), and
     SIGTERM when the supervisor dies."""
     unblock()
     os.setsid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != supervisor:  # it died between fork and prctl: nobody would ever stop us
+            os._exit(1)
 
 
 def write_record(state_dir: str, launch: dict[str, Any], children: list[Child]) -> None:

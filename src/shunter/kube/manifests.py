@@ -44,7 +44,7 @@ def load(source: str) -> list[Manifest]:
     Raises InputError naming file, line and remedy for anything that is not a Kubernetes object.
     """
     if source == "-":
-        return list(parse(sys.stdin.read(), "standard input"))
+        return some(parse(sys.stdin.read(), "standard input"), "standard input")
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
@@ -57,10 +57,14 @@ def load(source: str) -> list[Manifest]:
         raise InputError(f"{source}: no such file or directory.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{source}: cannot be read: {error}.") from error
-    found = list(parse(text, source))
-    if not found:
+    return some(parse(text, source), source)
+
+
+def some(found: Iterator[Manifest], source: str) -> list[Manifest]:
+    manifests = list(found)
+    if not manifests:
         raise InputError(f"{source}: holds no object.", "A manifest has at least apiVersion, kind and metadata.name.")
-    return found
+    return manifests
 
 
 def parse(text: str, source: str) -> Iterator[Manifest]:
@@ -96,6 +100,9 @@ def objects(value: object, source: str, line: int) -> Iterator[Manifest]:
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
         raise InputError(f"{source}:{line}: {value['kind']} has no metadata.name.", "Give it a name (or a generateName).")
+    for field in ("name", "generateName", "namespace"):
+        if not isinstance(metadata.get(field, ""), str):
+            raise InputError(f"{source}:{line}: metadata.{field} is {describe(metadata[field])}, not text.", "Put it in quotes.")
     yield Manifest(value, source, line)
 
 

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import PYTORCH_JOBS, TRAIN_JOBS, Resource
+from shunter.api.trainer import trainjob
+from shunter.api.training import job as training_job
 
 JOB_RESOURCES: tuple[Resource, ...] = (PYTORCH_JOBS, TRAIN_JOBS)
 """Every kind of training job we serve."""
@@ -15,6 +17,10 @@ V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Creat
 """Condition types of kubeflow.org/v1; the first that is True, in this order, names the state."""
 V1_ROLE_ORDER = ("launcher", "chief", "master")
 """Replica types that come before all others when ranks are counted."""
+
+
+OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
+"""Values of managedBy that mean us; it may be absent."""
 
 
 class Overview(Struct, frozen=True):
@@ -118,6 +124,22 @@ def replica_specs(job: Json) -> Json:
 
 def comes_before(other: str, role: str) -> bool:
     return other in V1_ROLE_ORDER and role not in V1_ROLE_ORDER
+
+
+def waiting_for(job: Json) -> str:
+    """Why nothing will happen until somebody acts: the job is suspended, or left to another manager. Empty when it goes on."""
+    spec = job.get("spec", {})
+    policy = spec if is_v2(job) else spec.get("runPolicy") or {}
+    manager = policy.get("managedBy") or ""
+    if manager not in OWN_MANAGERS:
+        return f"it is left to {manager} (managedBy): this operator does nothing for it"
+    if not policy.get("suspend"):
+        return ""
+    path = "spec" if is_v2(job) else "spec.runPolicy"
+    patch = '{"spec":{"suspend":false}}' if is_v2(job) else '{"spec":{"runPolicy":{"suspend":false}}}'
+    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+    command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
+    return f"it waits because {path}.suspend is true; resume it with: {command}"
 
 
 def v1_state(job: Json) -> tuple[str, Json]:
