@@ -3,23 +3,14 @@
 import json
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.running_cluster import eventually
+
 pytestmark = pytest.mark.timeout(180)
-
-
-def eventually(check: Callable[[], Any], *, seconds: float = 40) -> Any:
-    """The first true result of `check` within the deadline."""
-    deadline = time.monotonic() + seconds
-    while not (result := check()):
-        assert time.monotonic() < deadline, "not so in time"
-        time.sleep(0.1)
-    return result
 
 
 def job(namespace: str, script: str, **run_policy: Any) -> dict[str, Any]:

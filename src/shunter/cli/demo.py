@@ -34,6 +34,7 @@ def demo(
 ) -> None:
     """Start an embedded cluster, train three distributed jobs for real, show the result, stop everything."""
     import asyncio
+    import shutil
     import signal
     import tempfile
 
@@ -63,11 +64,25 @@ def demo(
         asyncio.run(train())
         output().print(table(rows))
         succeeded = all(row.is_good for row in rows)
-    finally:
-        if not keep:
-            with errors().status("stopping the cluster"):
-                lifecycle.stop(state)
+    except KeyboardInterrupt:
+        end_cluster(state)
+        shutil.rmtree(state.root, ignore_errors=True)
+        errors().print("interrupted; the cluster is stopped and its directory removed")
+        raise
+    except BaseException:
+        end_cluster(state)
+        raise
+    if not keep:
+        end_cluster(state)
     finish(state, rows, succeeded=succeeded, keep=keep)
+
+
+def end_cluster(state: StateDir) -> None:
+    from shunter.cli.console import errors
+    from shunter.cluster import lifecycle
+
+    with errors().status("stopping the cluster"):
+        lifecycle.stop(state)
 
 
 def found(path: Path) -> Path:
