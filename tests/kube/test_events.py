@@ -151,6 +151,23 @@ async def test_repeats_are_sent_together_after_a_while(
     assert sum(1 for method, path, _ in peer.requests if method == "PATCH") <= 2
 
 
+async def test_a_crowd_of_events_is_sent_slowly_and_none_is_lost(
+    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "RATE", 0.001)
+    monkeypatch.setattr(events, "AT_ONCE", 3)
+    recorder = new_recorder(client)
+    for number in range(10):
+        recorder.record(note(name=f"job-{number}"))
+    task = asyncio.create_task(recorder.run())
+    await eventually(lambda: len(stored(peer)) >= 4)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert len(stored(peer)) == 4, "those saved up, and the one that is due"
+    await recorder.flush()
+    assert len(stored(peer)) == 10
+
+
 async def test_too_many_notes_are_dropped_and_said(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

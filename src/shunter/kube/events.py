@@ -1,7 +1,8 @@
 """Events: what happened to an object, for people who ask `kubectl describe`. Nothing depends on them.
 
-Recording never waits and never fails: notes go into a bounded queue and one task sends them. The same note again within minutes
-counts up the event that is there instead of making another; one object can flood neither the server nor its own events.
+Recording never waits and never fails: notes go into a bounded queue and one task sends them, one at a time and not faster than
+`RATE`, so that the events of many jobs do not hold up the jobs. The same note again within minutes counts up the event that is
+there instead of making another; one object can flood neither the server nor its own events.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from logging import getLogger
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import CORE_EVENTS, EVENTS
@@ -34,9 +35,13 @@ BURST = 25
 REFILL_SECONDS = 300.0
 """New events of one reason about one object: so many at once, and then one each `REFILL_SECONDS`."""
 
+RATE = 50.0
+AT_ONCE = 100
+"""New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
+
 LONGEST_MESSAGE = 1024
-MAX_WAITING = 4096
-CONCURRENCY = 16
+MAX_WAITING = 16384
+FLUSH_CONCURRENCY = 16
 MAX_REMEMBERED = 4096
 
 Form = Literal["events.k8s.io/v1", "v1"]
@@ -53,6 +58,12 @@ class _Series:
     last_seen: datetime
     count: int = 1
     sent_at: float = 0.0
+
+
+class _Waiting(NamedTuple):
+    note: Note
+    moment: datetime
+    """When it was recorded."""
 
 
 class EventRecorder:
@@ -72,7 +83,7 @@ class EventRecorder:
         self._resource = EVENTS if form == EVENTS.api_version else CORE_EVENTS
         self._instance = instance or f"{component}-{socket.gethostname()}"[:128]
         self._now = now
-        self._waiting: deque[Note] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._series: OrderedDict[Note, _Series] = OrderedDict()
         self._outdated: dict[Note, _Series] = {}
         """Events whose count on the server is too low."""
@@ -80,13 +91,15 @@ class EventRecorder:
         self._wakeup = asyncio.Event()
         self._dropped = 0
         self._serial = 0
+        self._next_at = 0.0
+        """When `RATE` allows the next event if none had been saved up, on the monotonic clock."""
 
     def record(self, note: Note) -> None:
         """Takes a note to be sent soon; never waits, never fails."""
         if len(self._waiting) >= MAX_WAITING:
             self._dropped += 1
             return
-        self._waiting.append(note)
+        self._waiting.append(_Waiting(note, self._now()))
         self._wakeup.set()
 
     async def run(self) -> None:
@@ -98,31 +111,48 @@ class EventRecorder:
             except TimeoutError:
                 pass
             self._wakeup.clear()
-            await self._send_waiting()
+            await self._send_slowly()
             await self._send_updates(time.monotonic() - UPDATE_SECONDS)
 
     async def flush(self, timeout: float = 5.0) -> None:
         """Sends what is left, for at most `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout):
-                await self._send_waiting()
+                await self._send_quickly()
                 await self._send_updates(time.monotonic())
         except TimeoutError:
             log.warning("%d events were not sent: the server is too slow", len(self._waiting))
 
-    async def _send_waiting(self) -> None:
-        if self._dropped:
-            log.warning("%d events were dropped: the server is too slow", self._dropped)
-            self._dropped = 0
+    async def _send_slowly(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), CONCURRENCY))]
-            fresh = [series for note in batch if (series := self._count(note))]
-            await asyncio.gather(*(self._create(series) for series in fresh))
+            series = self._count(*self._waiting.popleft())
+            if series is not None:
+                await self._create(series)
+                await self._pause()
+        self._say_dropped()
 
-    def _count(self, note: Note) -> _Series | None:
+    async def _pause(self) -> None:
+        """Waits until the next event may go."""
+        now = time.monotonic()
+        self._next_at = max(self._next_at, now - AT_ONCE / RATE) + 1 / RATE
+        if self._next_at > now:
+            await asyncio.sleep(self._next_at - now)
+
+    async def _send_quickly(self) -> None:
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), FLUSH_CONCURRENCY))]
+            fresh = [series for note, moment in batch if (series := self._count(note, moment))]
+            await asyncio.gather(*(self._create(series) for series in fresh))
+        self._say_dropped()
+
+    def _say_dropped(self) -> None:
+        if self._dropped:
+            log.warning("%d events were dropped: there were too many", self._dropped)
+            self._dropped = 0
+
+    def _count(self, note: Note, moment: datetime) -> _Series | None:
         """The event to create for a note; None when one is there already, or there are too many."""
         now = time.monotonic()
-        moment = self._now()
         series = self._series.get(note)
         if series is not None and now - series.last < SERIES_SECONDS:
             series.count += 1
