@@ -18,6 +18,13 @@ NOTHING: Final = object()
 
 PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "boolean": bool, "object": dict, "array": list}
 _PLAIN_KEYWORDS = frozenset({"type", "description", "title", "example", "externalDocs", "default"})
+_CONSTRAINTS = frozenset(
+    {
+        *("enum", "format", "pattern", "minLength", "maxLength", "multipleOf", "minimum", "maximum"),
+        *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+    }
+)
+_ALTERNATIVES = frozenset({"allOf", "anyOf", "not", "oneOf"})
 
 
 class Below(Flag):
@@ -61,26 +68,36 @@ class Source:
 
 
 class Node:
-    """One node of a structural schema. `properties` fills itself; absent names give None."""
+    """One node of a structural schema. `properties` fills itself; absent names give None.
+
+    `…_below` say whether the keyword occurs here or further down. `exact_type` is the Python type that meets `type` without a
+    closer look; `plain` holds the same for the properties that ask for nothing else.
+    """
 
     __slots__ = (
         "_alternatives",
         "_origin",
         "additional",
-        "below",
+        "constrained",
         "default",
         "defaulted",
+        "defaults_below",
         "embedded",
+        "embedded_below",
+        "exact_type",
         "has_additional",
+        "has_alternatives",
         "item",
         "list_keys",
         "list_type",
+        "lists_below",
         "nullable",
         "plain",
         "preserve",
         "properties",
         "required",
         "rules",
+        "rules_below",
         "source",
         "types",
     )
@@ -91,7 +108,10 @@ class Node:
         self._origin = origin
         self._alternatives: dict[int, Node] = {}
         self.types = _types(source)
+        self.exact_type = PYTHON_TYPES.get(source.get("type", "")) if len(self.types) == 1 else None
         self.nullable = bool(source.get("nullable"))
+        self.constrained = not _CONSTRAINTS.isdisjoint(source)
+        self.has_alternatives = not _ALTERNATIVES.isdisjoint(source)
         self.default = source.get("default", NOTHING)
         if self.default is None:
             self.default = NOTHING
@@ -115,7 +135,11 @@ class Node:
         self.defaulted: tuple[tuple[str, Any], ...] = tuple(
             (name, schema["default"]) for name, schema in properties.items() if schema.get("default") is not None
         )
-        self.below = origin.below(source)
+        below = origin.below(source)
+        self.defaults_below = Below.DEFAULT in below
+        self.rules_below = Below.RULES in below
+        self.lists_below = Below.LISTS in below
+        self.embedded_below = Below.EMBEDDED in below
         self.rules: tuple[Rule, ...] = tuple(compile_rule(rule) for rule in source.get("x-kubernetes-validations", ()))
 
     def alternative(self, schema: Json) -> Node:

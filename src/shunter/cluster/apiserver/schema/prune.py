@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.schema.node import NOTHING, Below, Node
+from shunter.cluster.apiserver.schema.node import NOTHING, Node
 
 META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -27,13 +27,13 @@ def prune(root: Node, obj: Json) -> list[str]:
 
 def default(root: Node, obj: Json) -> None:
     """Fills absent fields, and nulls where null is not allowed, with the schema's defaults."""
-    if Below.DEFAULT in root.below:
+    if root.defaults_below:
         _default(root, obj)
 
 
 def visit_embedded(root: Node, obj: Json, visit: Callable[[str, Json, Node], None]) -> None:
     """Calls `visit(path, value, node)` for every value that the schema marks as an embedded resource."""
-    if Below.EMBEDDED in root.below:
+    if root.embedded_below:
         _visit_embedded(root, obj, "", visit)
 
 
@@ -93,11 +93,11 @@ def _default(node: Node, value: Any) -> None:
                 value[name] = copy.deepcopy(wanted) if isinstance(wanted, (dict, list)) else wanted
         for name, item in value.items():
             child = node.properties[name] or node.additional
-            if child is not None and Below.DEFAULT in child.below:
+            if child is not None and child.defaults_below:
                 if item is None and child is node.additional and child.default is not NOTHING and not child.nullable:
                     item = value[name] = copy.deepcopy(child.default)
                 _default(child, item)
-    elif type(value) is list and node.item is not None and Below.DEFAULT in node.item.below:
+    elif type(value) is list and node.item is not None and node.item.defaults_below:
         child = node.item
         for index, item in enumerate(value):
             if item is None and child.default is not NOTHING and not child.nullable:
@@ -116,9 +116,9 @@ def _visit_embedded(node: Node, value: Any, path: str, visit: Callable[[str, Jso
         for name, item in value.items():
             declared = node.properties[name]
             child = declared or node.additional
-            if child is not None and Below.EMBEDDED in child.below:
+            if child is not None and child.embedded_below:
                 step = f".{name}" if path else name
                 _visit_embedded(child, item, path + (step if declared else f"[{name}]"), visit)
-    elif type(value) is list and node.item is not None and Below.EMBEDDED in node.item.below:
+    elif type(value) is list and node.item is not None and node.item.embedded_below:
         for index, item in enumerate(value):
             _visit_embedded(node.item, item, f"{path}[{index}]", visit)

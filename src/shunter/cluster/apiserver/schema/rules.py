@@ -14,7 +14,7 @@ from typing import Any
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.cel import NO_OLD, EvaluationError, Rule, escaped
-from shunter.cluster.apiserver.schema.node import NOTHING, Below, Node
+from shunter.cluster.apiserver.schema.node import NOTHING, Node
 from shunter.cluster.apiserver.schema.validate import NO_FIELD, correlated
 
 _BLOCKING = frozenset(
@@ -28,7 +28,7 @@ _META_FIELDS = ("name", "generateName")
 
 def rule_errors(root: Node, obj: Json, old: Any, earlier: list[FieldError]) -> list[FieldError]:
     """Faults by the rules; one fault that says so when `earlier` ones make running them pointless."""
-    if Below.RULES not in root.below:
+    if not root.rules_below:
         return []
     if any(error.reason in _BLOCKING for error in earlier) or not obj.get("metadata", {}).get("name"):
         return [invalid(NO_FIELD, None, _BLOCKED)]
@@ -57,11 +57,11 @@ class _Run:
             for name, item in value.items():
                 declared = node.properties[name]
                 child = declared or node.additional
-                if child is not None and Below.RULES in child.below:
+                if child is not None and child.rules_below:
                     step = f"[{name}]" if declared is None else f".{name}" if path else name
                     before = olds.get(name, NOTHING)
                     self.visit(child, item, before, path + step, unchanged=unchanged, is_resource=child.embedded)
-        elif type(value) is list and node.item is not None and Below.RULES in node.item.below:
+        elif type(value) is list and node.item is not None and node.item.rules_below:
             for index, (item, before) in enumerate(zip(value, correlated(node, value, old), strict=True)):
                 here = f"{path}[{index}]"
                 self.visit(node.item, item, before, here, unchanged=unchanged, is_resource=node.item.embedded)

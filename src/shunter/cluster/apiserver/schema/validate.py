@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from shunter.api.field_errors import FieldError, duplicate, invalid, required, too_long, too_many, type_invalid
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema.formats import FORMATS, go_pattern
-from shunter.cluster.apiserver.schema.node import NOTHING, Below, Node
+from shunter.cluster.apiserver.schema.node import NOTHING, Node
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
 """Steps from the root, innermost last; text is made only for faults."""
@@ -37,14 +37,9 @@ def schema_errors(root: Node, obj: Any, old: Any = NOTHING, *, prefix: str = "")
 def list_errors(root: Node, obj: Any) -> list[FieldError]:
     """Repeated items of lists of type set and repeated keys of lists of type map."""
     errors: list[FieldError] = []
-    if Below.LISTS in root.below:
+    if root.lists_below:
         _check_lists(root, obj, "", errors)
     return errors
-
-
-def list_key(item: Json, keys: tuple[str, ...]) -> str:
-    """What tells an item of a list of type map from the others."""
-    return json.dumps({key: item[key] for key in keys if key in item}, sort_keys=True)
 
 
 class _Outcome(NamedTuple):
@@ -78,19 +73,20 @@ class _Checker:
             self.errors.append(_unsupported(self._field(path), None, allowed))
 
     def _check_present(self, node: Node, value: Any, path: Path, old: Any) -> None:
-        source = node.source
         kind = type(value)
-        if node.types:
+        if kind is node.exact_type:
+            self.matches += 1
+        elif node.types:
             self._check_type(node, value, path)
-        if "anyOf" in source or "oneOf" in source or "allOf" in source or "not" in source:
+        if node.has_alternatives:
             self._check_alternatives(node, value, path)
         if kind is str:
-            self._check_string(source, value, path)
+            self._check_string(node, value, path)
         elif kind is int or kind is float:
             self._check_number(node, value, path)
         elif kind is list:
             self._check_list(node, value, path, old)
-        if (allowed := source.get("enum")) and not any(_same(value, choice) for choice in allowed):
+        if node.constrained and (allowed := node.source.get("enum")) and not any(_same(value, choice) for choice in allowed):
             self.errors.append(_unsupported(self._field(path), value, allowed))
         if kind is dict:
             self._check_object(node, value, path, old)
@@ -112,7 +108,11 @@ class _Checker:
         elif not (format_ and actual in ("string", "array") and not {"number", "integer"} & set(types)):
             self._wrong_type(path, ",".join(types), actual)
 
-    def _check_string(self, source: Json, value: str, path: Path) -> None:
+    def _check_string(self, node: Node, value: str, path: Path) -> None:
+        if not node.constrained:
+            self.matches += 1
+            return
+        source = node.source
         if (limit := source.get("maxLength")) is not None and len(value) > limit:
             self.errors.append(too_long(self._field(path), limit))
         elif (limit := source.get("minLength")) is not None and len(value) < limit:
@@ -153,32 +153,27 @@ class _Checker:
         self.matches += 1
 
     def _check_list(self, node: Node, value: list[Any], path: Path, old: Any) -> None:
-        item_node = node.item
-        source = node.source
-        if item_node is not None:
-            plain = item_node.source.keys() <= {"type", "description"} and {"string": str, "boolean": bool}.get(
-                "".join(item_node.types)
-            )
-            old_items = correlated(node, value, old)
-            for index, item in enumerate(value):
-                if plain and type(item) is plain:
-                    self.matches += 1
-                else:
-                    self.check(item_node, item, (path, index), old_items[index])
+        if (item_node := node.item) is not None:
+            for index, (item, old_item) in enumerate(zip(value, correlated(node, value, old), strict=True)):
+                self.check(item_node, item, (path, index), old_item)
+        if node.constrained:
+            self._check_list_limits(node.source, value, path)
+        self.matches += 1
+
+    def _check_list_limits(self, source: Json, value: list[Any], path: Path) -> None:
         if (limit := source.get("minItems")) is not None and len(value) < limit:
             self._invalid(path, len(value), f"should have at least {limit} items")
         if (limit := source.get("maxItems")) is not None and len(value) > limit:
             self.errors.append(too_many(self._field(path), len(value), limit))
         if source.get("uniqueItems") and any(_same(item, other) for index, item in enumerate(value) for other in value[:index]):
             self._invalid(path, "", "shouldn't contain duplicates")
-        self.matches += 1
 
     def _check_object(self, node: Node, value: Json, path: Path, old: Any) -> None:
-        source = node.source
-        if (limit := source.get("minProperties")) is not None and len(value) < limit:
-            self._invalid(path, len(value), f"should have at least {limit} properties")
-        if (limit := source.get("maxProperties")) is not None and len(value) > limit:
-            self.errors.append(too_many(self._field(path), len(value), limit))
+        if node.constrained:
+            if (limit := node.source.get("minProperties")) is not None and len(value) < limit:
+                self._invalid(path, len(value), f"should have at least {limit} properties")
+            if (limit := node.source.get("maxProperties")) is not None and len(value) > limit:
+                self.errors.append(too_many(self._field(path), len(value), limit))
         plain = node.plain
         properties = node.properties
         additional = node.additional
@@ -190,7 +185,9 @@ class _Checker:
             child = properties[name] or additional
             if child is not None:
                 self.check(child, item, (path, name), old_fields.get(name, NOTHING))
-        self.errors.extend(required(self._field((path, name))) for name in node.required if name not in value)
+        for name in node.required:
+            if name not in value:
+                self.errors.append(required(self._field((path, name))))
         self.matches += 1
 
     def _check_alternatives(self, node: Node, value: Any, path: Path) -> None:
@@ -243,9 +240,14 @@ class _Checker:
 def correlated(node: Node, value: list[Any], old: Any) -> list[Any]:
     """The old item for each new one: found by key in lists of type map, by equality in sets, unknown in atomic lists."""
     if type(old) is list and node.list_type == "map":
-        known = {list_key(item, node.list_keys): item for item in old if type(item) is dict}
-        return [known.get(list_key(item, node.list_keys), NOTHING) if type(item) is dict else NOTHING for item in value]
+        known = {repr(_key_fields(item, node.list_keys)): item for item in old if type(item) is dict}
+        return [known.get(repr(_key_fields(item, node.list_keys)), NOTHING) if type(item) is dict else NOTHING for item in value]
     return [NOTHING] * len(value)
+
+
+def _key_fields(item: Json, keys: tuple[str, ...]) -> Json:
+    """What tells an item of a list of type map from the others: scalars, so their `repr` will do as identity."""
+    return {key: item[key] for key in keys if key in item}
 
 
 def _check_lists(node: Node, value: Any, path: str, errors: list[FieldError]) -> None:
@@ -253,15 +255,16 @@ def _check_lists(node: Node, value: Any, path: str, errors: list[FieldError]) ->
         for name, item in value.items():
             declared = node.properties[name]
             child = declared or node.additional
-            if child is not None and Below.LISTS in child.below:
+            if child is not None and child.lists_below:
                 step = f"[{name}]" if declared is None else f".{name}" if path else name
                 _check_lists(child, item, path + step, errors)
     elif type(value) is list:
         if node.list_type == "set":
-            errors.extend(duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value))
+            texts = [json.dumps(item, sort_keys=True) for item in value]
+            errors.extend(duplicate(f"{path}[{index}]", value[index]) for index in _repeated(texts))
         elif node.list_type == "map":
             errors.extend(_map_errors(node, value, path))
-        if node.item is not None and Below.LISTS in node.item.below:
+        if node.item is not None and node.item.lists_below:
             for index, item in enumerate(value):
                 _check_lists(node.item, item, f"{path}[{index}]", errors)
 
@@ -270,16 +273,17 @@ def _map_errors(node: Node, items: list[Any], path: str) -> list[FieldError]:
     for index, item in enumerate(items):
         if item is not None and type(item) is not dict:
             return [invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")]
-    keys = [{key: item[key] for key in node.list_keys if key in item} if item else {} for item in items]
-    return [duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys)]
+    keys = [_key_fields(item or {}, node.list_keys) for item in items]
+    return [duplicate(f"{path}[{index}]", keys[index]) for index in _repeated([repr(key) for key in keys])]
 
 
-def _repeated(items: list[Any]) -> list[int]:
-    """Where items occur for the second time; further repeats are not told."""
+def _repeated(texts: list[str]) -> list[int]:
+    """Where texts occur for the second time; further repeats are not told."""
+    if len(set(texts)) == len(texts):
+        return []
     seen: dict[str, int] = {}
     repeated: list[int] = []
-    for index, item in enumerate(items):
-        text = json.dumps(item, sort_keys=True)
+    for index, text in enumerate(texts):
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
             repeated.append(index)
