@@ -175,6 +175,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         *python, "shunter.cli.main", "operator",
         "--kubeconfig", str(state.component_kubeconfig("operator")),
         "--install-runtimes", "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
+        "--webhook-cert-dir", str(state.webhook_certificate),
         "--metrics-bind-address", "0", "--health-probe-bind-address", record.operator_health,
         "--no-leader-elect", "--default-backoff-limit", str(DEFAULT_BACKOFF_LIMIT),
     ]  # fmt: skip
@@ -259,6 +260,9 @@ def prepare_credentials(state: StateDir, port: int) -> None:
         issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES)
         write_private(state.pki / "ca.key", pair.key)
         write_private(authority, pair.certificate)
+        state.webhook_certificate.mkdir(mode=0o700, exist_ok=True)
+        for name, content in (("tls.crt", issued.certificate), ("tls.key", issued.key), ("ca.crt", pair.certificate)):
+            write_private(state.webhook_certificate / name, content)
         write_private(state.pki / "server.key", issued.key)
         write_private(server, issued.certificate)
     tokens: dict[str, Json] = msgspec.json.decode(state.tokens.read_bytes()) if state.tokens.exists() else {}
