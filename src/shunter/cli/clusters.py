@@ -69,13 +69,18 @@ def up(
     )
     with errors().status("starting the cluster"):
         started = lifecycle.start(options, foreground=foreground)
+    if foreground and not started.already:
+        stay(started)
+    else:
+        announce(started)
+
+
+def announce(started: Started) -> None:
     if started.already:
         errors().print(f"the cluster is already up: {started.record.server}")
     else:
         errors().print(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
     output().print(f"export KUBECONFIG={started.state.kubeconfig}", soft_wrap=True)
-    if foreground and not started.already:
-        stay(started)
 
 
 def check_images(path: Path) -> None:
@@ -89,14 +94,16 @@ def stay(started: Started) -> None:
     """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
     from shunter.cluster import lifecycle
 
-    errors().print("Ctrl-C stops it.")
     try:
+        announce(started)
+        errors().print("Ctrl-C stops it.")
         os.waitpid(started.record.supervisor, 0)
     except KeyboardInterrupt:
         errors().print("stopping")
     except ChildProcessError:
         pass
-    lifecycle.stop(started.state)
+    finally:
+        lifecycle.stop(started.state)
 
 
 def down(state_dir: StateDirOption = None) -> None:

@@ -15,7 +15,7 @@ from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import Client, connect
-from shunter.kube.errors import ApiError
+from shunter.kube.errors import ApiError, ConnectionProblem, ServerProblem
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
 from shunter.kube.manager import Manager
@@ -36,6 +36,7 @@ log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
 RUNTIME_RETRY_SECONDS = 0.05
+REGISTRATION_RETRY_SECONDS = 0.05
 EVERYWHERE = ("", "0.0.0.0", "::")
 """Hosts that mean all addresses: good to listen on, not to be called at."""
 
@@ -167,10 +168,18 @@ class Webhooks:
         if self._options.register_webhooks:
             url = f"https://{self._host}:{self._server.port}"
             authority = self._authority or ca_of(self._options.webhook_cert_dir)
-            await register(self._client, webhook_configurations(), url=url, authority=authority)
+            await self._register(url, authority)
             log.info("registered the webhooks at %s", url)
             self._is_registered = True
         await self._server.run()
+
+    async def _register(self, url: str, authority: bytes) -> None:
+        """Tries until the server answers: it may be starting, as ours does beside us, or starting again."""
+        while True:
+            try:
+                return await register(self._client, webhook_configurations(), url=url, authority=authority)
+            except (ConnectionProblem, ServerProblem):
+                await asyncio.sleep(REGISTRATION_RETRY_SECONDS)
 
     def why_not_ready(self) -> str:
         return self._server.why_not_ready() or ("" if self._is_registered else "the webhooks are not registered yet")
