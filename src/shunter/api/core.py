@@ -55,41 +55,13 @@ class PodStatus(Struct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class ResourceRequirements(Struct, frozen=True):
-    requests: dict[str, str | int | float] = {}
-
-
-class Container(Struct, frozen=True):
-    """What the scheduler weighs; `restart_policy` is set on init containers that are sidecars."""
-
-    name: str = ""
-    resources: ResourceRequirements = ResourceRequirements()
-    restart_policy: str = ""
-
-
-class Toleration(Struct, frozen=True):
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
-
-
 class PodSpec(Struct, frozen=True):
-    """What is decided on from outside the node; the node itself reads the whole pod as JSON."""
+    """What controllers decide on. Scheduler and node read more of a pod, each by a view of its own."""
 
     node_name: str = ""
     hostname: str = ""
     subdomain: str = ""
     restart_policy: str = "Always"
-    scheduler_name: str = "default-scheduler"
-    node_selector: dict[str, str] = {}
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
-    affinity: Json = {}
-    priority: int = 0
-    scheduling_gates: tuple[Json, ...] = ()
-    overhead: dict[str, str | int | float] = {}
 
 
 class Pod(Struct, frozen=True):

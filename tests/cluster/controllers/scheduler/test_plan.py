@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.api.core import Node, Pod
+from shunter.api.core import Node
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly
+from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.kube.plan import Create, Patch
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -22,14 +23,14 @@ def node(name: str = "one", *, labels: dict[str, str] = {}, **spec: Any) -> Node
     )
 
 
-def pod(name: str = "p", *, requests: dict[str, str] = {}, age: int = 0, **spec: Any) -> Pod:  # noqa: B006 -- not changed
+def pod(name: str = "p", *, requests: dict[str, str] = {}, age: int = 0, **spec: Any) -> SchedulablePod:  # noqa: B006 -- not changed
     created = (NOW - timedelta(seconds=age)).isoformat()
     return msgspec.convert(
         {
             "metadata": {"name": name, "namespace": "n", "uid": name, "creationTimestamp": created, "resourceVersion": "3"},
             "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}], **spec},
         },
-        Pod,
+        SchedulablePod,
     )
 
 
@@ -88,7 +89,7 @@ def outcome(observed: Observed) -> str:
         pytest.param(pod(), [], "no nodes available to schedule pods", id="no node at all"),
     ],
 )
-def test_pod_goes_where_it_fits_or_is_told_why_not(waiting: Pod, nodes: list[Node], expected: str) -> None:
+def test_pod_goes_where_it_fits_or_is_told_why_not(waiting: SchedulablePod, nodes: list[Node], expected: str) -> None:
     assert outcome(Observed(pod=waiting, nodes=tuple(nodes))) == expected
 
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from shunter.api.core import Node, Pod
+from shunter.api.core import Node
 from shunter.api.resources import NODES, PODS
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
+from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.kube.manager import Manager
 from shunter.kube.plan import NOTHING, Create, Failure, Key, Plan
 from shunter.kube.store import Store, key_of
@@ -23,13 +24,15 @@ ASSUME_SECONDS = 5.0
 
 def register(manager: Manager, *, strict_resources: bool) -> None:
     """Adds the scheduler for pods with schedulerName default-scheduler."""
-    pods = manager.informer(PODS, Pod, indexes={WAITING: by_waiting, NODE_NAME: by_node})
+    # Pods that have a node matter only where they take up room.
+    unbound = "" if strict_resources else "spec.nodeName="
+    pods = manager.informer(PODS, SchedulablePod, field_selector=unbound, indexes={WAITING: by_waiting, NODE_NAME: by_node})
     nodes = manager.informer(NODES, Node)
 
     def all_waiting(_: Node) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
 
-    def waiting_for_room(pod: Pod) -> Iterable[Key]:
+    def waiting_for_room(pod: SchedulablePod) -> Iterable[Key]:
         """Pods on nodes may end, and make room."""
         return [key_of(other) for other in pods.store.by_index(WAITING, WAITING)] if pod.spec.node_name else ()
 
@@ -49,7 +52,7 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
         manager.controller("scheduler", scheduler, primary=pods, mapped=[(nodes, all_waiting)], workers=16, recorder=recorder)
 
 
-def is_waiting(pod: Pod) -> bool:
+def is_waiting(pod: SchedulablePod) -> bool:
     """Whether the pod wants a node from us now; one with scheduling gates does not yet."""
     return (
         not pod.spec.node_name
@@ -60,11 +63,11 @@ def is_waiting(pod: Pod) -> bool:
     )
 
 
-def by_waiting(pod: Pod) -> Iterable[str]:
+def by_waiting(pod: SchedulablePod) -> Iterable[str]:
     return (WAITING,) if is_waiting(pod) else ()
 
 
-def by_node(pod: Pod) -> Iterable[str]:
+def by_node(pod: SchedulablePod) -> Iterable[str]:
     """The index of pods that take up room on a node."""
     return (pod.spec.node_name,) if pod.spec.node_name and not pod.is_finished else ()
 
@@ -72,7 +75,7 @@ def by_node(pod: Pod) -> Iterable[str]:
 class Scheduler:
     """Nodes for pods, without looking at what they ask for."""
 
-    def __init__(self, pods: Store[Pod], nodes: Store[Node]) -> None:
+    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node]) -> None:
         self._pods = pods
         self._nodes = nodes
 
@@ -90,7 +93,7 @@ class Scheduler:
 class StrictScheduler:
     """Nodes for pods that have room for them. Needs to be the only worker: it remembers what it just gave away."""
 
-    def __init__(self, pods: Store[Pod], nodes: Store[Node], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pods = pods
         self._nodes = nodes
         self._clock = clock
@@ -125,6 +128,6 @@ class StrictScheduler:
         now = self._clock()
         self._assumed = {uid: bound for uid, bound in self._assumed.items() if uid in waiting and bound[1] > now}
 
-    def _on(self, node: str, waiting: Iterable[Pod]) -> tuple[Pod, ...]:
+    def _on(self, node: str, waiting: Iterable[SchedulablePod]) -> tuple[SchedulablePod, ...]:
         assumed = (pod for pod in waiting if self._assumed.get(pod.metadata.uid, ("",))[0] == node)
         return (*self._pods.by_index(NODE_NAME, node), *assumed)

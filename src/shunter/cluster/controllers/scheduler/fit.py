@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from shunter.api.core import Node, Pod, Taint, Toleration
+from shunter.api.core import Node, Taint
 from shunter.api.meta import Json, LabelSelector
+from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
 from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested
 
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -19,7 +20,7 @@ class Misfit(NamedTuple):
     may_fit_later: bool = False
 
 
-def placement(pod: Pod, node: Node) -> Misfit | None:
+def placement(pod: SchedulablePod, node: Node) -> Misfit | None:
     """Whether the pod's own wishes and the node's taints keep it away."""
     if node.spec.unschedulable and not _tolerated(pod, UNSCHEDULABLE_TAINT):
         return Misfit(("node(s) were unschedulable",))
@@ -31,7 +32,7 @@ def placement(pod: Pod, node: Node) -> Misfit | None:
     return None
 
 
-def resources(pod: Pod, node: Node, rest: Amounts) -> Misfit | None:
+def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> Misfit | None:
     """Whether the pod's requests are in what the node has left."""
     wanted = {name: amount for name, amount in requested(pod).items() if amount > 0}
     short = [name for name, amount in wanted.items() if amount > rest.get(name, 0)]
@@ -64,7 +65,7 @@ def message(misfits: Mapping[str, Misfit]) -> str:
     )
 
 
-def _tolerated(pod: Pod, taint: Taint) -> bool:
+def _tolerated(pod: SchedulablePod, taint: Taint) -> bool:
     return any(_tolerates(toleration, taint) for toleration in pod.spec.tolerations)
 
 
@@ -74,7 +75,7 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists" or (toleration.key != "" and toleration.value == taint.value)
 
 
-def _affine(pod: Pod, node: Node) -> bool:
+def _affine(pod: SchedulablePod, node: Node) -> bool:
     """requiredDuringSchedulingIgnoredDuringExecution: any of its terms must hold."""
     affinity: Json = pod.spec.affinity.get("nodeAffinity") or {}
     required: Json | None = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")

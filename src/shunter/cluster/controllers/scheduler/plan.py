@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from shunter.api.core import Node, Pod
+from shunter.api.core import Node
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import PODS
 from shunter.cluster.controllers.scheduler import fit
 from shunter.cluster.controllers.scheduler.fit import Misfit
+from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested, take
 from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
@@ -21,10 +22,10 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """A pod that waits for a node, and all nodes. Where resources count also the pods that are before it in line, and those that
     each node has already, by its name."""
 
-    pod: Pod
+    pod: SchedulablePod
     nodes: tuple[Node, ...]
-    ahead: tuple[Pod, ...] = ()
-    assigned: dict[str, tuple[Pod, ...]] = {}
+    ahead: tuple[SchedulablePod, ...] = ()
+    assigned: dict[str, tuple[SchedulablePod, ...]] = {}
 
 
 def plan(observed: Observed) -> Plan:
@@ -46,7 +47,7 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     return Plan(writes=(refusal,)) if refusal else NOTHING
 
 
-def turn(pod: Pod) -> tuple[int, datetime, str, str]:
+def turn(pod: SchedulablePod) -> tuple[int, datetime, str, str]:
     """Sorts pods into the line: higher priority first, then older."""
     metadata = pod.metadata
     return -pod.spec.priority, metadata.creation_timestamp or _EPOCH, metadata.namespace, metadata.name
@@ -56,7 +57,7 @@ def _ordered(observed: Observed) -> list[Node]:
     return sorted(observed.nodes, key=lambda node: node.metadata.name)
 
 
-def _place(pod: Pod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node | None, dict[str, Misfit]]:
+def _place(pod: SchedulablePod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node | None, dict[str, Misfit]]:
     """The first node that takes the pod, whose rest is then less; or why each does not."""
     misfits: dict[str, Misfit] = {}
     for node in nodes:
@@ -69,7 +70,7 @@ def _place(pod: Pod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node
     return None, misfits
 
 
-def _binding(pod: Pod, node: Node) -> Create:
+def _binding(pod: SchedulablePod, node: Node) -> Create:
     name, namespace, chosen = pod.metadata.name, pod.metadata.namespace, node.metadata.name
     body: Json = {
         "apiVersion": "v1",
@@ -82,7 +83,7 @@ def _binding(pod: Pod, node: Node) -> Create:
     return Create(resource=PODS, body=body, subresource="binding", succeeded=scheduled)
 
 
-def _refusal(pod: Pod, message: str, now: datetime) -> Patch | None:
+def _refusal(pod: SchedulablePod, message: str, now: datetime) -> Patch | None:
     """The condition and the event of a pod that no node takes; None when the pod says so already."""
     before = next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
     if before is not None and (before.reason, before.message) == ("Unschedulable", message):
@@ -101,5 +102,5 @@ def _refusal(pod: Pod, message: str, now: datetime) -> Patch | None:
     return Patch(ref=_ref(pod), patch=patch, subresource="status", succeeded=failed)
 
 
-def _ref(pod: Pod) -> Ref:
+def _ref(pod: SchedulablePod) -> Ref:
     return Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from shunter.api.core import Container, Node, Pod
+from shunter.api.core import Node
 from shunter.api.quantity import parse
+from shunter.cluster.controllers.scheduler.pod import Container, SchedulablePod
 
 Amounts = dict[str, Fraction]
 
 
-def requested(pod: Pod) -> Amounts:
+def requested(pod: SchedulablePod) -> Amounts:
     """The most the pod needs at one time: its containers with their sidecars, or an init container with the sidecars before it.
 
     Source: Kubernetes `resourcehelper.PodRequests`.
@@ -31,7 +32,7 @@ def requested(pod: Pod) -> Amounts:
     return _sum(_max(most, running), _amounts(pod.spec.overhead))
 
 
-def left(node: Node, pods: Iterable[Pod]) -> Amounts:
+def left(node: Node, pods: Iterable[SchedulablePod]) -> Amounts:
     """What the node has for more pods; `pods` counts pods."""
     rest = _amounts(node.status.allocatable)
     for pod in pods:
