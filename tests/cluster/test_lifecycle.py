@@ -77,3 +77,20 @@ def test_the_last_words_are_those_of_the_newest_run(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     (state.logs / "apiserver.log").write_text("--- started 1\nold trouble\n--- started 2\nnew trouble\n")
     assert lifecycle.last_words(state, "apiserver") == "new trouble"
+
+
+def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_are_fine(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    launched = {"children": [{"name": "agent", "argv": ["python", "--level", "plain"]}]}
+    state.launch.write_text(json.dumps(launched))
+    lifecycle.refuse_other_options(state, lifecycle.Options(state.root))
+    lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain"))
+    with pytest.raises(EnvironmentProblem, match="already up, without --level namespaces"):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="namespaces"))
+    with pytest.raises(EnvironmentProblem, match="without --strict-resources"):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", strict_resources=True))
+
+
+def test_stopping_where_nothing_was_ever_started_makes_nothing(tmp_path: Path) -> None:
+    assert lifecycle.stop(StateDir(tmp_path / "never")) is False
+    assert not (tmp_path / "never").exists()

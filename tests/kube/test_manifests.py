@@ -1,5 +1,6 @@
 """Manifests as users write them, right and wrong."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,10 @@ def test_what_is_wrong_is_said_with_file_and_line(text: str, message: str) -> No
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
         load("nowhere.yaml")
+
+
+@pytest.mark.parametrize("field", ["name", "generateName", "namespace"])
+def test_a_name_that_yaml_reads_as_a_number_is_refused(field: str) -> None:
+    metadata = {"name": "x"} | {field: 5}
+    with pytest.raises(InputError, match=rf"f:1: metadata\.{field} is int 5, not text\. Put it in quotes"):
+        list(parse(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}), "f"))
