@@ -22,7 +22,6 @@ CASES = {case.name: case for case in [*cases(RECORDINGS / "job"), *cases(RECORDI
 AT_ONCE = 16
 DIFFERENT = {
     "js-mutable-running": "claims carry no finalizer kubernetes.io/pvc-protection: no controller takes it off here",
-    "js-refused-shape": "a replicated job without a name is refused by the schema's list keys, not stored with an empty one",
 }
 """Not equal, and why."""
 

@@ -58,6 +58,18 @@ async def test_a_kind_is_served_and_discovered_as_soon_as_its_definition_is_ackn
     ]
 
 
+async def test_a_patch_cannot_give_another_uid(api: Api, namespace: str) -> None:
+    await api.create(DEFINITIONS, definition("identity.io"))
+    path = f"/apis/identity.io/v1/namespaces/{namespace}/things"
+    await api.create(path, thing("a", "identity.io"))
+    refused = await api.merge(f"{path}/a", {"metadata": {"uid": "other"}, "spec": {"size": 2}})
+    assert refused.code == 422
+    assert refused.body["message"] == (
+        'Thing.identity.io "a" is invalid: metadata.uid: Invalid value: "other": field is immutable'
+    )
+    assert (await api.get(f"{path}/a"))["spec"]["size"] == 1
+
+
 async def test_a_changed_schema_rules_the_next_write(api: Api, namespace: str) -> None:
     await api.create(DEFINITIONS, definition("changed.io"))
     path = f"/apis/changed.io/v1/namespaces/{namespace}/things"
