@@ -126,6 +126,7 @@ def message_fault(source: Json) -> str:
     return _compilation_fault(source["messageExpression"], bool(source.get("optionalOldSelf")), "string")
 
 
+@functools.lru_cache(maxsize=4096)
 def escaped(name: str) -> str:
     """How a property is called inside a rule; nothing for one that rules cannot name."""
     if name in _RESERVED:
