@@ -171,21 +171,24 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
     for arguments in node_options(options):
         agent += arguments
-    operator = [
-        *python, "shunter.cli.main", "operator",
-        "--kubeconfig", str(state.component_kubeconfig("operator")),
-        "--install-runtimes", "--register-webhooks", "--webhook-host", HOST, "--webhook-port", "0",
-        "--webhook-cert-dir", str(state.webhook_certificate),
-        "--metrics-bind-address", "0", "--health-probe-bind-address", record.operator_health,
-        "--no-leader-elect", "--default-backoff-limit", str(DEFAULT_BACKOFF_LIMIT),
-    ]  # fmt: skip
+    operator = {
+        "kubeconfig": str(state.component_kubeconfig("operator")),
+        "install_runtimes": True,
+        "register_webhooks": True,
+        "webhook_host": HOST,
+        "webhook_port": 0,
+        "metrics_bind_address": "0",
+        "health_probe_bind_address": record.operator_health,
+        "leader_elect": False,
+        "default_backoff_limit": DEFAULT_BACKOFF_LIMIT,
+    }
     return {
         "children": [
             {
                 "name": "apiserver",
                 "argv": [*python, "shunter.cluster.apiserver", "--state-dir", root, "--host", HOST, "--port", str(port)],
             },
-            {"name": "operator", "argv": operator},
+            {"name": "operator", "argv": [*python, "shunter.operator", msgspec.json.encode(operator).decode()]},
             {"name": "agent", "argv": agent},
         ],
         "teardown": teardown_command(state),
