@@ -105,6 +105,9 @@ async def test_deleting_a_definition_deletes_its_objects_first(api: Api, namespa
         answer = await api.request("DELETE", f"{DEFINITIONS}/things.gone.io")
         assert answer.code == 200
         await until_gone(api, f"{path}/free")
+        marked = ""
+        while marked != "held":
+            marked = (await events.next())["object"]["metadata"]["name"]
         held = await api.get(f"{path}/held")
         assert "deletionTimestamp" in held["metadata"]
         terminating = await api.get(f"{DEFINITIONS}/things.gone.io")

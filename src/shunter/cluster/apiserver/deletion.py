@@ -13,6 +13,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.kinds import Kind
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
 from shunter.cluster.apiserver.registry import Served
@@ -135,14 +136,14 @@ async def _delete_entry(backend: Backend, call: Call, served: Served, entry: Ent
         await backend.webhooks.validate(attributes, {})
     now = backend.now()
     if served.kind.graceful_deletion:
-        mark = _graceful_mark(document, options, now)
+        mark = _graceful_mark(served.kind, document, options, now)
         if mark == "pending":
             return Outcome(200, entry)
         if mark == "marked":
             if options.dry_run:
                 return Outcome(200, None, document)
             return Outcome(200, await _write(backend, served, document, entry))
-    _set_propagation(document["metadata"], options)
+    _set_propagation(served.kind, document["metadata"], options)
     if _waits(served, document):
         _mark_deleting(document, now)
         if document == old:
@@ -186,7 +187,7 @@ def _check_preconditions(served: Served, document: Json, options: DeleteOptions)
         )
 
 
-def _graceful_mark(document: Json, options: DeleteOptions, now: datetime) -> Literal["now", "marked", "pending"]:
+def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: datetime) -> Literal["now", "marked", "pending"]:
     """How a pod goes: marked for its node with the seconds it gets, already on its way, or at once."""
     metadata, spec, status = document["metadata"], document.get("spec") or {}, document.get("status") or {}
     wanted = options.grace_seconds
@@ -218,17 +219,22 @@ def _graceful_mark(document: Json, options: DeleteOptions, now: datetime) -> Lit
         metadata["generation"] += 1
     if period == 0:
         return "now"
-    _set_propagation(metadata, options)
+    _set_propagation(kind, metadata, options)
     return "marked"
 
 
-def _set_propagation(metadata: Json, options: DeleteOptions) -> None:
-    """The finalizers that tell the garbage collector what to do with dependents."""
+def _set_propagation(kind: Kind, metadata: Json, options: DeleteOptions) -> None:
+    """The finalizers that tell the garbage collector what to do with dependents: as asked, else as the finalizers there say, else
+    as the kind does by itself."""
     finalizers = metadata.get("finalizers", [])
     kept = [name for name in finalizers if name not in (ORPHAN, FOREGROUND)]
-    if options.propagation == "Orphan" or (not options.propagation and ORPHAN in finalizers):
+    propagation = options.propagation
+    if not propagation:
+        earlier = [policy for policy, name in (("Orphan", ORPHAN), ("Foreground", FOREGROUND)) if name in finalizers]
+        propagation = earlier[0] if earlier else kind.default_propagation
+    if propagation == "Orphan":
         kept.append(ORPHAN)
-    elif options.propagation == "Foreground" or (not options.propagation and FOREGROUND in finalizers):
+    elif propagation == "Foreground":
         kept.append(FOREGROUND)
     if kept:
         metadata["finalizers"] = kept

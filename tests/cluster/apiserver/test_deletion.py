@@ -1,0 +1,41 @@
+"""What a DELETE says to the garbage collector when the client leaves the propagation open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster.apiserver.http_client import Api
+
+CONTAINER = {"name": "c", "image": "img:1"}
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "owner"},
+    "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}},
+}
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "body", "query", "finalizers"),
+    [
+        ("/apis/batch/v1/namespaces/{}/jobs", JOB, "", ["orphan"]),
+        ("/apis/batch/v1/namespaces/{}/jobs", JOB, "?propagationPolicy=Background", None),
+        ("/apis/batch/v1/namespaces/{}/jobs", JOB, "?propagationPolicy=Foreground", ["foregroundDeletion"]),
+        ("/api/v1/namespaces/{}/configmaps", CONFIG_MAP, "", None),
+    ],
+    ids=["a Job orphans its pods", "a Job in the background", "a Job in the foreground", "other kinds in the background"],
+)
+async def test_propagation_that_is_left_open_is_the_kinds_own(
+    api: Api, namespace: str, resource: str, body: dict[str, Any], query: str, finalizers: list[str] | None
+) -> None:
+    path = resource.format(namespace)
+    await api.create(path, body)
+    assert (await api.request("DELETE", f"{path}/owner{query}")).code == 200
+    answer = await api.request("GET", f"{path}/owner")
+    if finalizers is None:
+        assert answer.code == 404
+    else:
+        assert (await api.get(f"{path}/owner"))["metadata"]["finalizers"] == finalizers
