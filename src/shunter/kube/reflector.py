@@ -48,7 +48,8 @@ class Timing:
 
     watch: tuple[float, float] = (300.0, 600.0)
     silence: float = 75.0
-    first_wait: float = 0.5
+    first_wait: float = 0.05
+    """Doubled with every failure: a server that is just starting is found at once, one that is away is left in peace."""
     longest_wait: float = 30.0
     longest_wait_for_kind: float = 5.0
     """While the server does not serve the kind at all: its CRD may be installed any moment."""
