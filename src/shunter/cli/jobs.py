@@ -188,8 +188,10 @@ async def print_logs(client: Client, wanted: str, namespace: str, rank: int | No
         resource, job = await find(client, wanted, namespace)
         screen = display()
         if follow and not overview(job).is_finished:
-            if rank is not None and not 0 <= rank < overview(job).ranks:
-                raise InputError(f"job {wanted!r} has no rank {rank}: its ranks are 0 to {overview(job).ranks - 1}.")
+            there = [member(job, pod).rank or 0 for pod in await pods_of(client, job)]
+            last = max(overview(job).ranks - 1, *there, 0)
+            if rank is not None and not 0 <= rank <= last:
+                raise InputError(f"job {wanted!r} has no rank {rank}: its ranks are 0 to {last}.")
             await JobFollower(client, resource, job, OneRank(screen, rank)).run()
             return
         pods = [pod for pod in await pods_of(client, job) if rank is None or member(job, pod).rank == rank]
