@@ -32,10 +32,12 @@ class StatusWriter:
     def write(self, pod: AssignedPod, status: Json) -> None:
         """Has the status written soon. Never waits."""
         self._wanted[pod.uid] = status
-        if pod.uid not in self._tasks:
+        current = self._tasks.get(pod.uid)
+        # A task that has just found nothing more to write is done, but not taken out yet: it will not look again.
+        if current is None or current.done():
             task = asyncio.ensure_future(self._write_all(pod))
             self._tasks[pod.uid] = task
-            task.add_done_callback(lambda _: self._tasks.pop(pod.uid, None))
+            task.add_done_callback(lambda done: self._task_ended(pod.uid, done))
 
     async def flush(self, uid: str) -> None:
         """Returns once everything asked for so far is on the server, or the pod is not."""
@@ -48,6 +50,10 @@ class StatusWriter:
             task.cancel()
         self._wanted.pop(uid, None)
         self._written.pop(uid, None)
+
+    def _task_ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(uid) is task:
+            del self._tasks[uid]
 
     async def stop(self) -> None:
         """Gives statuses under way a moment; a restarted node writes them anew."""
