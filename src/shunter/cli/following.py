@@ -46,6 +46,8 @@ class JobFollower:
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
         self._events: set[str] = set()
+        self._early: dict[str, list[Json]] = {}
+        """Warnings about pods that the other watch has not told of yet, by uid."""
         self._waiting = ""
         self._unwritable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -127,6 +129,8 @@ class JobFollower:
                 continue
             uid = seen.object["metadata"]["uid"]
             self._pods[uid] = seen.object
+            for event in self._early.pop(uid, []):
+                self._show_warning(event)
             self._tail_started_containers(seen.object)
             self._show_progress()
 
@@ -161,15 +165,22 @@ class JobFollower:
                 await asyncio.sleep(LOG_RETRY_SECONDS)
 
     async def _watch_events(self) -> None:
-        """Warnings about the job and its pods; what several pods have in common is said of the first."""
         async for seen in follow(self._client, CORE_EVENTS, self._namespace, field_selector="type=Warning"):
-            event = seen.object
-            about = event.get("involvedObject", {})
-            mine = about.get("uid") == self._job["metadata"]["uid"] or about.get("uid") in self._pods
-            text = f"{event.get('reason')}: {event.get('message', '').strip()}"
-            if mine and not seen.gone and text not in self._events:
-                self._events.add(text)
-                self._display.note(f"{about.get('kind')} {about.get('name')}: {text}")
+            if not seen.gone:
+                self._show_warning(seen.object)
+
+    def _show_warning(self, event: Json) -> None:
+        """A warning about the job or its pods; what several pods have in common is said of the first."""
+        about = event.get("involvedObject", {})
+        uid = about.get("uid", "")
+        if uid != self._job["metadata"]["uid"] and uid not in self._pods:
+            if about.get("kind") == "Pod":
+                self._early.setdefault(uid, []).append(event)
+            return
+        text = f"{event.get('reason')}: {event.get('message', '').strip()}"
+        if text not in self._events:
+            self._events.add(text)
+            self._display.note(f"{about.get('kind')} {about.get('name')}: {text}")
 
     async def _drain(self) -> None:
         """Waits for the logs of containers that have ended; those still running are cut off."""
@@ -179,6 +190,8 @@ class JobFollower:
                 if is_pod_of(self._job, pod):
                     self._pods[pod["metadata"]["uid"]] = pod
                     self._tail_started_containers(pod)
+            for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector="type=Warning")).items:
+                self._show_warning(event)
         ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
         if ended:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)
