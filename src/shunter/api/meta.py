@@ -92,11 +92,6 @@ def _holds(rule: Json, labels: dict[str, str]) -> bool:
             return False
 
 
-def is_condition_true(conditions: tuple[Condition, ...], type: str) -> bool:
-    """Whether the list holds a condition of this type with status True."""
-    return any(condition.type == type and condition.is_true for condition in conditions)
-
-
 def rfc3339(moment: datetime) -> str:
     """`metav1.Time` on the wire: UTC, whole seconds, `2026-11-21T10:00:00Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

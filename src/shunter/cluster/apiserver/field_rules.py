@@ -12,7 +12,6 @@ from shunter.api.names import label_key_faults, label_value_faults, subdomain_fa
 
 IMMUTABLE = "field is immutable"
 _HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-_SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def faults(field: str, value: Any, texts: Iterable[str]) -> list[FieldError]:

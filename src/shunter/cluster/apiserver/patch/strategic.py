@@ -17,7 +17,6 @@ _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
 _ELEMENT_ORDER = "$setElementOrder/"
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
-_BAD_ORDER = "invalid patch format of setElementOrder list"
 _BAD_RETAIN_KEYS = "invalid patch format of retainKeys"
 
 

@@ -20,7 +20,6 @@ from shunter.cluster.apiserver.protobuf.wire import Value, fields_of, malformed,
 from shunter.cluster.apiserver.status import bad_request
 
 MAGIC = b"k8s\0"
-MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
 _CRD = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

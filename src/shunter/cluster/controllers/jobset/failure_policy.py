@@ -14,7 +14,6 @@ from shunter.cluster.controllers.jobset.children import replicated_job_of
 from shunter.cluster.controllers.jobset.progress import Progress
 
 RESTART = "RestartJobSet"
-RESTART_FREELY = "RestartJobSetAndIgnoreMaxRestarts"
 FAIL = "FailJobSet"
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
