@@ -6,7 +6,7 @@ They wrap the real transport to a real server, so what is tested is what happens
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import msgspec
 
 from shunter.kube.errors import ConnectionProblem, from_answer
 from shunter.kube.transport import Response, Transport
+from shunter.kube.watch_events import lines as split
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -84,6 +85,12 @@ class LoseAnswer(NamedTuple):
     """The server carries the request out, but its answer gets lost."""
 
 
+class Delay(NamedTuple):
+    """The request waits so many seconds before it is sent; of a stream every chunk comes so much later."""
+
+    seconds: float
+
+
 class CutStream(NamedTuple):
     """The connection breaks after so many chunks."""
 
@@ -102,7 +109,13 @@ class Silence(NamedTuple):
     chunks: int = 0
 
 
-Fault = Refuse | Disconnect | LoseAnswer | CutStream | EndStream | Silence
+class Mangle(NamedTuple):
+    """The lines of a stream arrive as `change` makes them of those that the server sent in one chunk."""
+
+    change: Callable[[list[bytes]], list[bytes]]
+
+
+Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | EndStream | Silence | Mangle
 
 
 @dataclass(slots=True)
@@ -111,9 +124,18 @@ class _Injection:
     method: str
     path: str
     times: int
+    every: int
+    met: int = 0
 
-    def matches(self, method: str, path: str) -> bool:
-        return self.times > 0 and self.method in ("", method) and self.path in path
+    def strikes(self, method: str, path: str) -> bool:
+        """Whether this request is one that the fault happens to; counts it."""
+        if self.times == 0 or self.method not in ("", method) or self.path not in path:
+            return False
+        self.met += 1
+        if self.met % self.every:
+            return False
+        self.times -= 1
+        return True
 
 
 class FaultTransport:
@@ -127,9 +149,10 @@ class FaultTransport:
         self.writes = 0
         """Writes that reached the server."""
 
-    def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int = 1) -> None:
-        """Lets `fault` happen to the next `times` requests of this method whose path contains `path`."""
-        self._injections.append(_Injection(fault, method, path, times))
+    def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int = 1, every: int = 1) -> None:
+        """Lets `fault` happen to `times` requests of this method whose path contains `path`: to each that comes, or to every
+        n-th only."""
+        self._injections.append(_Injection(fault, method, path, times, every))
 
     def heal(self) -> None:
         """Takes all faults back."""
@@ -137,25 +160,30 @@ class FaultTransport:
         self._writes_left = None
 
     def kill_after(self, writes: int) -> None:
-        """Once that many more writes were carried out, this process is dead: every request raises Killed."""
+        """Once that many more writes were carried out, this process is dead: every request raises Killed. Events do not count:
+        they are sent whenever there is time, and nothing depends on them."""
         self._writes_left = writes
+
+    @property
+    def is_dead(self) -> bool:
+        return self._writes_left == 0
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
-        if self._writes_left is None or method not in WRITES:
+        if self._writes_left is None or not _counts(method, path):
             return await self._request(method, path, params=params, headers=headers, body=body)
         # One at a time, so that "after n writes" means the same in every run.
         async with self._dying:
             response = await self._request(method, path, params=params, headers=headers, body=body)
-            if self._writes_left == 0:
+            if self.is_dead:
                 raise Killed
             return response
 
     async def _request(
         self, method: str, path: str, *, params: Mapping[str, str], headers: Mapping[str, str], body: bytes
     ) -> Response:
-        if self._writes_left == 0:
+        if self.is_dead:
             raise Killed
         fault = self._fault(method, path)
         match fault:
@@ -163,7 +191,9 @@ class FaultTransport:
                 return _refusal(fault)
             case Disconnect():
                 raise ConnectionProblem(f"{method} {path}: injected: connection refused")
-        if method in WRITES:
+            case Delay(seconds=seconds):
+                await asyncio.sleep(seconds)
+        if _counts(method, path):
             self.writes += 1
             if self._writes_left is not None:
                 self._writes_left -= 1
@@ -175,7 +205,7 @@ class FaultTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes, None]:
-        if self._writes_left == 0:
+        if self.is_dead:
             raise Killed
         fault = self._fault(method, path)
         if isinstance(fault, Refuse):
@@ -185,28 +215,63 @@ class FaultTransport:
             raise ConnectionProblem(f"{method} {path}: injected: connection refused")
         passed = 0
         async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
-            if fault is not None and fault.chunks == 0:
-                await _break(fault, path)
-                return
-            async for chunk in chunks:
+            match fault:
+                case Delay(seconds=seconds):
+                    chunks = _late(chunks, seconds)
+                case Mangle(change=change):
+                    chunks = _mangled(chunks, change)
+            breaks_after = fault.chunks if isinstance(fault, CutStream | EndStream | Silence) else None
+            while passed != breaks_after and (chunk := await anext(chunks, None)) is not None:
                 yield chunk
                 passed += 1
-                if fault is not None and passed == fault.chunks:
-                    await _break(fault, path)
-                    return
+            if passed == breaks_after:
+                await _break(fault, path)
 
     async def close(self) -> None:
         await self._inner.close()
 
     def _fault(self, method: str, path: str) -> Fault | None:
-        injection = next((one for one in self._injections if one.matches(method, path)), None)
-        if injection is None:
-            return None
-        injection.times -= 1
-        return injection.fault
+        return next((one.fault for one in self._injections if one.strikes(method, path)), None)
 
 
-async def _break(fault: CutStream | EndStream | Silence, path: str) -> None:
+def _counts(method: str, path: str) -> bool:
+    return method in WRITES and "/events" not in path
+
+
+async def _late(chunks: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
+    """The chunks `seconds` after they came, in their order; they go on being read meanwhile."""
+    waiting: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue()
+    clock = asyncio.get_running_loop().time
+
+    async def read() -> None:
+        try:
+            async for chunk in chunks:
+                waiting.put_nowait((clock() + seconds, chunk))
+        finally:
+            waiting.put_nowait((clock(), None))
+
+    reading = asyncio.create_task(read())
+    try:
+        while True:
+            due, chunk = await waiting.get()
+            await asyncio.sleep(max(0.0, due - clock()))
+            if chunk is None:
+                break
+            yield chunk
+        await reading
+    finally:
+        reading.cancel()
+
+
+async def _mangled(
+    chunks: AsyncGenerator[bytes, None], change: Callable[[list[bytes]], list[bytes]]
+) -> AsyncGenerator[bytes, None]:
+    async for lines in split(chunks):
+        if changed := change(lines):
+            yield b"".join(line + b"\n" for line in changed)
+
+
+async def _break(fault: Fault | None, path: str) -> None:
     match fault:
         case CutStream():
             raise ConnectionProblem(f"{path}: injected: connection reset")
