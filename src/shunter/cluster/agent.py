@@ -77,7 +77,7 @@ async def serve(options: argparse.Namespace) -> None:
 def add_node(manager: Manager, client: Client, state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
     from shunter.cluster.node.images import load_images
-    from shunter.cluster.node.kubelet_api import KubeletAccess
+    from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
     from shunter.cluster.node.node import Node
     from shunter.cluster.node.runtime import Level
 
@@ -85,7 +85,7 @@ def add_node(manager: Manager, client: Client, state: StateDir, options: argpars
     access = KubeletAccess(
         serving=KeyPair((pki / "server.crt").read_bytes(), (pki / "server.key").read_bytes()),
         client_ca=(pki / "ca.crt").read_bytes(),
-        tokens=frozenset(msgspec.json.decode(state.tokens.read_bytes())),
+        guard=KnownCallers(frozenset(msgspec.json.decode(state.tokens.read_bytes()))),
     )
     node = Node(
         client,

@@ -13,7 +13,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, NAMESPACES, NODES, PODS
 from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_api import KubeletAccess
+from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.runtime import Level
 from shunter.cluster.node.teardown import teardown
@@ -45,7 +45,7 @@ class NodeUnderTest:
             self.client,
             name=self.name,
             directory=self.directory,
-            access=KubeletAccess(serving, self._authority.certificate),
+            access=KubeletAccess(serving, self._authority.certificate, KnownCallers()),
             images=self._images,
             level=self.level,
         )

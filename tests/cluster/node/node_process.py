@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_api import KubeletAccess
+from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.runtime import Level
 from shunter.kube import kubeconfig
@@ -18,7 +18,7 @@ from shunter.kube.client import connect
 async def main(config: str, pki: str, name: str, directory: str, level: str) -> None:
     authority = KeyPair((Path(pki) / "ca.crt").read_bytes(), (Path(pki) / "ca.key").read_bytes())
     async with connect(kubeconfig.load(Path(config))) as client:
-        access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate)
+        access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate, KnownCallers())
         forced = Level(level) if level else None
         node = Node(client, name=name, directory=Path(directory), access=access, images=Images(), level=forced)
         await node.run()

@@ -3,13 +3,12 @@
     GET /containerLogs/NAMESPACE/POD/CONTAINER?follow=&tailLines=&sinceSeconds=&sinceTime=&timestamps=&previous=&limitBytes=
     GET /healthz
 
-Everyone but /healthz needs a client certificate of the cluster's authority, or a bearer token.
+Who may do what beyond /healthz is kubelet_access's to say.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -18,19 +17,12 @@ from typing import NamedTuple, Protocol
 
 from aiohttp import web
 
+from shunter.cluster.node.kubelet_access import Approach, KubeletAccess
 from shunter.cluster.node.logs import LogOptions, read_log
-from shunter.kube.certificates import KeyPair
+from shunter.errors import EnvironmentProblem
 
 _SHUTDOWN_SECONDS = 1.0
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
-
-
-class KubeletAccess(NamedTuple):
-    """The server's certificate, whose client certificates it trusts (PEM), and which bearer tokens."""
-
-    serving: KeyPair
-    client_ca: bytes
-    tokens: frozenset[str] = frozenset()
 
 
 class ContainerLog(NamedTuple):
@@ -55,7 +47,7 @@ class Logs(Protocol):
 
 
 class KubeletServer:
-    """Listens on one address, on a port of the system's choosing."""
+    """Listens on one address and port."""
 
     def __init__(self, access: KubeletAccess, logs: Logs, directory: Path) -> None:
         self._access = access
@@ -64,13 +56,19 @@ class KubeletServer:
         self._server: web.Server | None = None
         self._listener: asyncio.Server | None = None
 
-    async def start(self, address: str) -> int:
-        """Starts to serve; returns the port."""
+    async def start(self, address: str, port: int = 0) -> int:
+        """Starts to serve; returns the port, which the system chooses for 0. Raises EnvironmentProblem when it is taken."""
         self._server = web.Server(self._handle, handler_cancellation=True, access_log=None)
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._server, address, 0, ssl=self._tls())
-        port: int = self._listener.sockets[0].getsockname()[1]
-        return port
+        try:
+            self._listener = await loop.create_server(self._server, address, port, ssl=self._tls())
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"The node's server cannot listen on {address} port {port}: {error.strerror or error}.",
+                "Choose another with --address or --port.",
+            ) from error
+        chosen: int = self._listener.sockets[0].getsockname()[1]
+        return chosen
 
     async def stop(self) -> None:
         if self._listener is not None:
@@ -79,8 +77,11 @@ class KubeletServer:
             await self._server.shutdown(_SHUTDOWN_SECONDS)
 
     def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=self._access.client_ca.decode())
-        context.verify_mode = ssl.CERT_OPTIONAL
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if self._access.client_ca:
+            # Not the default context: its strictness (from Python 3.13) refuses certificates that Go and kubelet take.
+            context.load_verify_locations(cadata=self._access.client_ca.decode())
+            context.verify_mode = ssl.CERT_OPTIONAL
         # The ssl module reads certificates from files only.
         combined = self._directory / "kubelet.pem"
         combined.touch(mode=0o600)
@@ -91,19 +92,13 @@ class KubeletServer:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/healthz":
             return web.Response(text="ok")
-        if not self._is_allowed(request):
-            return web.Response(status=401, text="Unauthorized")
+        refusal = await self._access.guard.refusal(approach(request))
+        if refusal is not None:
+            return web.Response(status=refusal.status, text=refusal.message)
         match request.path.strip("/").split("/"):
             case ["containerLogs", namespace, pod, container] if request.method == "GET":
                 return await self._container_logs(request, namespace, pod, container)
         return web.Response(status=404, text="404 page not found\n")
-
-    def _is_allowed(self, request: web.BaseRequest) -> bool:
-        transport = request.transport
-        if transport is not None and transport.get_extra_info("peercert"):
-            return True
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return scheme == "Bearer" and any(hmac.compare_digest(token, known) for known in self._access.tokens)
 
     async def _container_logs(self, request: web.BaseRequest, namespace: str, pod: str, container: str) -> web.StreamResponse:
         try:
@@ -118,6 +113,13 @@ class KubeletServer:
             await response.write(block)
         await response.write_eof()
         return response
+
+
+def approach(request: web.BaseRequest) -> Approach:
+    """What a request shows of who sent it."""
+    certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return Approach(request.method, certificate or None, token.strip() if scheme.lower() == "bearer" else "")
 
 
 def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bool]:

@@ -18,7 +18,8 @@ from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import find_cgroups
 from shunter.cluster.node.container_start import Equipment
 from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_api import ContainerLog, KubeletAccess, KubeletServer, LogUnavailableError
+from shunter.cluster.node.kubelet_access import KubeletAccess
+from shunter.cluster.node.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import Finding, Trial, find_level
@@ -34,6 +35,7 @@ from shunter.cluster.node.status_writer import StatusWriter
 from shunter.cluster.node.teardown import kill_pod, teardown
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
+from shunter.kube.errors import ConnectionProblem, ServerProblem
 from shunter.kube.events import EventRecorder
 from shunter.kube.informer import Informer
 from shunter.kube.plan import Note
@@ -42,12 +44,16 @@ __all__ = ["Node", "teardown"]
 
 log = getLogger(__name__)
 
+_REGISTRATION_RETRY_SECONDS = 1.0
+
 
 class Node:
     """One machine as a node. `directory` is ours alone (STATE/node); what lies beside it, in its parent, is hidden from pods.
 
     `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
-    as the host's address. With `strict_resources` the scheduler keeps pods that ask for too much away, so nobody is warned.
+    as the host's address; `port` 0 is one of the system's choosing. With `strict_resources` the scheduler keeps pods that ask for
+    too much away, so nobody is warned. `allocatable` is what the scheduler is told, if that is not the machine's `capacity`. A
+    `guest` is a node in the cluster of others: it carries the taint.
     """
 
     def __init__(
@@ -61,7 +67,10 @@ class Node:
         level: Level | None = None,
         strict_resources: bool = False,
         address: str = "127.0.0.1",
+        port: int = 0,
         capacity: Mapping[str, Fraction] | None = None,
+        allocatable: Mapping[str, Fraction] | None = None,
+        guest: bool = False,
     ) -> None:
         self._client = client
         self._name = name
@@ -71,7 +80,10 @@ class Node:
         self._wanted_level = level
         self._strict_resources = strict_resources
         self._address = address
+        self._port = port
         self._capacity = machine_capacity() if capacity is None else capacity
+        self._allocatable = self._capacity if allocatable is None else allocatable
+        self._guest = guest
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
         self._statuses = StatusWriter(client)
         self._pods = Informer(client, PODS, AssignedPod, field_selector=f"spec.nodeName={name}")
@@ -95,9 +107,11 @@ class Node:
                 "Node %s runs pods at level %s%s", self._name, finding.level.value, f": {finding.reason}" * bool(finding.reason)
             )
             server = KubeletServer(self._access, self, self._directory.path)
-            port = await server.start(self._address)
+            port = await server.start(self._address, self._port)
             stack.push_async_callback(server.stop)
-            description = Description(self._name, self._address, port, finding, self._capacity)
+            description = Description(
+                self._name, self._address, port, finding, self._capacity, self._allocatable, tainted=self._guest
+            )
             stack.push_async_callback(self._stop_pods)
             await self._start_level(finding.level, launcher, stack)
             async with asyncio.TaskGroup() as group:
@@ -109,9 +123,9 @@ class Node:
                 await self._remove_leftovers(launcher)
                 self._pods.add_handler(self._pod_changed)
                 self._services.add_handler(lambda old, new: self._publish_soon())
-                await register(self._client, description)
+                uid = await self._register(description)
                 self.ready.set()
-                await keep_alive(self._client, description)
+                await keep_alive(self._client, description, uid)
 
     def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
         """Where a log is. Raises LogUnavailableError."""
@@ -211,6 +225,15 @@ class Node:
             capacity=self._capacity,
         )
         self._station = Station(equipment, self._statuses, self._recorder, self._publish_soon)
+
+    async def _register(self, description: Description) -> str:
+        """The uid of our Node. Tries as long as the server is away; raises ApiError when it does not want us."""
+        while True:
+            try:
+                return await register(self._client, description)
+            except (ConnectionProblem, ServerProblem) as error:
+                log.warning("Node %s could not be registered yet: %s", self._name, error.message)
+                await asyncio.sleep(_REGISTRATION_RETRY_SECONDS)
 
     async def _remove_leftovers(self, launcher: Launcher) -> None:
         """Ends and removes pods that were deleted while no agent ran."""

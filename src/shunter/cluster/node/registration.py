@@ -1,7 +1,7 @@
 """The Node object and its heartbeat. `node_body` and `node_status` are pure.
 
-Source: kubelet 1.36: a Lease in kube-node-lease renewed every 10 s says that the node lives; the status is written at start and
-every 5 minutes.
+Source: kubelet 1.36: a Lease in kube-node-lease renewed every 10 s says that the node lives; the status is looked at as often,
+and written when it is not as it should be, or 5 minutes old.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import os
 import platform
 from datetime import UTC, datetime
+from fractions import Fraction
 from logging import getLogger
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from shunter import __version__
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
 from shunter.cluster.node.levels import Finding
+from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.resources import Capacity, written
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
@@ -25,6 +27,8 @@ log = getLogger(__name__)
 
 LEVEL_ANNOTATION = "shunter.dev/level"
 REASON_ANNOTATION = "shunter.dev/level-reason"
+PROCESS_NODE = "shunter.dev/process"
+"""Label of every node of ours, and key of the taint of those that join the cluster of others."""
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
@@ -40,6 +44,10 @@ class Description(NamedTuple):
     port: int
     finding: Finding
     capacity: Capacity
+    allocatable: Capacity
+    """What the scheduler may give to pods; it may be more than there is."""
+    tainted: bool = False
+    """Whether only pods that ask for it shall come."""
 
 
 def node_body(description: Description) -> Json:
@@ -57,10 +65,11 @@ def node_body(description: Description) -> Json:
                 "kubernetes.io/hostname": description.name,
                 "kubernetes.io/os": platform.system().lower(),
                 "kubernetes.io/arch": machine,
+                PROCESS_NODE: "true",
             },
             "annotations": annotations,
         },
-        "spec": {},
+        "spec": {"taints": [{"key": PROCESS_NODE, "effect": "NoSchedule"}]} if description.tainted else {},
     }
 
 
@@ -84,14 +93,14 @@ def node_status(description: Description, before: Json, now: datetime) -> Json:
         }
         for type, status, reason, message in wanted
     ]
+    # What others say of the node, e.g. a problem detector, is theirs to change.
+    conditions += [one for one in old.values() if one["type"] not in {type for type, *_ in wanted}]
     return {
-        "addresses": [
-            {"type": "InternalIP", "address": description.address},
-            {"type": "Hostname", "address": description.name},
-        ],
+        # No Hostname: API servers prefer it, and a node's name need not resolve where they run.
+        "addresses": [{"type": "InternalIP", "address": description.address}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": description.port}},
         "capacity": written(description.capacity),
-        "allocatable": written(description.capacity),
+        "allocatable": written(description.allocatable),
         "conditions": conditions,
         "nodeInfo": {
             "architecture": node_body(description)["metadata"]["labels"]["kubernetes.io/arch"],
@@ -108,8 +117,9 @@ def node_status(description: Description, before: Json, now: datetime) -> Json:
     }
 
 
-async def register(client: Client, description: Description) -> None:
-    """Creates the Node or brings it up to date. Raises ApiError."""
+async def register(client: Client, description: Description) -> str:
+    """Creates the Node or brings it up to date; returns its uid. Taints are only set on a new one: whoever looks after the
+    cluster may have changed them since. Raises ApiError."""
     body = node_body(description)
     try:
         current = await client.create(NODES, body, view=dict)
@@ -119,20 +129,20 @@ async def register(client: Client, description: Description) -> None:
         patch["metadata"]["annotations"] = {REASON_ANNOTATION: None, **patch["metadata"]["annotations"]}
         current = await client.patch(NODES, description.name, "", patch, view=dict)
     await _write_status(client, description, current.get("status") or {})
+    return str(current["metadata"]["uid"])
 
 
-async def keep_alive(client: Client, description: Description) -> None:
-    """Renews the lease and, less often, the status. Never returns; registers again when somebody deleted the Node."""
-    last_status = asyncio.get_running_loop().time()
+async def keep_alive(client: Client, description: Description, uid: str) -> None:
+    """Renews the lease and, when it is old or not as it should be, the status. Never returns; registers again when somebody
+    deleted the Node."""
     while True:
         try:
-            await _renew(client, description.name)
-            if asyncio.get_running_loop().time() - last_status >= STATUS_SECONDS:
-                current = await client.get(NODES, description.name, view=dict)
+            await _renew(client, description.name, uid)
+            current = await client.get(NODES, description.name, view=dict, resource_version="0")
+            if is_outdated(description, current.get("status") or {}, datetime.now(UTC)):
                 await _write_status(client, description, current.get("status") or {})
-                last_status = asyncio.get_running_loop().time()
         except NotFound:
-            await _register_again(client, description)
+            uid = await _registered_again(client, description) or uid
         except ApiError as error:
             log.warning("Node %s: no heartbeat: %s", description.name, error.message)
             await asyncio.sleep(_RETRY_SECONDS)
@@ -140,11 +150,35 @@ async def keep_alive(client: Client, description: Description) -> None:
         await asyncio.sleep(RENEW_SECONDS)
 
 
-async def _register_again(client: Client, description: Description) -> None:
+def is_outdated(description: Description, status: Json, now: datetime) -> bool:
+    """Whether the status on the server is older than it may be, or says something else than we do: a node whose lease ran out
+    has been declared unreachable, and only the node itself can say that it is back."""
+    wanted = node_status(description, status, now)
+    if any(status.get(part) != wanted[part] for part in ("addresses", "daemonEndpoints")):
+        return True
+    # The server writes quantities in a form of its own.
+    if any(_amounts(status.get(part) or {}) != _amounts(wanted[part]) for part in ("capacity", "allocatable")):
+        return True
+    before = {one["type"]: one for one in status.get("conditions") or ()}
+    for condition in wanted["conditions"]:
+        old = before.get(condition["type"])
+        if old is None or any(old.get(part) != condition[part] for part in ("status", "reason", "message")):
+            return True
+    heartbeat = datetime.fromisoformat(before["Ready"]["lastHeartbeatTime"])
+    return (now - heartbeat).total_seconds() >= STATUS_SECONDS
+
+
+def _amounts(written_amounts: Json) -> dict[str, Fraction]:
+    return {name: quantity(amount) for name, amount in written_amounts.items()}
+
+
+async def _registered_again(client: Client, description: Description) -> str:
+    """The uid of the new Node; empty when there is none."""
     try:
-        await register(client, description)
+        return await register(client, description)
     except ApiError as error:
         log.warning("Node %s could not be registered again: %s", description.name, error.message)
+        return ""
 
 
 async def _write_status(client: Client, description: Description, before: Json) -> None:
@@ -152,18 +186,21 @@ async def _write_status(client: Client, description: Description, before: Json) 
     await client.patch_status(NODES, description.name, "", {"status": status})
 
 
-async def _renew(client: Client, name: str) -> None:
-    now = rfc3339_micro(datetime.now(UTC))
-    spec = {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
+async def _renew(client: Client, name: str, uid: str) -> None:
+    """Renews the lease, which belongs to the Node and goes with it. NotFound when the Node is not there (any more)."""
+    spec = {
+        "holderIdentity": name,
+        "leaseDurationSeconds": LEASE_SECONDS,
+        "renewTime": rfc3339_micro(datetime.now(UTC)),
+    }
+    owners = [{"apiVersion": NODES.api_version, "kind": NODES.kind, "name": name, "uid": uid}]
     try:
-        await client.patch(LEASES, name, LEASE_NAMESPACE, {"spec": spec})
+        await client.patch(LEASES, name, LEASE_NAMESPACE, {"metadata": {"ownerReferences": owners}, "spec": spec})
     except NotFound:
-        metadata = {"name": name, "namespace": LEASE_NAMESPACE}
+        await client.get(NODES, name, view=dict)
+        metadata = {"name": name, "namespace": LEASE_NAMESPACE, "ownerReferences": owners}
         body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
-        try:
-            await client.create(LEASES, body)
-        except NotFound as error:
-            log.debug("Namespace %s is not there yet: %s", LEASE_NAMESPACE, error.message)
+        await client.create(LEASES, body)
 
 
 def _first_line(path: str) -> str:

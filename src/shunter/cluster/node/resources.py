@@ -12,9 +12,11 @@ from shunter.api.meta import Json
 from shunter.cluster.node.cgroups import Limits
 from shunter.cluster.node.containers import Role, declared
 from shunter.cluster.node.quantities import binary_bytes, quantity
+from shunter.errors import InputError
 
 GPU = "nvidia.com/gpu"
 PODS_CAPACITY = 1000
+_NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 Capacity = Mapping[str, Fraction]
 
 
@@ -75,8 +77,29 @@ def limits(container: Json) -> Limits:
 
 
 def written(capacity: Capacity) -> dict[str, str]:
-    """A capacity as a Node's status holds it: memory in Ki, everything else whole."""
-    return {
-        name: f"{int(value) // 1024}Ki" if name in ("memory", "ephemeral-storage") else str(int(value))
-        for name, value in capacity.items()
-    }
+    """A capacity as a Node's status holds it: memory in Ki, parts of a core in thousandths, everything else whole."""
+    return {name: _written(name, value) for name, value in capacity.items()}
+
+
+def _written(name: str, value: Fraction) -> str:
+    if name in ("memory", "ephemeral-storage"):
+        return f"{int(value) // 1024}Ki"
+    if name == "cpu" and value.denominator != 1:
+        return f"{int(value * 1000)}m"
+    return str(int(value))
+
+
+def claimed(text: str) -> dict[str, Fraction]:
+    """What `--allocatable cpu=64,memory=256Gi,nvidia.com/gpu=8` says. Raises InputError naming the part that is wrong."""
+    claims: dict[str, Fraction] = {}
+    for part in filter(None, text.split(",")):
+        name, equals, amount = part.partition("=")
+        if name not in _NATIVE and not re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9_.-]+", name):
+            raise InputError(f"--allocatable: {name!r} is not a resource.", "Write cpu, memory, pods or nvidia.com/gpu.")
+        try:
+            claims[name] = quantity(amount)
+        except ValueError as error:
+            raise InputError(
+                f"--allocatable {name}{equals}{amount}: {error}.", "Write it like cpu=64 or memory=256Gi."
+            ) from error
+    return claims
