@@ -2,7 +2,7 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate, the command reference from the command's help.
+package kubernetes-validate, the command reference from the command's help, the page on conformance from what tests expect.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from builtin_definitions import builtin_definitions
+from conformance_table import conformance_table
 from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
@@ -41,6 +42,7 @@ def generated_files() -> dict[Path, bytes]:
         files[Path(f"deploy/crds/{name}.yaml")] = _yaml(crd)
         files[PACKAGED / f"crds/{name}.json.gz"] = msgspec.json.encode(crd)
     files[Path("docs/reference.md")] = command_reference()
+    files[Path("docs/conformance.md")] = conformance_table()
     return files
 
 

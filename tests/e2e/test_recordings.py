@@ -1,7 +1,4 @@
-"""An embedded cluster without a node does what the original controllers were recorded doing, over the same wire.
-
-The recordings stand with the tests of the rooms that they are about.
-"""
+"""A cluster without nodes does what the original controllers and operators were recorded doing, over the same wire."""
 
 from __future__ import annotations
 
@@ -11,21 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from player.case import Case, cases
 from player.check import differing_step
 from player.live_cluster import LiveCluster
+from player.outcomes import Recorded, parameters
+from player.play import QUIET
 from shunter.cluster import lifecycle
 from shunter.kube import kubeconfig
 
-RECORDINGS = Path(__file__).parents[1] / "cluster" / "controllers" / "recordings"
-CASES = {case.name: case for case in [*cases(RECORDINGS / "job"), *cases(RECORDINGS / "jobset")]}
 AT_ONCE = 16
-DIFFERENT = {
-    "js-mutable-running": "claims carry no finalizer kubernetes.io/pvc-protection: no controller takes it off here",
-}
-"""Not equal, and why."""
+QUIET_ADMISSION = 1.5
+"""Seconds; cases about admission have nothing to wait for but what the API server itself makes."""
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -40,27 +34,23 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def found(request: pytest.FixtureRequest, control_plane: Path) -> dict[str, str]:
     """Where each chosen case differs. They wait most of the time, so they are played together."""
-    chosen = {name for item in request.session.items for name in CASES if item.name.endswith(f"[{name}]")}
-    return asyncio.run(_differing_steps(control_plane, [CASES[name] for name in sorted(chosen)]))
+    parameters = [item.callspec.params["one"] for item in request.session.items if item.module is request.module]
+    return asyncio.run(_differing_steps(control_plane, parameters))
 
 
-async def _differing_steps(control_plane: Path, chosen: list[Case]) -> dict[str, str]:
+async def _differing_steps(control_plane: Path, chosen: list[Recorded]) -> dict[str, str]:
     gate = asyncio.Semaphore(AT_ONCE)
     async with LiveCluster(kubeconfig.load(control_plane)) as live:
 
-        async def check(case: Case) -> str:
+        async def check(one: Recorded) -> str:
             async with gate:
-                return await differing_step(case, live)
+                quiet = QUIET_ADMISSION if one.folder.startswith("admission") else QUIET
+                return await differing_step(one.case, live, quiet=quiet)
 
         differences = await asyncio.gather(*map(check, chosen))
-    return {case.name: difference for case, difference in zip(chosen, differences, strict=True)}
+    return {one.id: difference for one, difference in zip(chosen, differences, strict=True)}
 
 
-def _parameters() -> list[object]:
-    marks = {name: [pytest.mark.xfail(reason=reason, strict=True)] for name, reason in DIFFERENT.items()}
-    return [pytest.param(name, id=name, marks=marks.get(name, [])) for name in CASES]
-
-
-@pytest.mark.parametrize("name", _parameters())
-def test_cluster_does_what_was_recorded(name: str, found: dict[str, str]) -> None:
-    assert not found[name], found[name]
+@pytest.mark.parametrize("one", parameters("embedded"))
+def test_cluster_does_what_was_recorded(one: Recorded, found: dict[str, str]) -> None:
+    assert not found[one.id], found[one.id]

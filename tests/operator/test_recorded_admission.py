@@ -7,14 +7,14 @@ import copy
 import json
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from player.case import Case, Step, cases
+from player.case import Step
 from player.compare import differences
 from player.operator_replay import SERVED
+from player.outcomes import Recorded, parameters
 from player.shape import TIME, Json
 from shunter.api.field_errors import FieldError
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
@@ -26,16 +26,8 @@ from shunter.operator.trainer.admission import DEFAULTER_PATH, TrainerAdmission,
 from shunter.operator.trainer.views import Runtime
 from shunter.operator.training.admission import routes
 
-RECORDINGS = Path(__file__).parent / "recordings"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DENIED = re.compile(r'admission webhook "(defaulter|validator)\.[a-z.-]+\.kubeflow\.org" denied the request: ')
-
-BETTER = {
-    "tjp-containers": "patches to containers that the runtime does not have are refused (9-S23)",
-    "tjp-replicated-jobs": "patches to replicated jobs that the runtime does not have are refused (9-S23)",
-    "tjp-unknown-targets": "patches to what the runtime does not have are refused (9-S23)",
-    "tjp-volume-mounts": "a volumeMount without mountPath is refused by the schema: no webhook writes an empty one into it",
-}
 
 
 class EmptyServer(Client):
@@ -48,14 +40,9 @@ class EmptyServer(Client):
         raise NotFound(Status(code=404, reason="NotFound", message="not found"))
 
 
-def _parameters() -> list[object]:
-    found = [case for kind in ("admission-v1", "admission-v2") for case in cases(RECORDINGS / kind)]
-    marks = {name: [pytest.mark.xfail(strict=True, reason=reason)] for name, reason in BETTER.items()}
-    return [pytest.param(case, id=case.name, marks=marks.get(case.name, [])) for case in found]
-
-
-@pytest.mark.parametrize("case", _parameters())
-def test_new_objects_get_the_recorded_answer(case: Case) -> None:
+@pytest.mark.parametrize("one", parameters("webhooks", "admission-v1", "admission-v2"))
+def test_new_objects_get_the_recorded_answer(one: Recorded) -> None:
+    case = one.case
     stores: dict[object, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
     admission = TrainerAdmission(EmptyServer(), stores, Store(), Store(), now=lambda: NOW)  # type: ignore[arg-type]
     handlers = {**routes(), **admission.routes()}

@@ -23,7 +23,7 @@ from shunter.cluster.apiserver.builtin.pod_resources import qos_class
 from shunter.cluster.apiserver.kinds import Kind
 from shunter.kube.merge_patch import merge_patch
 
-RECORDINGS = sorted((Path(__file__).parents[2] / "controllers" / "recordings").glob("job*/*.yaml"))
+RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("job*/*.yaml"))
 PREPARED = ("Job", "Pod", "Service", "JobSet")
 FAULT = re.compile(r"(?:, |: \[|\]$)(?=[A-Za-z.<]|$)")
 OBJECT = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[`a-z])")

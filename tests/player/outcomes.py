@@ -1,0 +1,84 @@
+"""What comes of each recording here: equal, different on purpose, or not yet equal, as tests/recordings/outcomes.yaml says it.
+
+Tests hold every case to its outcome, the ones that differ too: a case listed there that turns out equal fails as well.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pytest
+import yaml
+
+from player.case import Case, cases
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+Place = Literal["plans", "webhooks", "embedded", "real"]
+PLACES: tuple[Place, ...] = ("plans", "webhooks", "embedded", "real")
+Verdict = Literal["equal", "on purpose", "not yet", "chance"]
+
+
+class Outcome(NamedTuple):
+    """`chance`: the original itself does now this and now that, so the case is not judged."""
+
+    verdict: Verdict = "equal"
+    reason: str = ""
+
+
+class Recorded(NamedTuple):
+    """A case and the folder it is in, e.g. `v1`."""
+
+    folder: str
+    case: Case
+
+    @property
+    def id(self) -> str:
+        return f"{self.folder}/{self.case.name}"
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of the objects that a user applies in it."""
+        return {obj["kind"] for step in self.case.steps if step.verb == "apply" for obj in step.argument}
+
+
+def recorded(*folders: str) -> list[Recorded]:
+    """The cases of these folders; of all when none is named."""
+    chosen = folders or sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
+    return [Recorded(folder, case) for folder in chosen for case in cases(RECORDINGS / folder)]
+
+
+def outcome(one: Recorded, place: Place) -> Outcome:
+    """What is to come of a case in a place."""
+    return next(_listed(one, place), Outcome())
+
+
+def parameters(place: Place, *folders: str) -> list[Any]:
+    """The cases as parameters of a test that fails where a recording is not met."""
+    return [pytest.param(one, id=one.id, marks=_marks(outcome(one, place))) for one in recorded(*folders)]
+
+
+def _marks(expected: Outcome) -> list[pytest.MarkDecorator]:
+    match expected.verdict:
+        case "equal":
+            return []
+        case "chance":
+            return [pytest.mark.skip(reason=expected.reason)]
+        case _:
+            return [pytest.mark.xfail(strict=True, reason=f"{expected.verdict}: {expected.reason}")]
+
+
+def _listed(one: Recorded, place: Place) -> Iterator[Outcome]:
+    for entry in _entries():
+        is_meant = any(fnmatch.fnmatchcase(one.id, pattern) for pattern in entry.get("cases", ()))
+        if place in entry.get("where", PLACES) and (is_meant or one.kinds & set(entry.get("kinds", ()))):
+            yield Outcome(entry["outcome"], entry["reason"])
+
+
+@cache
+def _entries() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = yaml.safe_load((RECORDINGS / "outcomes.yaml").read_text())
+    return entries
