@@ -131,7 +131,8 @@ class Executor:
             return None
         if not self._may_write():
             return Failure(status, 0, NOT_LEADING, "Another process leads by now.")
-        body = _guarded({"status": patch}, status.ref)
+        # An empty status is left out: a schema may ask for at least one property.
+        body = _guarded({"status": patch if status.wanted else None}, status.ref)
         if status.resource_version:
             body = {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": status.resource_version}}
         try:

@@ -21,7 +21,14 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 BODIES = ("application/json", "application/yaml", PROTOBUF)
 _AVAILABLE = ("application/json", "application/yaml", "application/json;stream=watch")
 
-_decode_json = msgspec.json.Decoder().decode
+def _whole_or_float(text: str) -> int | float:
+    """A number as objects without Go types keep it: 2.0 is 2."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) < 2**63 else value
+
+
+_decode_typed = msgspec.json.Decoder().decode
+_decode_untyped = msgspec.json.Decoder(float_hook=_whole_or_float).decode
 _encode_json = msgspec.json.Encoder().encode
 
 
@@ -70,21 +77,24 @@ class Body(NamedTuple):
     duplicates: list[str]
 
 
-def read(body: bytes, content_type: str, kind: str) -> Body:
-    """The object in a request body. Raises 400 or 415 in the original's words; `kind` is what was expected."""
+def read(body: bytes, content_type: str, kind: str, *, custom: bool = False) -> Body:
+    """The object in a request body. Raises 400 or 415 in the original's words; `kind` is what was expected.
+
+    In a `custom` kind, whose fields have no Go type, 2.0 is read as 2.
+    """
     media = media_type(content_type) or "application/json"
     if media == "application/json":
-        return _read_json(body, kind)
+        return _read_json(body, kind, custom=custom)
     if media == "application/yaml":
-        return _read_yaml(body, kind)
+        return _read_yaml(body, kind, custom=custom)
     if media == PROTOBUF:
         return Body(decode_protobuf(body), [])
     raise unsupported_body(BODIES)
 
 
-def _read_json(body: bytes, kind: str) -> Body:
+def _read_json(body: bytes, kind: str, *, custom: bool) -> Body:
     try:
-        document = _decode_json(body)
+        document = _decode_untyped(body) if custom else _decode_typed(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unrecognized(body, kind, _go_syntax_error(body, str(error))) from None
     if not isinstance(document, dict):
@@ -149,9 +159,9 @@ _Timeless.yaml_implicit_resolvers = {
 }
 
 
-def _read_yaml(body: bytes, kind: str) -> Body:
+def _read_yaml(body: bytes, kind: str, *, custom: bool) -> Body:
     try:
-        document = _decode_json(body)
+        document = _decode_untyped(body) if custom else _decode_typed(body)
     except msgspec.DecodeError:
         pass
     else:

@@ -122,7 +122,7 @@ def _check_identity(call: Call, document: Json) -> None:
 
 async def _apply(backend: Backend, call: Call, served: Served) -> Outcome:
     options = write_options(call.query, call.user_agent, "PatchOptions", applies=True)
-    body = read(call.body, "application/yaml", served.resource.kind)
+    body = read(call.body, "application/yaml", served.resource.kind, custom=served.custom)
     applied = body.document
     _expect_applied(call, served, applied)
     if body.duplicates and options.strictness == "Strict":

@@ -130,7 +130,7 @@ def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> 
 async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
     """PUT namespaces/NAME/finalize: takes over spec.finalizers, past the strategy that keeps them, and lets a terminating
     namespace go when none is left."""
-    sent = read(call.body, call.content_type, served.resource.kind).document
+    sent = read(call.body, call.content_type, served.resource.kind, custom=served.custom).document
     finalizers = (sent.get("spec") or {}).get("finalizers") or []
     wanted = (sent.get("metadata") or {}).get("resourceVersion", "")
     collection = backend.collection(served)

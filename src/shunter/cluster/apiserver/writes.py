@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 async def create(backend: Backend, call: Call, served: Served) -> Outcome:
     """POST to a collection."""
     options = write_options(call.query, call.user_agent, "CreateOptions")
-    body = read(call.body, call.content_type, served.resource.kind)
+    body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
     return await create_document(backend, call, served, body, options)
 
 
@@ -123,7 +123,7 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
     options = write_options(call.query, call.user_agent, "UpdateOptions")
 
     def sent(old: Json) -> Json:
-        body = read(call.body, call.content_type, served.resource.kind)
+        body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
         document = body.document
         expect_kind(call, served, document)
         prune(call, served, document, body.duplicates, options)

@@ -73,6 +73,8 @@ class _Run:
             return
         seen = _seen(node, value, is_resource=is_resource)
         seen_old = _seen(node, old, is_resource=is_resource) if has_old else NO_OLD
+        if has_old and any(rule.uses_old_self for rule in due):
+            seen = _in_order_of(node, seen, seen_old)
         kind = node.types[0] if len(node.types) == 1 else ""
         for rule in due:
             try:
@@ -119,6 +121,23 @@ def _seen(node: Node, value: Any, *, is_resource: bool) -> Any:
     if kind == "integer":
         return int(value)
     return base64.b64decode(value) if kind == "string" and node.source.get("format") == "byte" else value
+
+
+def _in_order_of(node: Node, value: Any, old: Any) -> Any:
+    """The value with its maps and sets written as lists in the order of the earlier value: to rules their order means nothing."""
+    if type(value) is dict and type(old) is dict:
+        children = ((name, item, node.properties[name] or node.additional) for name, item in value.items())
+        return {name: item if child is None else _in_order_of(child, item, old.get(name)) for name, item, child in children}
+    if type(value) is not list or type(old) is not list or node.item is None:
+        return value
+    if node.list_type == "set":
+        return [item for item in old if item in value] + [item for item in value if item not in old]
+    if node.list_type != "map":
+        return value
+    earlier = correlated(node, value, old)
+    places = {id(item): place for place, item in enumerate(old)}
+    ordered = sorted(zip(value, earlier, strict=True), key=lambda pair: places.get(id(pair[1]), len(old)))
+    return [item if before is NOTHING else _in_order_of(node.item, item, before) for item, before in ordered]
 
 
 def _seen_object(node: Node, value: Json, *, is_resource: bool) -> Json:
