@@ -23,10 +23,11 @@ from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
 from shunter.cluster.apiserver.pod_logs import NodeClient
 from shunter.cluster.apiserver.registry import Registry
-from shunter.cluster.apiserver.server import ApiServer, http_server
+from shunter.cluster.apiserver.server import BODY_LIMIT, ApiServer
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.storage import Store
 from shunter.cluster.apiserver.webhooks import Webhooks
+from shunter.kube.http_server import HttpServer
 
 _SHUTDOWN_SECONDS = 5.0
 
@@ -68,7 +69,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
         crd_lifecycle.follow(backend)
         await bootstrap(backend)
         api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer), issuer, nodes)
-        server = http_server(api)
+        server = HttpServer(api.handle, body_limit=BODY_LIMIT)
         listener = await loop.create_server(server, host, port, ssl=tls_context(pki), backlog=1024)
         gc.collect()
         gc.freeze()

@@ -34,9 +34,8 @@ class Authenticator:
         self._seen = 0
         self._users: dict[str, User] = {}
 
-    def user(self, headers: Mapping[str, str], certificate: Mapping[str, Any] | None) -> User | None:
-        """The user of a request, or None when it must be refused. `certificate` is a verified peer certificate."""
-        authorization = headers.get("Authorization", "")
+    def user(self, authorization: str, certificate: Mapping[str, Any] | None) -> User | None:
+        """The user of a request, or None when it must be refused, from its Authorization header and verified certificate."""
         if authorization:
             scheme, _, token = authorization.partition(" ")
             return self.user_of_token(token.strip()) if scheme.lower() == "bearer" else None

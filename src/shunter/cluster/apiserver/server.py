@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
 from shunter.cluster.apiserver import authz, deletion, patches, pod_logs, reads, reviews, subresources, watch, writes
 from shunter.cluster.apiserver.authn import Authenticator
@@ -31,20 +30,20 @@ from shunter.cluster.apiserver.status import (
 )
 from shunter.cluster.apiserver.version import version
 from shunter.cluster.apiserver.writes import Outcome
+from shunter.kube.http_server import Request, Response, Stream
 
 log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 2**20
 """Bytes; kube-apiserver's limit for requests that write."""
-_KEEP_ALIVE = 3600.0
-"""Seconds an idle connection stays open; clients close theirs long before."""
 _OPEN_PATHS = frozenset(("/healthz", "/readyz", "/livez", "/version"))
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
+_UNCACHED = (("Cache-Control", "no-cache, private"),)
 
 
 class ApiServer:
-    """Answers requests; `handle` is the handler of an aiohttp `web.Server`."""
+    """Answers requests; `handle` is the handler of an `HttpServer`."""
 
     def __init__(self, backend: Backend, authenticator: Authenticator, issuer: TokenIssuer, nodes: pod_logs.NodeClient) -> None:
         self._backend = backend
@@ -64,19 +63,17 @@ class ApiServer:
         for task in tuple(self._watchers):
             task.cancel()
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request."""
-        path = request.path
+    async def handle(self, request: Request) -> Response | None:
+        """One request; None when its answer was streamed."""
+        path, headers, query = request.path, request.headers, request.query
         if path in _OPEN_PATHS:
             return _open(path)
-        certificate = request.transport.get_extra_info("peercert") if request.transport else None
-        user = self._authenticator.user(request.headers, certificate)
+        user = self._authenticator.user(headers.get("authorization", ""), request.certificate)
         if user is None:
             return _refused(unauthorized())
         found = target(path)
         if found is None or not found.plural:
             return self._document(request, path)
-        query = request.query
         call = Call(
             method=request.method,
             path=path,
@@ -84,32 +81,33 @@ class ApiServer:
             verb=verb(request.method, found, watch=flag(query, "watch")),
             query=query,
             user=user,
-            user_agent=request.headers.get("User-Agent", ""),
-            content_type=request.headers.get("Content-Type", ""),
-            accept=request.headers.get("Accept", ""),
+            user_agent=headers.get("user-agent", ""),
+            content_type=headers.get("content-type", ""),
+            accept=headers.get("accept", ""),
+            body=request.body,
         )
         started = time.perf_counter()
         try:
             refusal = authz.refusal(call)
             if refusal:
                 raise refusal
-            call.body = await _body(request)
+            if request.is_too_large:
+                raise too_large(BODY_LIMIT)
             response = await self._resource(request, call)
         except StatusError as error:
             response = _refused(error)
-        except asyncio.CancelledError:
+        except ConnectionResetError:
             raise
         except Exception as error:
             log.exception("%s %s", request.method, path)
             response = _refused(internal(f"{type(error).__name__}: {error}"))
-        if call.warnings and not response.prepared:
-            for warning in call.warnings:
-                response.headers.add("Warning", _warning(warning))
+        if call.warnings and response is not None:
+            response.headers += tuple(("Warning", _warning(warning)) for warning in call.warnings)
         seconds = time.perf_counter() - started
-        self._metrics.observe(call.verb, found.group, found.plural, response.status, seconds)
+        self._metrics.observe(call.verb, found.group, found.plural, response.status if response else 200, seconds)
         return response
 
-    async def _resource(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def _resource(self, request: Request, call: Call) -> Response | None:
         if reviews.serves(call.target):
             return _answer(msgspec.json.encode(self._reviews.answer(call)), 201)
         served = self._served(call)
@@ -160,7 +158,7 @@ class ApiServer:
             raise method_not_allowed()
         return served
 
-    async def _subresource(self, request: web.BaseRequest, call: Call, served: Served, wanted: Form) -> web.StreamResponse:
+    async def _subresource(self, request: Request, call: Call, served: Served, wanted: Form) -> Response | None:
         backend = self._backend
         match served.key, call.target.subresource, call.method:
             case ("", "pods"), "log", "GET":
@@ -180,7 +178,7 @@ class ApiServer:
                 raise no_such_path()
         return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)
 
-    def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> web.Response:
+    def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> Response:
         if outcome.entry is not None:
             return _answer(reads.shown(self._backend, call, served, outcome.entry, wanted), outcome.code, wanted)
         document = outcome.document or {}
@@ -188,63 +186,62 @@ class ApiServer:
             return _answer(encoded(document, wanted), outcome.code, wanted)
         return _answer(reads.shown_document(self._backend, call, served, document, wanted), outcome.code, wanted)
 
-    async def _watch(self, request: web.BaseRequest, call: Call, served: Served, wanted: Form) -> web.StreamResponse:
+    async def _watch(self, request: Request, call: Call, served: Served, wanted: Form) -> Response | None:
         asked = watch.parse(call, served)
-        response = web.StreamResponse(headers={"Content-Type": _JSON, "Cache-Control": "no-cache, private"})
-        await response.prepare(request)
-        transport = request.transport
-        cut = transport.abort if isinstance(transport, asyncio.Transport) else (lambda: None)
-        await self._streamed(request, response, watch.frames(self._backend, call, served, wanted, asked, self._stopping, cut))
-        return response
+        stream = request.stream(content_type=_JSON, headers=_UNCACHED)
+        await self._streamed(stream, watch.frames(self._backend, call, served, wanted, asked, self._stopping, stream.abort))
+        return None
 
-    async def _streamed(self, request: web.BaseRequest, response: web.StreamResponse, chunks: Any) -> None:
+    async def _streamed(self, stream: Stream, chunks: AsyncIterable[bytes]) -> None:
         task = asyncio.current_task()
         assert task is not None, "handlers run in tasks"
         self._watchers.add(task)
         self._metrics.watches += 1
         try:
             async for chunk in chunks:
-                await response.write(chunk)
-            await response.write_eof()
-        except ConnectionError:
-            log.debug("the client of %s went away", request.path)
+                await stream.write(chunk)
+            await stream.end()
         except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
             task.uncancel()
-            await response.write_eof()
+            await stream.end()
+        except ConnectionResetError:
+            raise
+        except Exception:
+            # The answer has begun, so nothing can be said to the client but that there is no more.
+            stream.abort()
+            raise
         finally:
             self._watchers.discard(task)
             self._metrics.watches -= 1
 
-    async def _log(self, request: web.BaseRequest, call: Call, served: Served) -> web.StreamResponse:
+    async def _log(self, request: Request, call: Call, served: Served) -> Response | None:
         source = pod_logs.log_source(self._backend, call, served)
         if not source.url:
-            return web.Response(status=204)
+            return Response(status=204)
         answer = await self._nodes.get(source)
         try:
             if answer.status != 200:
                 text = (await answer.text()).strip()
                 raise StatusError(answer.status, _LOG_REASONS.get(answer.status, "InternalError"), text)
-            response = web.StreamResponse(headers={"Content-Type": _TEXT})
-            await response.prepare(request)
-            await self._streamed(request, response, answer.content.iter_any())
-            return response
+            await self._streamed(request.stream(content_type=_TEXT), answer.content.iter_any())
+            return None
         finally:
             answer.close()
 
-    def _document(self, request: web.BaseRequest, path: str) -> web.Response:
+    def _document(self, request: Request, path: str) -> Response:
         """Discovery, OpenAPI and metrics."""
         if request.method not in ("GET", "HEAD"):
             return _refused(method_not_allowed())
         path = path.rstrip("/")
-        accept = request.headers.get("Accept", "")
+        accept = request.headers.get("accept", "")
         if path in ("/api", "/apis"):
             if _wants_aggregated(accept):
                 return _cached(request, self._discovery.aggregated(core=path == "/api"), AGGREGATED)
             if path == "/apis":
                 return _cached(request, self._discovery.group_list())
-            addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("Host", "")}]
+            addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("host", "")}]
             return _answer(
                 msgspec.json.encode({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
             )
@@ -252,7 +249,7 @@ class ApiServer:
         if document is None and path == "/openapi/v3":
             return _answer(self._openapi.index())
         if document is None and path == "/metrics":
-            return web.Response(body=self._metrics.exposition(self._backend.store), headers={"Content-Type": _TEXT})
+            return Response(self._metrics.exposition(self._backend.store), content_type=_TEXT)
         if document is None and path == "":
             return _answer(msgspec.json.encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return _cached(request, document) if document is not None else _no_page()
@@ -283,18 +280,6 @@ def _wants_aggregated(accept: str) -> bool:
 _LOG_REASONS: Mapping[int, str] = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}
 
 
-def http_server(api: ApiServer) -> web.Server:
-    """The protocol factory that serves an API server's requests."""
-    loop = asyncio.get_running_loop()
-
-    def request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
-        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_LIMIT + 1)
-
-    return web.Server(
-        api.handle, request_factory=request, handler_cancellation=True, keepalive_timeout=_KEEP_ALIVE, access_log=None
-    )
-
-
 class _NoPageError(StatusError):
     """A path of a group that is not served at all: not a Status but a plain page."""
 
@@ -302,50 +287,37 @@ class _NoPageError(StatusError):
 _NoPage = _NoPageError(404, "NotFound", "404 page not found")
 
 
-async def _body(request: web.BaseRequest) -> bytes:
-    if not request.can_read_body:
-        return b""
-    length = request.content_length
-    if length is not None and length > BODY_LIMIT:
-        raise too_large(BODY_LIMIT)
-    body = await request.read()
-    if len(body) > BODY_LIMIT:
-        raise too_large(BODY_LIMIT)
-    return body
-
-
-def _open(path: str) -> web.Response:
+def _open(path: str) -> Response:
     if path == "/version":
         return _answer(msgspec.json.encode(version()))
-    return web.Response(body=b"ok", headers={"Content-Type": _TEXT})
+    return Response(b"ok", content_type=_TEXT)
 
 
-def _answer(body: bytes, code: int = 200, wanted: Form | None = None) -> web.Response:
-    headers = {"Content-Type": content_type(wanted) if wanted else _JSON, "Cache-Control": "no-cache, private"}
-    return web.Response(body=body, status=code, headers=headers)
+def _answer(body: bytes, code: int = 200, wanted: Form | None = None) -> Response:
+    return Response(body, status=code, content_type=content_type(wanted) if wanted else _JSON, headers=_UNCACHED)
 
 
-def _cached(request: web.BaseRequest, document: Document, media: str = _JSON) -> web.Response:
-    headers = {"ETag": document.etag, "Vary": "Accept", "Cache-Control": "public", "Content-Type": media}
-    if request.headers.get("If-None-Match") == document.etag:
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=document.body, headers=headers)
+def _cached(request: Request, document: Document, media: str = _JSON) -> Response:
+    headers = (("ETag", document.etag), ("Vary", "Accept"), ("Cache-Control", "public"))
+    if request.headers.get("if-none-match") == document.etag:
+        return Response(status=304, headers=headers)
+    return Response(document.body, content_type=media, headers=headers)
 
 
-def _refused(error: StatusError) -> web.Response:
+def _refused(error: StatusError) -> Response:
     if isinstance(error, _NoPageError):
         return _no_page()
     response = _answer(msgspec.json.encode(error.status()), error.code)
     if error.retry_after is not None:
-        response.headers["Retry-After"] = str(error.retry_after)
+        response.headers += (("Retry-After", str(error.retry_after)),)
     return response
 
 
-def _no_page() -> web.Response:
-    return web.Response(body=b"404 page not found\n", status=404, headers={"Content-Type": _TEXT})
+def _no_page() -> Response:
+    return Response(b"404 page not found\n", status=404, content_type=_TEXT)
 
 
 def _warning(text: str) -> str:
     """A warning as RFC 7234 wants it: code, agent, quoted text."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ")
     return f'299 - "{escaped}"'
