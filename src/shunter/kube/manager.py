@@ -12,6 +12,7 @@ import signal
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from shunter.kube.leader import LeaderElection, LeaderOptions
 from shunter.kube.mapping import Mapping as KeyMapping
 from shunter.kube.mapping import enqueuing, own_key, to_controller
 from shunter.kube.plan import Reconciler
+from shunter.kube.reflector import Timing
 from shunter.kube.store import Index, Object
 from shunter.kube.workqueue import WorkQueue
 
@@ -71,6 +73,7 @@ class Manager:
     """Put together first (`informer`, `controller`, `background`), then `run` once.
 
     `namespaces` limits all informers of namespaced kinds; none means all. Addresses are as in flags: `:8080`, or `0` for none.
+    `timing` is that of all watches, `now` what controllers take for the time.
     """
 
     def __init__(
@@ -85,6 +88,8 @@ class Manager:
         health_probe_bind_address: str = "0",
         event_form: Form = "events.k8s.io/v1",
         stop_seconds: float = STOP_SECONDS,
+        timing: Timing = Timing(),  # noqa: B008 -- frozen
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.client = client
         self.component = component
@@ -93,6 +98,8 @@ class Manager:
         """None when they are not served."""
         self._event_form = event_form
         self._stop_seconds = stop_seconds
+        self._timing = timing
+        self._now = now
         self._stopping = asyncio.Event()
         self._election = LeaderElection(client, leader) if leader else None
         if self.metrics and self._election and leader:
@@ -127,6 +134,7 @@ class Manager:
                 namespaces=scope,
                 label_selector=label_selector,
                 field_selector=field_selector,
+                timing=self._timing,
             )
             self._informers[share] = informer
         for name, index in indexes.items():
@@ -165,6 +173,7 @@ class Manager:
             queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, metrics=metrics),
             workers=workers,
             metrics=metrics,
+            now=self._now,
         )
         if metrics:
             metrics.follow(controller)

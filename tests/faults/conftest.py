@@ -1,0 +1,58 @@
+"""One control plane for all fault tests of a worker, and one observer of it a test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import pytest
+
+from faults.history import History
+from faults.operators import Clock
+from faults.planes import Plane, connection, new_plane
+from faults.scenarios import Stage
+from shunter.kube.kubeconfig import Connection
+
+
+@pytest.fixture(scope="session")
+def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    running = new_plane(request.config.getoption("--cluster", "embedded"), tmp_path_factory.mktemp("plane") / "state")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def server(plane: Plane) -> Connection:
+    return connection(plane)
+
+
+@pytest.fixture
+async def history(server: Connection) -> AsyncIterator[History]:
+    async with History(server) as history:
+        yield history
+
+
+NewStage = Callable[[], Awaitable[Stage]]
+
+
+@pytest.fixture
+def new_stage(plane: Plane, history: History) -> NewStage:
+    """Makes namespaces, each with a clock of its own."""
+
+    async def make() -> Stage:
+        stage = Stage(history, f"f-{uuid.uuid4().hex[:8]}", Clock())
+        await stage.make_namespace(has_service_accounts=plane.kind == "real")
+        return stage
+
+    return make
+
+
+@pytest.fixture
+async def stage(new_stage: NewStage) -> Stage:
+    return await new_stage()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/faults" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("faults"))

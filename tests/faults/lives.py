@@ -1,0 +1,193 @@
+"""The lives that the kill sweep leads: every kind of write that the operator does occurs in one of them."""
+
+from __future__ import annotations
+
+from faults.scenarios import Scenario, Stage, Step, pytorch_job, train_job, training_runtime
+from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+
+HOUR = 3600
+
+
+def _v1(stage: Stage) -> list[str]:
+    return stage.conditions(PYTORCH_JOBS, "j")
+
+
+def _v2(stage: Stage) -> list[str]:
+    return stage.conditions(TRAIN_JOBS, "j")
+
+
+def _active(stage: Stage) -> int:
+    """Pods that the PyTorchJob counts as running."""
+    return _counted(stage, "active")
+
+
+def _succeeded(stage: Stage) -> int:
+    return _counted(stage, "succeeded")
+
+
+def _counted(stage: Stage, counter: str) -> int:
+    job = stage.get(PYTORCH_JOBS, "j") or {}
+    return sum(role.get(counter, 0) for role in job.get("status", {}).get("replicaStatuses", {}).values())
+
+
+def _has_all(stage: Stage, pods: int) -> bool:
+    return stage.count(PODS) == stage.count(SERVICES) == pods and "Created" in _v1(stage)
+
+
+def _has_jobset(stage: Stage) -> bool:
+    return stage.count(JOBSETS) == 1 and stage.count(PODS) == 2 and stage.count(CONFIG_MAPS) > 0
+
+
+TO_THE_END = Scenario(
+    "a PyTorchJob runs, succeeds, is cleaned up and deleted",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(PYTORCH_JOBS, pytorch_job(cleanPodPolicy="All", ttlSecondsAfterFinished=HOUR)),
+            lambda stage: _has_all(stage, 3),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _active(stage) == 3),
+        Step(
+            "succeeded",
+            lambda stage: stage.pods("j-master-0", "Succeeded"),
+            lambda stage: "Succeeded" in _v1(stage) and stage.count(PODS) == stage.count(SERVICES) == 0,
+        ),
+        Step(
+            "deleted",
+            lambda stage: stage.pass_time(PYTORCH_JOBS, "j", hours=2),
+            lambda stage: stage.count(PYTORCH_JOBS) == 0,
+        ),
+    ),
+)
+
+RESTARTED = Scenario(
+    "a PyTorchJob whose worker is killed gets a new one, and fails by its deadline",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(PYTORCH_JOBS, pytorch_job(cleanPodPolicy="Running", activeDeadlineSeconds=HOUR)),
+            lambda stage: _has_all(stage, 3),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _active(stage) == 3),
+        Step(
+            "replaced",
+            lambda stage: stage.pods("j-worker-1", "Failed", exitCode=137),
+            lambda stage: _active(stage) == 2 and stage.count(PODS, "Pending") == 1,
+        ),
+        Step("running again", lambda stage: stage.pods("j-worker-1", "Running"), lambda stage: _active(stage) == 3),
+        Step(
+            "failed",
+            lambda stage: stage.pass_time(PYTORCH_JOBS, "j", hours=2),
+            lambda stage: "Failed" in _v1(stage) and stage.count(PODS) == 0,
+        ),
+    ),
+)
+
+SUSPENDED = Scenario(
+    "a PyTorchJob is suspended and resumed",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(PYTORCH_JOBS, pytorch_job(workers=1, cleanPodPolicy="None")),
+            lambda stage: _has_all(stage, 2),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _active(stage) == 2),
+        Step(
+            "suspended",
+            lambda stage: stage.patch(PYTORCH_JOBS, "j", {"spec": {"runPolicy": {"suspend": True}}}),
+            lambda stage: "Suspended" in _v1(stage) and stage.count(PODS) == 0,
+        ),
+        Step(
+            "resumed",
+            lambda stage: stage.patch(PYTORCH_JOBS, "j", {"spec": {"runPolicy": {"suspend": False}}}),
+            lambda stage: "Suspended" not in _v1(stage) and _has_all(stage, 2),
+        ),
+        Step("a worker ended", lambda stage: stage.pods("*-worker-*", "Succeeded"), lambda stage: _succeeded(stage) == 1),
+        Step("succeeded", lambda stage: stage.pods("*-master-*", "Succeeded"), lambda stage: "Succeeded" in _v1(stage)),
+    ),
+)
+
+ELASTIC = Scenario(
+    "a PyTorchJob of workers is scaled down and up",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(PYTORCH_JOBS, pytorch_job(workers=3, cleanPodPolicy="None")),
+            lambda stage: _has_all(stage, 4),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _active(stage) == 4),
+        Step(
+            "smaller",
+            lambda stage: stage.patch(PYTORCH_JOBS, "j", {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1}}}}),
+            lambda stage: _has_all(stage, 2) and _active(stage) == 2,
+        ),
+        Step(
+            "larger",
+            lambda stage: stage.patch(PYTORCH_JOBS, "j", {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}}),
+            lambda stage: _has_all(stage, 3),
+        ),
+    ),
+)
+
+
+async def _create_train_job(stage: Stage, **spec: object) -> None:
+    await stage.create(TRAINING_RUNTIMES, training_runtime())
+    await stage.create(TRAIN_JOBS, train_job(**spec))
+
+
+def _jobs_status(stage: Stage, counter: str) -> int:
+    job = stage.get(TRAIN_JOBS, "j") or {}
+    return sum(entry.get(counter, 0) for entry in job.get("status", {}).get("jobsStatus", []))
+
+
+COMPLETED = Scenario(
+    "a TrainJob runs and completes",
+    (
+        Step("created", _create_train_job, lambda stage: _has_jobset(stage) and _jobs_status(stage, "active") == 1),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
+    ),
+)
+
+FAILED = Scenario(
+    "a TrainJob fails for good",
+    (
+        Step("created", _create_train_job, _has_jobset),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step("failed", lambda stage: stage.pods("*-0-0-*", "Failed", exitCode=1), lambda stage: "Failed" in _v2(stage)),
+    ),
+)
+
+RESUMED = Scenario(
+    "a TrainJob starts suspended, is resumed, and misses its deadline",
+    (
+        Step(
+            "created",
+            lambda stage: _create_train_job(stage, suspend=True, activeDeadlineSeconds=HOUR),
+            lambda stage: "Suspended" in _v2(stage) and stage.count(JOBSETS) == 1,
+        ),
+        Step(
+            "resumed",
+            lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}}),
+            lambda stage: "Suspended" not in _v2(stage) and _has_jobset(stage),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step(
+            "suspended",
+            lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": True}}),
+            lambda stage: "Suspended" in _v2(stage) and stage.count(PODS) == 0 and _jobs_status(stage, "suspended") == 1,
+        ),
+        Step(
+            "resumed again",
+            lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}}),
+            lambda stage: "Suspended" not in _v2(stage) and _has_jobset(stage),
+        ),
+        Step(
+            "failed",
+            lambda stage: stage.pass_time(TRAIN_JOBS, "j", hours=2),
+            lambda stage: "Failed" in _v2(stage) and stage.count(JOBSETS) == stage.count(JOBS) == 0,
+        ),
+    ),
+)
+
+LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, COMPLETED, FAILED, RESUMED)

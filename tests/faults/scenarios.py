@@ -1,0 +1,167 @@
+"""The lives of jobs as tests lead them: what users and pods do, step by step, and what the cluster holds once it is at rest."""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from faults.history import History, true_conditions
+from faults.operators import Clock
+from player.pod_status import pod_status
+from player.shape import Json, Shapes
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    JOBS,
+    JOBSETS,
+    NAMESPACES,
+    PODS,
+    PYTORCH_JOBS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+
+TOUCHED = "shunter.dev/touched"
+HASH = re.compile(r"\b[0-9a-f]{40}\b")
+"""JobSet labels with hashes of names, the namespace's among them."""
+
+
+class Stage:
+    """One namespace in which one life is led."""
+
+    def __init__(self, history: History, namespace: str, clock: Clock) -> None:
+        self.history = history
+        self.client: Client = history.client
+        self.namespace = namespace
+        self.clock = clock
+        self._shapes = Shapes()
+        self._shaped = 0
+
+    async def make_namespace(self, *, has_service_accounts: bool) -> None:
+        """Returns when pods can be made in it."""
+        await self.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+        while has_service_accounts:
+            try:
+                await self.client.get(SERVICE_ACCOUNTS, "default", self.namespace)
+                return
+            except NotFound:
+                await self.history.quiet(self.namespace, seconds=0.02)
+
+    async def create(self, resource: Resource, body: Json) -> Json:
+        return await self.client.create(resource, body, self.namespace)
+
+    async def patch(self, resource: Resource, name: str, patch: Json) -> None:
+        await self.client.patch(resource, name, self.namespace, patch)
+
+    async def pods(self, pattern: str, phase: str, **how: Any) -> None:
+        """Says how the pods are doing whose names match; `exitCode`, `reason` and the like as in the player's steps."""
+        for pod in self.history.present(PODS, self.namespace):
+            name = pod["metadata"]["name"]
+            if fnmatch.fnmatch(name, pattern) and pod["metadata"].get("deletionTimestamp") is None:
+                status = pod_status(copy.deepcopy(pod), {"phase": phase, **how})
+                await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
+
+    async def pass_time(self, resource: Resource, name: str, **time: float) -> None:
+        """Sets the operators' clock forward and makes them look at the object."""
+        self.clock.offset += timedelta(**time)
+        stamp = str(self.clock.offset.total_seconds())
+        await self.patch(resource, name, {"metadata": {"annotations": {TOUCHED: stamp}}})
+
+    def get(self, resource: Resource, name: str) -> Json | None:
+        return self.history.get(resource, self.namespace, name)
+
+    def count(self, resource: Resource, phase: str = "") -> int:
+        objects = self.history.present(resource, self.namespace)
+        return sum(1 for obj in objects if not phase or obj.get("status", {}).get("phase") == phase)
+
+    def conditions(self, resource: Resource, name: str) -> list[str]:
+        return [*true_conditions(self.get(resource, name))]
+
+    def shown(self) -> Json:
+        """What is there, without what differs from run to run. Pods of Jobs are the Job controller's."""
+        changes = self.history.changes[self._shaped :]
+        self._shaped += len(changes)
+        for seen in changes:
+            if seen.object["metadata"]["namespace"] == self.namespace:
+                self._shapes.see(seen.object)
+        shown: Json = {}
+        for resource in (PYTORCH_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, JOBSETS, JOBS):
+            for obj in self.history.present(resource, self.namespace):
+                name = obj["metadata"]["name"]
+                if name != "kube-root-ca.crt" and not (resource == PODS and "generateName" in obj["metadata"]):
+                    shown[f"{resource.kind}/{name}"] = _without_namespace(self._shapes.shown(obj), self.namespace)
+        return shown
+
+
+class Step(NamedTuple):
+    """What is done, and how one sees that the cluster is through with it; it may have to come to rest still."""
+
+    name: str
+    act: Callable[[Stage], Awaitable[Any]]
+    reached: Callable[[Stage], bool]
+
+
+class Scenario(NamedTuple):
+    name: str
+    steps: tuple[Step, ...]
+
+
+def _without_namespace(value: Any, namespace: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_namespace(item, namespace) for key, item in value.items() if key not in (TOUCHED, "generation")}
+    if isinstance(value, list):
+        return [_without_namespace(item, namespace) for item in value]
+    return HASH.sub("<hash>", value.replace(namespace, "NAMESPACE")) if isinstance(value, str) else value
+
+
+def pytorch_job(name: str = "j", *, workers: int = 2, restart_policy: str = "ExitCode", **run_policy: Any) -> Json:
+    """A Master and workers; the run policy in its wire names."""
+    container = {"name": "pytorch", "image": "any:1", "command": ["true"]}
+    template = {"spec": {"containers": [container]}}
+    roles = {"Master": {"replicas": 1, "restartPolicy": restart_policy, "template": template}}
+    if workers:
+        roles["Worker"] = {"replicas": workers, "restartPolicy": restart_policy, "template": template}
+    return {
+        "apiVersion": PYTORCH_JOBS.api_version,
+        "kind": "PyTorchJob",
+        "metadata": {"name": name},
+        "spec": {"pytorchReplicaSpecs": roles, "runPolicy": run_policy},
+    }
+
+
+def training_runtime(name: str = "torch", *, nodes: int = 2) -> Json:
+    """A runtime of the namespace, for torch."""
+    job_spec = {"backoffLimit": 0, "template": {"spec": {"containers": [{"name": "node", "image": "any:1", "command": ["true"]}]}}}
+    metadata = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+    replicated = {"name": "node", "template": {"metadata": metadata, "spec": job_spec}}
+    return {
+        "apiVersion": TRAINING_RUNTIMES.api_version,
+        "kind": "TrainingRuntime",
+        "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "torch"}},
+        "spec": {
+            "mlPolicy": {"numNodes": nodes, "torch": {"numProcPerNode": 1}},
+            "template": {"spec": {"replicatedJobs": [replicated]}},
+        },
+    }
+
+
+def train_job(name: str = "j", *, runtime: str = "torch", **spec: Any) -> Json:
+    return {
+        "apiVersion": TRAIN_JOBS.api_version,
+        "kind": "TrainJob",
+        "metadata": {"name": name},
+        "spec": {
+            "runtimeRef": {"name": runtime, "kind": "TrainingRuntime", "apiGroup": CLUSTER_TRAINING_RUNTIMES.group},
+            "trainer": {"numNodes": 2},
+            **spec,
+        },
+    }
