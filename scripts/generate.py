@@ -2,7 +2,8 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate, the command reference from the command's help, the page on conformance from what tests expect.
+package kubernetes-validate, deploy/ from shunter/install, the command reference from the command's help, the page on conformance
+from what tests expect.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import yaml
 
 from builtin_definitions import builtin_definitions
 from conformance_table import conformance_table
+from deploy_files import deploy_files
 from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGED = Path("src/shunter/cluster/apiserver/data")
@@ -36,11 +39,15 @@ def generated_files() -> dict[Path, bytes]:
     """Path below the repository's root -> content; the content of a `.gz` file is what it unpacks to."""
     definitions = builtin_definitions()
     files = {PACKAGED / "builtin-definitions.json.gz": msgspec.json.encode(definitions)}
+    installed = []
     for kind in CUSTOM_KINDS:
         crd = custom_resource_definition(kind, definitions)
         name = crd["metadata"]["name"]
         files[Path(f"deploy/crds/{name}.yaml")] = _yaml(crd)
         files[PACKAGED / f"crds/{name}.json.gz"] = msgspec.json.encode(crd)
+        if kind.resource != JOBSETS:
+            installed.append(crd)
+    files |= deploy_files(installed)
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
     return files

@@ -23,10 +23,9 @@ def generate(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The generator and what it has written, to be spoilt."""
-    for folder in ("scripts", "deploy/crds", str(DATA)):
+    for folder in ("scripts", "deploy", "docs", str(DATA)):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs/reference.md", tmp_path / "docs")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     return tmp_path
 
 
@@ -61,7 +60,7 @@ def test_other_compression_of_the_same_content_is_not_stale(copy: Path) -> None:
 
 
 def test_what_is_packaged_is_what_is_deployed() -> None:
-    for path in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
+    for path in sorted((ROOT / "deploy" / "crds").glob("*.*.yaml")):
         deployed = yaml.load(path.read_text(), yaml.CSafeLoader)
         packaged = gzip.decompress((ROOT / DATA / "crds" / f"{path.stem}.json.gz").read_bytes())
         assert deployed == yaml.load(packaged.decode(), yaml.CSafeLoader)

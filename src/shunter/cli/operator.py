@@ -11,6 +11,7 @@ import typer
 def operator(
     kubeconfig: Annotated[Path | None, typer.Option(help="Cluster to serve [default: in-cluster, else $KUBECONFIG].")] = None,
     namespace: Annotated[list[str] | None, typer.Option(help="Serve only this namespace; may be repeated.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Serve only this kind, e.g. TrainJob; may be repeated.")] = None,
     config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
     webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
     webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
@@ -37,6 +38,7 @@ def operator(
         OperatorOptions(
             kubeconfig=kubeconfig,
             namespaces=tuple(namespace or ()),
+            kinds=tuple(kind or ()),
             config=config,
             webhook_host=webhook_host,
             webhook_port=webhook_port,

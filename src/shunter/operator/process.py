@@ -24,6 +24,7 @@ from shunter.kube.registration import register
 from shunter.kube.webhook import Handler, WebhookServer
 from shunter.operator import config as configuration_file
 from shunter.operator.config import Configuration
+from shunter.operator.kinds import EVERYTHING, Served, served
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
@@ -47,6 +48,8 @@ class OperatorOptions:
 
     kubeconfig: Path | None = None
     namespaces: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """The only kinds of jobs to serve; all when none is named."""
     config: Path | None = None
     webhook_host: str = "0.0.0.0"
     webhook_port: int = 9443
@@ -75,6 +78,7 @@ def serve(options: OperatorOptions) -> None:
 async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> None:
     """Runs until a signal or `stop`. InputError for wrong options, EnvironmentProblem when cluster or ports are not as needed."""
     configuration = configuration_file.read(options.config) if options.config else None
+    kinds = served(options.kinds)
     if configuration is not None:
         options = configured(options, configuration)
         for setting in configuration.ignored:
@@ -88,15 +92,16 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             metrics_bind_address=options.metrics_bind_address,
             health_probe_bind_address=options.health_probe_bind_address,
         )
-        if options.controllers:
-            training.add_controllers(manager, default_backoff_limit=options.default_backoff_limit)
+        if options.controllers and kinds.frameworks:
+            training.add_controllers(manager, kinds.frameworks, default_backoff_limit=options.default_backoff_limit)
+        if options.controllers and kinds.train_jobs:
             workers = configuration.train_job_workers if configuration else None
             trainer.add_controllers(manager, workers=workers or trainer.DEFAULT_WORKERS)
         if options.webhooks:
-            webhooks = Webhooks(client, options, routes(manager))
+            webhooks = Webhooks(client, options, routes(manager, kinds), webhook_configurations(kinds))
             manager.background("webhooks", webhooks.run)
             manager.add_ready_check("webhooks", webhooks.why_not_ready)
-        if options.install_runtimes:
+        if options.install_runtimes and kinds.train_jobs:
             runtimes = RuntimeInstallation(client)
             manager.background("runtimes", runtimes.run)
             manager.add_ready_check("runtimes", runtimes.why_not_ready)
@@ -131,25 +136,34 @@ def leader_options(options: OperatorOptions, file: Configuration | None, namespa
     )
 
 
-def routes(manager: Manager) -> Mapping[str, Handler]:
-    """The functions behind the webhooks of both generations, by path."""
+def routes(manager: Manager, kinds: Served = EVERYTHING) -> Mapping[str, Handler]:
+    """The functions behind the webhooks of the kinds that are served, by path."""
+    if not kinds.train_jobs:
+        return training_routes(kinds.frameworks)
     runtimes = {resource: informer.store for resource, informer in trainer.runtime_informers(manager).items()}
     snapshots, jobsets = trainer.snapshot_informer(manager), trainer.jobset_informer(manager)
     admission = TrainerAdmission(manager.client, runtimes, snapshots.store, jobsets.store)
-    return {**training_routes(), **admission.routes()}
+    return {**training_routes(kinds.frameworks), **admission.routes()}
 
 
-def webhook_configurations() -> Sequence[WebhookConfiguration]:
+def webhook_configurations(kinds: Served = EVERYTHING) -> Sequence[WebhookConfiguration]:
     """What an API server is told about our webhooks."""
-    return [*training_webhooks(), *trainer_webhooks()]
+    return [*training_webhooks(kinds.frameworks), *(trainer_webhooks() if kinds.train_jobs else ())]
 
 
 class Webhooks:
     """The webhook server of this process and, when asked for, its registration with the API server."""
 
-    def __init__(self, client: Client, options: OperatorOptions, routes: Mapping[str, Handler]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        options: OperatorOptions,
+        routes: Mapping[str, Handler],
+        configurations: Sequence[WebhookConfiguration],
+    ) -> None:
         self._client = client
         self._options = options
+        self._configurations = configurations
         self._host = called_host(options.webhook_host)
         self._authority: bytes = b""
         certificate: KeyPair | Path
@@ -177,7 +191,7 @@ class Webhooks:
         """Tries until the server answers: it may be starting, as ours does beside us, or starting again."""
         while True:
             try:
-                return await register(self._client, webhook_configurations(), url=url, authority=authority)
+                return await register(self._client, self._configurations, url=url, authority=authority)
             except (ConnectionProblem, ServerProblem):
                 await asyncio.sleep(REGISTRATION_RETRY_SECONDS)
 

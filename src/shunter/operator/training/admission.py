@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -17,12 +17,12 @@ def path(framework: AnyFramework) -> str:
     return f"/validate-kubeflow-org-v1-{framework.resource.kind.lower()}"
 
 
-def routes() -> Mapping[str, Handler]:
+def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> Mapping[str, Handler]:
     """Every validating webhook by its path."""
-    return {path(framework): _validator(framework) for framework in FRAMEWORKS}
+    return {path(framework): _validator(framework) for framework in frameworks}
 
 
-def configurations() -> list[Configuration]:
+def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Configuration]:
     """What is to be registered with the API server."""
     webhooks = [
         Webhook(
@@ -30,9 +30,9 @@ def configurations() -> list[Configuration]:
             path=path(framework),
             resource=framework.resource,
         )
-        for framework in FRAMEWORKS
+        for framework in frameworks
     ]
-    return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)]
+    return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)] if webhooks else []
 
 
 def _validator(framework: AnyFramework) -> Handler:

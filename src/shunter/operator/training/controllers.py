@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shunter.api.core import Pod, Service
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.informer import Handler
 from shunter.kube.manager import Manager
-from shunter.operator.training.framework import JobView
+from shunter.operator.training.framework import AnyFramework, JobView
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, TrainingReconciler
 
 
-def add_controllers(manager: Manager, *, default_backoff_limit: int | None = None) -> None:
+def add_controllers(
+    manager: Manager, frameworks: Iterable[AnyFramework] = FRAMEWORKS, *, default_backoff_limit: int | None = None
+) -> None:
     """`default_backoff_limit` is for jobs that set no backoffLimit; None means that they restart without end, as upstream."""
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
     count = job_counter(manager)
-    for framework in FRAMEWORKS:
+    for framework in frameworks:
         jobs = manager.informer(framework.resource, framework.view)
         name = f"{framework.resource.kind.lower()}-controller"
         reconciler = TrainingReconciler(

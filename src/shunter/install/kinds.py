@@ -1,0 +1,26 @@
+"""The kinds that can be on or off: what belongs to each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.install.template import On
+
+RESOURCES: Mapping[str, Sequence[Resource]] = {
+    "PyTorchJob": (PYTORCH_JOBS,),
+    "TrainJob": (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES),
+}
+"""What users of a kind write, the job first."""
+
+_KINDS = {resource: kind for kind, resources in RESOURCES.items() for resource in resources}
+
+
+def kind_of(resource: Resource) -> str:
+    """The kind that brings a resource, e.g. TrainJob for training runtimes."""
+    return _KINDS[resource]
+
+
+def is_on(resource: Resource) -> On:
+    """Holds when the resource is served."""
+    return On(f"kinds.{kind_of(resource)}")

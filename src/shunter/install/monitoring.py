@@ -1,0 +1,36 @@
+"""What Prometheus Operator reads: the operator's metrics, and those of training pods that have any."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.install.names import METRICS_SELECTOR, OPERATOR
+from shunter.install.objects import obj
+from shunter.install.resources import POD_MONITORS, SERVICE_MONITORS
+from shunter.install.template import AllOf, AnyOf, Condition, Equals, On, Served, Value, When
+
+MONITORED = AnyOf((Equals("monitoring", "always"), AllOf((Equals("monitoring", "auto"), Served(SERVICE_MONITORS.api_version)))))
+
+
+def monitors() -> list[When]:
+    """One for the operator, one for the pods of each generation of jobs."""
+    return [
+        When(MONITORED, _operator_monitor()),
+        _job_monitor("shunter-kubeflow-jobs", "training.kubeflow.org/job-name", On("kinds.PyTorchJob")),
+        _job_monitor("shunter-trainjobs", "jobset.sigs.k8s.io/jobset-name", On("kinds.TrainJob")),
+    ]
+
+
+def _operator_monitor() -> Json:
+    endpoints = [{"port": "metrics", "interval": "30s"}]
+    return obj(SERVICE_MONITORS, OPERATOR, spec={"selector": {"matchLabels": METRICS_SELECTOR}, "endpoints": endpoints})
+
+
+def _job_monitor(name: str, label: str, is_served: Condition) -> When:
+    """Scrapes pods whose containers name a port `metrics`. The label becomes one of the series: `job_name`, say."""
+    spec = {
+        "selector": {"matchExpressions": [{"key": label, "operator": "Exists"}]},
+        "namespaceSelector": When(On("namespaces"), {"matchNames": Value("namespaces")}, {"any": True}),
+        "podTargetLabels": [label],
+        "podMetricsEndpoints": [{"port": "metrics", "interval": "30s"}],
+    }
+    return When(AllOf((MONITORED, is_served)), obj(POD_MONITORS, name, spec=spec))

@@ -1,0 +1,20 @@
+"""Resources that only an installation writes."""
+
+from __future__ import annotations
+
+from shunter.api.resources import Resource
+
+DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
+POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
+ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+CLUSTER_ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
+SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors")
+POD_MONITORS = Resource("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors")
+ISSUERS = Resource("cert-manager.io", "v1", "Issuer", "issuers")
+CERTIFICATES = Resource("cert-manager.io", "v1", "Certificate", "certificates")
+SELF_SUBJECT_ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)

@@ -1,0 +1,205 @@
+"""What can be set about an installation: the values of `shunter install --set`, of the Helm chart and, at their defaults, of the
+Kustomize base. Descriptions go into values.yaml, values.schema.json and docs/install.md (scripts/deploy_files.py).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from shunter import __version__
+from shunter.api.meta import Json
+from shunter.errors import InputError
+from shunter.operator.config import API_VERSION, KIND
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """One level of the values."""
+
+
+def _text(description: str, **rules: Any) -> Meta:
+    return Meta(description=description, **rules)
+
+
+Name: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+Object: TypeAlias = dict[str, Any]
+
+
+class Image(Section, frozen=True):
+    repository: Annotated[str, _text("Where you pushed the image that deploy/Containerfile builds.", min_length=1)] = "shunter"
+    tag: Annotated[str, _text("Its tag.", min_length=1)] = __version__
+    digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"^(sha256:[0-9a-f]{64})?$")] = ""
+    pull_policy: Annotated[Literal["Always", "IfNotPresent", "Never"], _text("When nodes pull it.")] = "IfNotPresent"
+    pull_secrets: Annotated[tuple[Object, ...], _text("Secrets to pull it with, each `{name: NAME}`.")] = ()
+
+
+class Kinds(Section, frozen=True):
+    PyTorchJob: Annotated[bool, _text("Serve PyTorchJob (kubeflow.org/v1).")] = True
+    TrainJob: Annotated[bool, _text("Serve TrainJob and its runtimes (trainer.kubeflow.org/v1alpha1). Needs JobSet.")] = True
+
+
+class Issuer(Section, frozen=True):
+    name: Annotated[str, _text("An issuer of yours; empty makes a self-signed one.")] = ""
+    kind: Annotated[Literal["Issuer", "ClusterIssuer"], _text("Its kind.")] = "Issuer"
+
+
+class Certificates(Section, frozen=True):
+    mode: Annotated[
+        Literal["self-managed", "cert-manager", "provided"],
+        _text(
+            "Who makes the webhooks' certificate: the operator, which also renews it; cert-manager; or you, who put `tls.crt` "
+            "and `tls.key` for `shunter-webhook.NAMESPACE.svc` into the Secret."
+        ),
+    ] = "self-managed"
+    secret_name: Annotated[Name, _text("The Secret that it is in.")] = "shunter-webhook-certificate"
+    ca_bundle: Annotated[str, _text("With `provided`: its CA, PEM in base64, for the API server.")] = ""
+    issuer: Issuer = Issuer()
+
+
+class NetworkPolicy(Section, frozen=True):
+    enabled: Annotated[bool, _text("Let nothing into the operator's pods but webhook calls, probes and metrics.")] = True
+
+
+class Runtimes(Section, frozen=True):
+    enabled: Annotated[bool, _text("Install the ClusterTrainingRuntimes that come with Shunter.")] = True
+
+
+class UserRoles(Section, frozen=True):
+    enabled: Annotated[
+        bool, _text("Let the roles admin, edit and view (also Kubeflow's) of a namespace extend to training jobs.")
+    ] = True
+
+
+class JobSet(Section, frozen=True):
+    check: Annotated[bool, _text("Refuse to install while TrainJob is on and the cluster has no JobSet.")] = True
+
+
+class NamespaceValues(Section, frozen=True):
+    create: Annotated[
+        bool, _text("Install the Namespace itself, with its Pod Security labels. Off in the chart: Helm needs it before.")
+    ] = True
+
+
+def _default_config() -> Json:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "leaderElection": {
+            "leaderElect": True,
+            "leaseDuration": "15s",
+            "renewDeadline": "10s",
+            "resourceName": "shunter-operator",
+            "retryPeriod": "2s",
+        },
+    }
+
+
+def _default_resources() -> Json:
+    return {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}
+
+
+class Values(Section, frozen=True):
+    """All of them, with their defaults."""
+
+    image: Image = Image()
+    replicas: Annotated[
+        int, _text("Operator pods. One reconciles, all answer webhooks; 0 when the operator runs elsewhere.", ge=0, le=10)
+    ] = 2
+    kinds: Kinds = Kinds()
+    namespaces: Annotated[
+        tuple[Name, ...],
+        _text("Serve only these namespaces, with a Role in each instead of rights in the whole cluster. They must exist."),
+    ] = ()
+    namespace: NamespaceValues = NamespaceValues()
+    certificates: Certificates = Certificates()
+    config: Annotated[Object, _text("The operator's configuration file, config.trainer.kubeflow.org/v1alpha1.")] = msgspec.field(
+        default_factory=_default_config
+    )
+    resources: Annotated[Object, _text("Of each operator pod. 1,000 jobs take less than 100 MB.")] = msgspec.field(
+        default_factory=_default_resources
+    )
+    node_selector: Annotated[dict[str, str], _text("Nodes for the operator's pods.")] = {}
+    tolerations: Annotated[tuple[Object, ...], _text("Taints that they tolerate.")] = ()
+    priority_class_name: Annotated[str, _text("Their priority class, e.g. `system-cluster-critical`.")] = ""
+    monitoring: Annotated[
+        Literal["auto", "always", "never"],
+        _text("Install a ServiceMonitor and a PodMonitor; `auto` when the cluster has monitoring.coreos.com/v1."),
+    ] = "auto"
+    network_policy: NetworkPolicy = NetworkPolicy()
+    runtimes: Runtimes = Runtimes()
+    user_roles: UserRoles = UserRoles()
+    jobset: JobSet = JobSet()
+
+
+def defaults() -> Json:
+    """Every value with its default, as plain JSON."""
+    return _plain(Values())
+
+
+def checked(given: Json) -> Json:
+    """The defaults with what is given over them, as Helm merges values: objects key by key, all else as a whole, null takes a
+    key out. InputError names the value that is wrong."""
+    merged = _merged(defaults(), given)
+    try:
+        values = msgspec.convert(merged, Values)
+    except msgspec.ValidationError as error:
+        raise InputError(f"values: {str(error).replace('`$.', '`')}.", "docs/install.md lists all values.") from None
+    if not any(merged["kinds"].values()):
+        raise InputError("values: kinds: all kinds are off.", "Leave one on: the operator would have nothing to do.")
+    return _plain(values)
+
+
+def schema() -> Json:
+    """JSON schema of the values, as Helm checks them."""
+    found = msgspec.json.schema(Values)
+    definitions: Json = found["$defs"]
+    definitions["Kinds"]["anyOf"] = [{"properties": {kind: {"const": True}}} for kind in definitions["Kinds"]["properties"]]
+    # Helm adds it to the values of every chart that is part of another.
+    definitions["Values"]["properties"]["global"] = {"type": "object"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def parsed(assignments: list[str]) -> Json:
+    """Values from `KEY=VALUE` texts: the key is a dotted path, the value is YAML (`replicas=3`, `namespaces=[a, b]`)."""
+    values: Json = {}
+    for text in assignments:
+        path, equals, value = text.partition("=")
+        if not equals or not all(path.split(".")):
+            raise InputError(f"--set {text!r} is no assignment.", "Write it like --set certificates.mode=cert-manager.")
+        values = _merged(values, _nested(path.split("."), _yaml(text, value)))
+    return values
+
+
+def _plain(values: Values) -> Json:
+    found: Json = msgspec.json.decode(msgspec.json.encode(values))
+    return found
+
+
+def _yaml(text: str, value: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(value, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        raise InputError(f"--set {text!r}: the value is not YAML.", "Lists are written [a, b], objects {a: b}.") from None
+
+
+def _nested(path: list[str], value: Any) -> Json:
+    for part in reversed(path):
+        value = {part: value}
+    result: Json = value
+    return result
+
+
+def _merged(below: Json, above: Json) -> Json:
+    merged = dict(below)
+    for key, value in above.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _merged(merged[key], value)
+        else:
+            merged[key] = value
+    return merged

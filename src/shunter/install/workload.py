@@ -1,0 +1,166 @@
+"""The operator's own objects: its Deployment and what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
+from shunter.install import resources
+from shunter.install.names import (
+    CONFIGURATION,
+    HEALTH_PORT,
+    LABELS,
+    METRICS_PORT,
+    METRICS_SELECTOR,
+    METRICS_SERVICE,
+    OPERATOR,
+    SELECTOR,
+    WEBHOOK_PORT,
+    WEBHOOK_SERVICE,
+)
+from shunter.install.objects import obj
+from shunter.install.template import Digest, Document, Each, Equals, Item, MoreThan, Not, On, Text, Value, When
+from shunter.install.template import Namespace as InstallationNamespace
+from shunter.install.values import Kinds
+
+SELF_MANAGED = Equals("certificates.mode", "self-managed")
+CERTIFICATE_DIRECTORY = "/etc/shunter/certificate"
+CONFIGURATION_DIRECTORY = "/etc/shunter/configuration"
+PRIVATE = "restricted"
+"""The Pod Security level: no root, no privileges, no host."""
+
+
+def namespace() -> When:
+    levels = {f"pod-security.kubernetes.io/{mode}": PRIVATE for mode in ("enforce", "audit", "warn")}
+    return When(On("namespace.create"), obj(NAMESPACES, InstallationNamespace(), labels=levels))
+
+
+def service_account() -> Json:
+    return obj(SERVICE_ACCOUNTS, OPERATOR)
+
+
+def configuration() -> Json:
+    return obj(CONFIG_MAPS, CONFIGURATION, data={"config.yaml": Document("config")})
+
+
+def services() -> list[Json]:
+    return [
+        # Also of pods that are not ready: a pod is ready once a webhook call has reached it through this very Service.
+        _service(WEBHOOK_SERVICE, "webhook", 443, {"publishNotReadyAddresses": True}),
+        _service(METRICS_SERVICE, "metrics", METRICS_PORT, {}, labels=METRICS_SELECTOR),
+    ]
+
+
+def disruption_budget() -> When:
+    """While nodes are drained one pod stays. A single one must not hold up the drain."""
+    budget = obj(resources.POD_DISRUPTION_BUDGETS, OPERATOR, spec={"minAvailable": 1, "selector": {"matchLabels": SELECTOR}})
+    return When(MoreThan("replicas", 1), budget)
+
+
+def network_policy() -> When:
+    """Egress stays open: where the API server is differs from cluster to cluster, and policies know no names."""
+    ports = [{"port": port, "protocol": "TCP"} for port in ("webhook", "metrics", "health")]
+    spec = {"podSelector": {"matchLabels": SELECTOR}, "policyTypes": ["Ingress"], "ingress": [{"ports": ports}]}
+    return When(On("networkPolicy.enabled"), obj(resources.NETWORK_POLICIES, OPERATOR, spec=spec))
+
+
+def deployment() -> Json:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    # A pod reads its configuration once: another one makes new pods.
+    template = {
+        "metadata": {"labels": {**LABELS, **SELECTOR}, "annotations": {"shunter.dev/configuration": Digest("config")}},
+        "spec": _pod(),
+    }
+    spec = {
+        "replicas": Value("replicas"),
+        "strategy": strategy,
+        "selector": {"matchLabels": SELECTOR},
+        "template": template,
+    }
+    return obj(resources.DEPLOYMENTS, OPERATOR, labels=SELECTOR, spec=spec)
+
+
+def _pod() -> Json:
+    """Runs under Pod Security `restricted` and OpenShift's restricted-v2, which chooses the user: none is named here."""
+    spread = [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": SELECTOR},
+        }
+        for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
+    ]
+    return {
+        "serviceAccountName": OPERATOR,
+        "imagePullSecrets": When(On("image.pullSecrets"), Value("image.pullSecrets")),
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "priorityClassName": When(On("priorityClassName"), Value("priorityClassName")),
+        "nodeSelector": When(On("nodeSelector"), Value("nodeSelector")),
+        "tolerations": When(On("tolerations"), Value("tolerations")),
+        "topologySpreadConstraints": spread,
+        "terminationGracePeriodSeconds": 30,
+        "containers": [_container()],
+        "volumes": [
+            {"name": "configuration", "configMap": {"name": CONFIGURATION}},
+            # Python's ssl reads certificates from files only.
+            {"name": "scratch", "emptyDir": {"sizeLimit": "16Mi"}},
+            When(
+                Not(SELF_MANAGED),
+                {"name": "certificate", "secret": {"secretName": Value("certificates.secretName")}},
+            ),
+        ],
+    }
+
+
+def _container() -> Json:
+    tagged, pinned = ":", "@"
+    image = When(
+        On("image.digest"),
+        Text((Value("image.repository"), pinned, Value("image.digest"))),
+        Text((Value("image.repository"), tagged, Value("image.tag"))),
+    )
+    ports = {"webhook": WEBHOOK_PORT, "metrics": METRICS_PORT, "health": HEALTH_PORT}
+    return {
+        "name": "operator",
+        "image": image,
+        "imagePullPolicy": Value("image.pullPolicy"),
+        "args": _arguments(),
+        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()],
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 20, "failureThreshold": 3},
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 5, "timeoutSeconds": 3},
+        "startupProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 2, "failureThreshold": 60},
+        "resources": When(On("resources"), Value("resources")),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [
+            {"name": "configuration", "mountPath": CONFIGURATION_DIRECTORY, "readOnly": True},
+            {"name": "scratch", "mountPath": "/tmp"},
+            When(Not(SELF_MANAGED), {"name": "certificate", "mountPath": CERTIFICATE_DIRECTORY, "readOnly": True}),
+        ],
+    }
+
+
+def _arguments() -> list[object]:
+    return [
+        "operator",
+        f"--config={CONFIGURATION_DIRECTORY}/config.yaml",
+        *(When(On(f"kinds.{kind}"), f"--kind={kind}") for kind in Kinds.__struct_fields__),
+        Each("namespaces", Text(("--namespace=", Item()))),
+        When(
+            SELF_MANAGED,
+            f"--webhook-service={WEBHOOK_SERVICE}",
+            f"--webhook-cert-dir={CERTIFICATE_DIRECTORY}",
+        ),
+        When(SELF_MANAGED, Text(("--webhook-secret=", Value("certificates.secretName")))),
+    ]
+
+
+def _service(name: str, port: str, number: int, more: Json, *, labels: Mapping[str, Any] = {}) -> Json:
+    ports = [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}]
+    return obj(SERVICES, name, labels=labels, spec={"selector": SELECTOR, "ports": ports, **more})
