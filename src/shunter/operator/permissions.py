@@ -1,0 +1,146 @@
+"""What the operator may do at an API server, and why: the one source of its roles.
+
+shunter.install makes the manifests from these grants. tests/conformance/test_permissions.py runs the operator under exactly them:
+a request that is refused fails it, and so does a grant that no request used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    CORE_EVENTS,
+    EVENTS,
+    JOBSETS,
+    LEASES,
+    MUTATING_WEBHOOKS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.kube.registration import Configuration
+from shunter.operator.trainer.admission import configurations as trainer_webhooks
+from shunter.operator.training.admission import configurations as training_webhooks
+from shunter.operator.training.frameworks import FRAMEWORKS
+
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete"]
+
+V1_KINDS = tuple(framework.resource.kind for framework in FRAMEWORKS)
+V2_KINDS = (TRAIN_JOBS.kind,)
+
+
+class Grant(NamedTuple):
+    """Verbs on one resource. Server-side apply takes `patch` and, where it creates, `create`."""
+
+    resource: Resource
+    verbs: Sequence[Verb]
+    why: str
+    subresource: str = ""
+    kinds: Sequence[str] = ()
+    """Only needed when one of these kinds of jobs is served; always when empty."""
+    names: Sequence[Any] = ()
+    """Only these objects."""
+    only_self_managed: bool = False
+    """Only needed when the operator makes the webhooks' certificate itself."""
+    is_seen: bool = True
+    """Whether a request of ours shows it; else an admission plugin of the API server asks for it."""
+
+    @property
+    def rule(self) -> Json:
+        """As in a Role."""
+        path = f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
+        rule: Json = {"apiGroups": [self.resource.group], "resources": [path], "verbs": list(self.verbs)}
+        if self.names:
+            rule["resourceNames"] = list(self.names)
+        return rule
+
+
+_OWNS = "children name the job as an owner that may not go before them; OwnerReferencesPermissionEnforcement (OpenShift) asks"
+
+
+def in_served_namespaces() -> list[Grant]:
+    """What controllers and webhooks do in the namespaces whose jobs they serve."""
+    v1 = [grant for framework in FRAMEWORKS for grant in _v1_job(framework.resource)]
+    return [
+        *v1,
+        Grant(PODS, ("list", "watch", "create", "delete"), "the pods of v1 jobs", kinds=V1_KINDS),
+        Grant(SERVICES, ("list", "watch", "create", "delete"), "a service for each pod of a v1 job", kinds=V1_KINDS),
+        Grant(CORE_EVENTS, ("create", "patch"), "what happened to v1 jobs, as upstream tells it", kinds=V1_KINDS),
+        Grant(TRAIN_JOBS, ("list", "watch"), "the jobs to reconcile", kinds=V2_KINDS),
+        Grant(TRAIN_JOBS, ("patch",), "their conditions and counters", subresource="status", kinds=V2_KINDS),
+        Grant(TRAIN_JOBS, ("update",), _OWNS, subresource="finalizers", kinds=V2_KINDS, is_seen=False),
+        Grant(TRAINING_RUNTIMES, ("list", "watch"), "the runtimes that jobs name", kinds=V2_KINDS),
+        Grant(TRAINING_RUNTIMES, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
+        Grant(TRAINING_RUNTIMES, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
+        Grant(JOBSETS, ("list", "watch", "create", "patch"), "the JobSet of each job", kinds=V2_KINDS),
+        Grant(JOBSETS, ("delete",), "a job that missed its deadline loses it", kinds=V2_KINDS),
+        Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it", kinds=V2_KINDS),
+        Grant(EVENTS, ("create", "patch"), "what happened to TrainJobs", kinds=V2_KINDS),
+    ]
+
+
+def in_canary_namespace() -> list[Grant]:
+    """For /readyz: a job that the webhooks refuse, in a dry run, shows that they are asked. In the operator's own namespace, or
+    with `--namespace` in those, since the webhooks are then asked about no others."""
+    why = "the dry run behind /readyz"
+    return [
+        *(Grant(framework.resource, ("create",), why, kinds=(framework.resource.kind,)) for framework in FRAMEWORKS),
+        Grant(TRAIN_JOBS, ("create",), why, kinds=V2_KINDS),
+    ]
+
+
+def in_cluster() -> list[Grant]:
+    """What is in no namespace."""
+    runtimes = CLUSTER_TRAINING_RUNTIMES
+    return [
+        Grant(runtimes, ("list", "watch"), "the shared runtimes that jobs name", kinds=V2_KINDS),
+        Grant(runtimes, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
+        Grant(runtimes, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
+        *_webhook_grants(V1_KINDS, training_webhooks()),
+        *_webhook_grants(V2_KINDS, trainer_webhooks()),
+    ]
+
+
+def in_own_namespace(*, secret: Any, lease: Any) -> list[Grant]:
+    """What the operator keeps for itself: the names of its Secret and its Lease."""
+    return [
+        Grant(LEASES, ("create",), "leader election: the first replica makes it; a create has no name to limit it to"),
+        Grant(LEASES, ("get", "update"), "leader election", names=(lease,)),
+        Grant(
+            SECRETS,
+            ("get", "create", "patch"),
+            "the webhooks' certificate, shared by the replicas",
+            names=(secret,),
+            only_self_managed=True,
+        ),
+    ]
+
+
+def _v1_job(resource: Resource) -> list[Grant]:
+    kinds = (resource.kind,)
+    return [
+        Grant(resource, ("list", "watch"), "the jobs to reconcile", kinds=kinds),
+        Grant(resource, ("delete",), "ttlSecondsAfterFinished", kinds=kinds),
+        Grant(resource, ("patch",), "their conditions and counters", subresource="status", kinds=kinds),
+        Grant(resource, ("update",), _OWNS, subresource="finalizers", kinds=kinds, is_seen=False),
+    ]
+
+
+def _webhook_grants(kinds: Sequence[str], configurations: Sequence[Configuration]) -> list[Grant]:
+    grants = []
+    for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+        names = [configuration.name for configuration in configurations if configuration.resource == resource]
+        if names:
+            grants += [
+                Grant(resource, ("get",), "whether it trusts our certificate", kinds=kinds, names=names),
+                Grant(resource, ("patch",), "its caBundle", kinds=kinds, names=names, only_self_managed=True),
+            ]
+    return grants
