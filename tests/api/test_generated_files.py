@@ -60,7 +60,7 @@ def test_other_compression_of_the_same_content_is_not_stale(copy: Path) -> None:
 
 
 def test_what_is_packaged_is_what_is_deployed() -> None:
-    for path in sorted((ROOT / "deploy" / "crds").glob("*.*.yaml")):
+    for path in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
         deployed = yaml.load(path.read_text(), yaml.CSafeLoader)
         packaged = gzip.decompress((ROOT / DATA / "crds" / f"{path.stem}.json.gz").read_bytes())
         assert deployed == yaml.load(packaged.decode(), yaml.CSafeLoader)
