@@ -15,7 +15,10 @@ from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import OPERATOR
 from shunter.install.objects import HERE, obj
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
-from shunter.install.template import Each, Item, Namespace, Not, On, When
+from shunter.install.template import Condition, Each, Item, Namespace, Not, On, Value, When, all_of, any_of
+from shunter.install.workload import SELF_MANAGED
+from shunter.operator import permissions
+from shunter.operator.permissions import Grant
 
 EVERYWHERE = Not(On("namespaces"))
 CONTROLLER = f"{OPERATOR}-controller"
@@ -27,13 +30,18 @@ USER_VERBS = {"view": ("get", "list", "watch"), "edit": ("create", "update", "pa
 
 def operator_roles() -> list[Any]:
     """Roles and bindings of the ServiceAccount, some of them conditional."""
-    served, shared, own = _SERVED, _SHARED, _OWN
+    canary = permissions.in_canary_namespace()
+    secret, lease = Value("certificates.secretName"), Value("config.leaderElection.resourceName")
+    shared = _granted(permissions.in_cluster())
+    everywhere = _granted(permissions.in_served_namespaces())
+    in_each = [*everywhere, *_granted(canary)]
+    own = [*_granted(permissions.in_own_namespace(secret=secret, lease=lease)), *_granted(canary, EVERYWHERE)]
     return [
         obj(CLUSTER_ROLES, OPERATOR, rules=shared),
         _bound(CLUSTER_ROLE_BINDINGS, OPERATOR, CLUSTER_ROLES),
-        When(EVERYWHERE, obj(CLUSTER_ROLES, CONTROLLER, rules=served)),
+        When(EVERYWHERE, obj(CLUSTER_ROLES, CONTROLLER, rules=everywhere)),
         When(EVERYWHERE, _bound(CLUSTER_ROLE_BINDINGS, CONTROLLER, CLUSTER_ROLES)),
-        Each("namespaces", obj(ROLES, CONTROLLER, namespace=Item(), rules=served)),
+        Each("namespaces", obj(ROLES, CONTROLLER, namespace=Item(), rules=in_each)),
         Each("namespaces", _bound(ROLE_BINDINGS, CONTROLLER, ROLES, namespace=Item())),
         obj(ROLES, OPERATOR, rules=own),
         _bound(ROLE_BINDINGS, OPERATOR, ROLES),
@@ -81,35 +89,19 @@ def _bound(binding: Resource, name: str, role: Resource, *, subject: Json | None
     return obj(binding, name, namespace=namespace, roleRef=reference, subjects=[subject or operator])
 
 
-def _g(group: str, resources: list[str], verbs: list[str], kind: str = "", names: list[str] | None = None) -> Any:
-    rule: Json = {"apiGroups": [group], "resources": resources, "verbs": verbs}
-    if names:
-        rule["resourceNames"] = names
-    return When(On(f"kinds.{kind}"), rule) if kind else rule
+def _granted(grants: Sequence[Grant], *further: Condition) -> list[Any]:
+    """The rules of grants, each under its conditions."""
+    return [_under([*further, *_conditions(grant)], grant.rule) for grant in grants]
 
 
-_SERVED = [
-    _g("kubeflow.org", ["pytorchjobs"], ["get", "list", "watch", "patch"], "PyTorchJob"),
-    _g("kubeflow.org", ["pytorchjobs/status"], ["patch"], "PyTorchJob"),
-    _g("kubeflow.org", ["pytorchjobs/finalizers"], ["update"], "PyTorchJob"),
-    _g("", ["pods", "services"], ["get", "list", "watch", "create", "patch", "delete"], "PyTorchJob"),
-    _g("trainer.kubeflow.org", ["trainjobs", "trainingruntimes"], ["get", "list", "watch", "patch"], "TrainJob"),
-    _g("trainer.kubeflow.org", ["trainjobs/status"], ["patch"], "TrainJob"),
-    _g("trainer.kubeflow.org", ["trainjobs/finalizers"], ["update"], "TrainJob"),
-    _g("jobset.x-k8s.io", ["jobsets"], ["get", "list", "watch", "create", "patch", "delete"], "TrainJob"),
-    _g("", ["configmaps"], ["get", "list", "watch", "create", "patch", "delete"], "TrainJob"),
-    _g("events.k8s.io", ["events"], ["create", "patch"]),
-    _g("", ["events"], ["create", "patch"]),
-]
-_SHARED = [
-    _g("trainer.kubeflow.org", ["clustertrainingruntimes"], ["get", "list", "watch", "patch"], "TrainJob"),
-    _g(
-        "admissionregistration.k8s.io",
-        ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-        ["get", "patch"],
-    ),
-]
-_OWN = [
-    _g("coordination.k8s.io", ["leases"], ["get", "create", "update"]),
-    _g("", ["secrets"], ["get", "create", "update"]),
-]
+def _conditions(grant: Grant) -> list[Condition]:
+    found: list[Condition] = []
+    if grant.kinds:
+        found.append(any_of([On(f"kinds.{kind}") for kind in grant.kinds]))
+    if grant.only_self_managed:
+        found.append(SELF_MANAGED)
+    return found
+
+
+def _under(conditions: Sequence[Condition], rule: Json) -> Any:
+    return When(all_of(conditions), rule) if conditions else rule

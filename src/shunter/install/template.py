@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from shunter.api.meta import Json
@@ -81,6 +81,15 @@ class AnyOf(NamedTuple):
 
 
 Condition: TypeAlias = On | Equals | MoreThan | Served | Not | AllOf | AnyOf
+
+
+def all_of(conditions: Sequence[Condition]) -> Condition:
+    """All of them; the only one as it is."""
+    return conditions[0] if len(conditions) == 1 else AllOf(tuple(conditions))
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else AnyOf(tuple(conditions))
 
 
 class When(NamedTuple):

@@ -13,7 +13,7 @@ from shunter.install.kinds import is_on
 from shunter.install.names import OPERATOR, WEBHOOK_SERVICE
 from shunter.install.objects import obj
 from shunter.install.resources import CERTIFICATES, ISSUERS
-from shunter.install.template import AllOf, AnyOf, Equals, Namespace, Not, On, Text, Value, When
+from shunter.install.template import AllOf, Equals, Namespace, Not, On, Text, Value, When, any_of
 from shunter.kube.registration import Configuration, Webhook, manifest
 from shunter.operator.process import webhook_configurations
 
@@ -53,7 +53,7 @@ def _configuration(configuration: Configuration) -> When:
     webhooks = [_entry(webhook, entry) for webhook, entry in zip(configuration.webhooks, entries, strict=True)]
     annotations = When(CERT_MANAGER, injected)
     kinds = dict.fromkeys(is_on(webhook.resource) for webhook in configuration.webhooks)
-    return When(AnyOf(tuple(kinds)), obj(configuration.resource, configuration.name, annotations=annotations, webhooks=webhooks))
+    return When(any_of(list(kinds)), obj(configuration.resource, configuration.name, annotations=annotations, webhooks=webhooks))
 
 
 def _entry(webhook: Webhook, entry: Json) -> When:
