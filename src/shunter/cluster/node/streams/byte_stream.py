@@ -1,0 +1,67 @@
+"""A connection as SPDY and port-forward see it: bytes both ways, over TCP or in the messages of a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from aiohttp import WSMsgType, web
+
+_CHUNK = 64 * 1024
+
+
+class ByteStream(Protocol):
+    """Bytes both ways. Several tasks may write; what one call writes stays in one piece."""
+
+    async def read(self) -> bytes:
+        """What has come; empty at the end."""
+
+    async def write(self, data: bytes) -> None:
+        """Returns when the peer keeps up. Raises ConnectionError when it is gone."""
+
+    async def close(self) -> None:
+        """Sends what was written and ends the connection."""
+
+
+class SocketStream:
+    """A TCP connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        try:
+            return await self._reader.read(_CHUNK)
+        except ConnectionError:
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        if self._writer.is_closing():
+            raise ConnectionResetError("the connection is closed")
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def close(self) -> None:
+        self._writer.close()
+
+
+class MessageStream:
+    """A WebSocket whose binary messages, one after the other, are the bytes (`SPDY/3.1+...` subprotocols)."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self._socket = socket
+
+    async def read(self) -> bytes:
+        while True:
+            message = await self._socket.receive()
+            if message.type is WSMsgType.BINARY and message.data:
+                return bytes(message.data)
+            if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
+                return b""
+
+    async def write(self, data: bytes) -> None:
+        await self._socket.send_bytes(data)
+
+    async def close(self) -> None:
+        await self._socket.close()
