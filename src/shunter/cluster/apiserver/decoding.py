@@ -67,19 +67,21 @@ def prune(call: Call, served: Served, document: Json, duplicates: list[str], opt
             call.warn(fault)
 
 
-def fill_defaults(served: Served, document: Json) -> None:
-    """Defaults, in place: those of the schema, then those that are code."""
-    served.kind.schema().default(document)
+def fill_defaults(served: Served, document: Json, old: Json | None = None) -> None:
+    """Defaults, in place: those of the schema, then those that are code. `old` as for `Schema.prune`."""
+    served.kind.schema().default(document, old)
     served.kind.default(document)
 
 
-def strict_faults(served: Served, document: Json, duplicates: list[str]) -> list[str]:
-    """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError."""
+def strict_faults(served: Served, document: Json, duplicates: list[str], old: Json | None = None) -> list[str]:
+    """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError. `old` as
+    for `Schema.prune`."""
     if document.get("metadata") is None:
         document["metadata"] = {}
-    paths = served.kind.schema().prune(document)
+    paths = served.kind.schema().prune(document, old)
     if served.custom:
-        paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"])] + paths
+        old_metadata = old["metadata"] if old else None
+        paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"], old_metadata)] + paths
     unknown = [f'unknown field "{path}"' for path in paths]
     repeated = [f'duplicate field "{path}"' for path in duplicates]
     metadata = document["metadata"]

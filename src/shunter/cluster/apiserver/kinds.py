@@ -43,12 +43,14 @@ class Objects(Protocol):
 class Schema(Protocol):
     """A compiled schema. All paths are apimachinery's: `spec.containers[0].name`."""
 
-    def prune(self, obj: Json) -> list[str]:
+    def prune(self, obj: Json, old: Json | None = None) -> list[str]:
         """Decodes in place: drops unknown fields and returns their paths (for fieldValidation=Strict and Warn). Raises
-        MalformedError where the real decoder stops: wrong types in built-in kinds, or in the metadata of any kind."""
+        MalformedError where the real decoder stops: wrong types in built-in kinds, or in the metadata of any kind.
 
-    def default(self, obj: Json) -> None:
-        """Fills schema defaults in place."""
+        Fields whose values are the very objects of `old`, a stored version, are as they should be and left alone."""
+
+    def default(self, obj: Json, old: Json | None = None) -> None:
+        """Fills schema defaults in place; `old` as for `prune`."""
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
         """Types, limits, enums, formats, list-map keys; then CEL rules (transition rules only when `old` is given)."""

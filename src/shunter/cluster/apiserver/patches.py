@@ -46,14 +46,19 @@ async def patch(backend: Backend, call: Call, served: Served) -> Outcome:
         return await _apply(backend, call, served)
     options = write_options(call.query, call.user_agent, "PatchOptions")
     patched = patcher(call, served, media)
+    shares = media == MERGE and call.target.subresource == "status"
 
     def change(old: Json) -> Json:
         document = patched(old)
-        _decode_patched(call, served, document, options)
+        metadata: Any = document.get("metadata")
+        if shares and metadata is old["metadata"]:
+            # What follows writes into metadata.
+            document["metadata"] = dict(metadata)
+        _decode_patched(call, served, document, options, old if shares else None)
         _check_identity(call, document)
         return document
 
-    return await modify(backend, call, served, options, change)
+    return await modify(backend, call, served, options, change, shares=shares)
 
 
 def patcher(call: Call, served: Served, media: str) -> Callable[[Json], Json]:
@@ -87,11 +92,12 @@ def _patch_object(body: bytes) -> Json:
     return patch
 
 
-def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions) -> None:
-    """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all."""
+def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions, old: Json | None = None) -> None:
+    """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all.
+    `old` is the object that it shares parts with."""
     shown = msgspec.json.encode(dict(sorted(document.items()))).decode()
     try:
-        faults = strict_faults(served, document, [])
+        faults = strict_faults(served, document, [], old)
     except MalformedError as error:
         raise _refused_patch(served, shown, str(error)) from None
     if faults and options.strictness == "Strict":
@@ -99,7 +105,7 @@ def _decode_patched(call: Call, served: Served, document: Json, options: WriteOp
     if options.strictness == "Warn":
         for fault in faults:
             call.warn(fault)
-    fill_defaults(served, document)
+    fill_defaults(served, document, old)
 
 
 def _refused_patch(served: Served, shown: str, why: str) -> StatusError:

@@ -155,11 +155,14 @@ async def modify(
     change: Callable[[Json], Json],
     *,
     owns_fields: bool = True,
+    shares: bool = False,
 ) -> Outcome:
     """Stores what `change` makes of the newest version, as often as needed until nobody was faster. Raises 404.
 
     `change` gets a copy that it may alter, and returns the whole new object, decoded and defaulted. A resourceVersion in it must
-    be that of the version it was made from. `owns_fields` is False when managedFields are already right (apply).
+    be that of the version it was made from. `owns_fields` is False when managedFields are already right (apply). With `shares`,
+    which is for status only, `change` alters nothing and what it returns shares with what it got all that it leaves as it is:
+    pruning, validation and ownership pass over that.
     """
     target = call.target
     collection = backend.collection(served)
@@ -168,7 +171,7 @@ async def modify(
         if entry is None:
             raise not_found(served.resource, target.name)
         old = served.document(entry)
-        document = change(served.document(entry))
+        document = change(old if shares else served.document(entry))
         pinned = document["metadata"].get("resourceVersion", "")
         if pinned and pinned != old["metadata"]["resourceVersion"]:
             raise conflict(served.resource, target.name)

@@ -34,8 +34,8 @@ class StructuralSchema:
     def openapi(self) -> Json:
         return self._openapi
 
-    def prune(self, obj: Json) -> list[str]:
-        unknown = prune.prune(self._root, obj)
+    def prune(self, obj: Json, old: Json | None = None) -> list[str]:
+        unknown = prune.prune(self._root, obj, old or {})
 
         def coerce(path: str, value: Json, node: Node) -> None:
             if isinstance(metadata := value.get("metadata"), dict):
@@ -47,11 +47,11 @@ class StructuralSchema:
                     fault = invalid(f"{path}.metadata", given, str(error))
                     raise MalformedError(f"{what} cannot be handled as a {obj.get('kind')}: {fault}") from None
 
-        prune.visit_embedded(self._root, obj, coerce)
+        prune.visit_embedded(self._root, obj, coerce, old or {})
         return unknown
 
-    def default(self, obj: Json) -> None:
-        prune.default(self._root, obj)
+    def default(self, obj: Json, old: Json | None = None) -> None:
+        prune.default(self._root, obj, old or {})
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
         earlier = NOTHING if old is None else old
@@ -59,8 +59,7 @@ class StructuralSchema:
         if self._scale is not None:
             errors += scale_errors(self._scale, obj)
         errors += embedded_errors(self._root, obj)
-        if old is None or not validate.list_errors(self._root, old):
-            errors += validate.list_errors(self._root, obj)
+        errors += validate.list_errors(self._root, obj, earlier)
         return errors + rules.rule_errors(self._root, obj, earlier, errors)
 
 
@@ -76,14 +75,14 @@ class TypedSchema:
     def openapi(self) -> Json:
         return self._definitions[self._definition]
 
-    def prune(self, obj: Json) -> list[str]:
-        return self._read(obj)
+    def prune(self, obj: Json, old: Json | None = None) -> list[str]:
+        return self._read(obj, old)
 
     def empty(self, field: str) -> Any:
         """What Go writes for a field that nobody set, e.g. `{}` for status."""
         return golang.empty(self._definition, field)
 
-    def default(self, obj: Json) -> None:
+    def default(self, obj: Json, old: Json | None = None) -> None:
         """Nothing: defaults of built-in kinds are code."""
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -54,15 +54,21 @@ class _MismatchError(Exception):
         return f"json: cannot unmarshal {self.found} into Go struct field {self.struct}.{where} of type {self.wanted}"
 
 
-def reader(definition: str) -> Callable[[Json], list[str]]:
-    """A function that brings an object of this definition (`io.k8s.api.core.v1.Pod`) into Go's form in place and returns the
-    unknown paths. Raises MalformedError with the decoder's text."""
+class Reader(Protocol):
+    """Brings an object into Go's form in place and returns the unknown paths. Raises MalformedError with the decoder's text."""
+
+    def __call__(self, obj: Json, old: Json | None = None) -> list[str]:
+        """Values that are the very objects of `old`, which is in Go's form, are taken over as they are."""
+
+
+def reader(definition: str) -> Reader:
+    """The reader of objects of this definition (`io.k8s.api.core.v1.Pod`)."""
     struct = _struct(definition)
 
-    def read(obj: Json) -> list[str]:
+    def read(obj: Json, old: Json | None = None) -> list[str]:
         unknown: list[str] = []
         try:
-            decoded = struct.decode(obj, unknown)
+            decoded = struct.decode(obj, unknown, old or {})
         except (_MismatchError, ValueError) as error:
             raise MalformedError(str(error)) from None
         obj.clear()
@@ -88,6 +94,8 @@ class _Field(NamedTuple):
     """Makes what is written for an absent field; None where nothing is."""
     inside: str
     """The embedded Go struct that holds the field; only errors tell."""
+    struct: _Struct | None = None
+    """The type of a field that is a struct."""
 
 
 class _Struct:
@@ -107,7 +115,7 @@ class _Struct:
             }
         return self._compiled
 
-    def decode(self, value: Any, unknown: list[str]) -> Json:
+    def decode(self, value: Any, unknown: list[str], old: Any = None) -> Json:
         if type(value) is not dict:
             raise _MismatchError(value, self.text)
         fields = self.fields
@@ -119,7 +127,14 @@ class _Struct:
             elif item is not None:
                 before = len(unknown)
                 try:
-                    read[name] = field.decode(item, unknown)
+                    if not old:
+                        read[name] = field.decode(item, unknown)
+                    elif item is old.get(name):
+                        read[name] = item
+                    elif field.struct is not None:
+                        read[name] = field.struct.decode(item, unknown, old.get(name))
+                    else:
+                        read[name] = field.decode(item, unknown)
                 except _MismatchError as mismatch:
                     mismatch.struct = mismatch.struct or self.name
                     mismatch.fields.append(f"{field.inside}.{name}" if field.inside else name)
@@ -158,7 +173,7 @@ def _compile_field(shape: str, *, keep: bool, inside: str) -> _Field:
     core = _split(shape)[1]
     if core.startswith("@"):
         struct = _struct(core[1:])
-        return _Field(decode, keep, (lambda: struct.written({})) if keep else None, inside)
+        return _Field(decode, keep, (lambda: struct.written({})) if keep else None, inside, struct)
     if core.startswith("!"):
         return _Field(decode, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None, inside)
     if not keep:

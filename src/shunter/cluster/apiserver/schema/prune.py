@@ -15,26 +15,27 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema.node import NOTHING, Node
 
 META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+_NOTHING_OLD: Json = {}
 
 
-def prune(root: Node, obj: Json) -> list[str]:
-    """The paths of the fields dropped, sorted."""
+def prune(root: Node, obj: Json, old: Json = _NOTHING_OLD) -> list[str]:
+    """The paths of the fields dropped, sorted. Fields whose values are the very objects of `old` are not looked at."""
     unknown: list[str] = []
-    _prune_object(root, obj, "", unknown, is_resource=True)
+    _prune_object(root, obj, "", unknown, is_resource=True, old=old)
     unknown.sort()
     return unknown
 
 
-def default(root: Node, obj: Json) -> None:
-    """Fills absent fields, and nulls where null is not allowed, with the schema's defaults."""
+def default(root: Node, obj: Json, old: Json = _NOTHING_OLD) -> None:
+    """Fills absent fields, and nulls where null is not allowed, with the schema's defaults; `old` as for `prune`."""
     if root.defaults_below:
-        _default(root, obj)
+        _default(root, obj, old)
 
 
-def visit_embedded(root: Node, obj: Json, visit: Callable[[str, Json, Node], None]) -> None:
-    """Calls `visit(path, value, node)` for every value that the schema marks as an embedded resource."""
+def visit_embedded(root: Node, obj: Json, visit: Callable[[str, Json, Node], None], old: Json = _NOTHING_OLD) -> None:
+    """Calls `visit(path, value, node)` for every value that the schema marks as an embedded resource; `old` as for `prune`."""
     if root.embedded_below:
-        _visit_embedded(root, obj, "", visit)
+        _visit_embedded(root, obj, "", visit, old)
 
 
 def _prune(node: Node, value: Any, path: str, unknown: list[str]) -> None:
@@ -49,11 +50,11 @@ def _prune(node: Node, value: Any, path: str, unknown: list[str]) -> None:
             _drop_all(item, f"{path}[{index}]", unknown)
 
 
-def _prune_object(node: Node, value: Json, path: str, unknown: list[str], *, is_resource: bool) -> None:
+def _prune_object(node: Node, value: Json, path: str, unknown: list[str], *, is_resource: bool, old: Json = _NOTHING_OLD) -> None:
     properties = node.properties
     dropped: list[str] = []
     for name, item in value.items():
-        if is_resource and name in META_FIELDS:
+        if (is_resource and name in META_FIELDS) or (old and item is old.get(name, NOTHING)):
             continue
         child = properties[name]
         if child is None:
@@ -85,7 +86,7 @@ def _drop_all(value: Any, path: str, unknown: list[str]) -> None:
             _drop_all(item, f"{path}[{index}]", unknown)
 
 
-def _default(node: Node, value: Any) -> None:
+def _default(node: Node, value: Any, old: Json = _NOTHING_OLD) -> None:
     if type(value) is dict:
         for name, wanted in node.defaulted:
             present = value.get(name, NOTHING)
@@ -93,7 +94,7 @@ def _default(node: Node, value: Any) -> None:
                 value[name] = copy.deepcopy(wanted) if isinstance(wanted, (dict, list)) else wanted
         for name, item in value.items():
             child = node.properties[name] or node.additional
-            if child is not None and child.defaults_below:
+            if child is not None and child.defaults_below and not (old and item is old.get(name, NOTHING)):
                 if item is None and child is node.additional and child.default is not NOTHING and not child.nullable:
                     item = value[name] = copy.deepcopy(child.default)
                 _default(child, item)
@@ -109,14 +110,16 @@ def _refuses_null(node: Node | None) -> bool:
     return node is not None and not node.nullable
 
 
-def _visit_embedded(node: Node, value: Any, path: str, visit: Callable[[str, Json, Node], None]) -> None:
+def _visit_embedded(
+    node: Node, value: Any, path: str, visit: Callable[[str, Json, Node], None], old: Json = _NOTHING_OLD
+) -> None:
     if type(value) is dict:
         if node.embedded:
             visit(path, value, node)
         for name, item in value.items():
             declared = node.properties[name]
             child = declared or node.additional
-            if child is not None and child.embedded_below:
+            if child is not None and child.embedded_below and not (old and item is old.get(name, NOTHING)):
                 step = f".{name}" if path else name
                 _visit_embedded(child, item, path + (step if declared else f"[{name}]"), visit)
     elif type(value) is list and node.item is not None and node.item.embedded_below:

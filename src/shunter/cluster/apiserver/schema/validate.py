@@ -1,6 +1,7 @@
 """Validation of custom resources against a compiled schema, in the words of the real API server.
 
-On update, faults at values that the update leaves as they were are forgiven (ratcheting). Order of faults in one answer: schema,
+On update, faults at values that the update leaves as they were are forgiven (ratcheting), so a part that is the very object of
+the old version is not looked at: a status write shares all of spec with it. Order of faults in one answer: schema,
 then duplicates in lists of type map and set; within an object its own limits, its fields in the order given, what is required.
 Source: kube-openapi `validation/validate`, apiextensions-apiserver 1.36 `validation`, `schema/listtype`; compared with a real.
 """
@@ -34,11 +35,13 @@ def schema_errors(root: Node, obj: Any, old: Any = NOTHING, *, prefix: str = "")
     return checker.errors
 
 
-def list_errors(root: Node, obj: Any) -> list[FieldError]:
-    """Repeated items of lists of type set and repeated keys of lists of type map."""
+def list_errors(root: Node, obj: Any, old: Any = NOTHING) -> list[FieldError]:
+    """Repeated items of lists of type set and repeated keys of lists of type map; none when the old version has some already."""
     errors: list[FieldError] = []
     if root.lists_below:
-        _check_lists(root, obj, "", errors)
+        _check_lists(root, obj, old, "", errors)
+        if errors and old is not NOTHING and list_errors(root, old):
+            return []
     return errors
 
 
@@ -58,6 +61,8 @@ class _Checker:
         self.prefix = prefix
 
     def check(self, node: Node, value: Any, path: Path, old: Any) -> None:
+        if value is old:
+            return
         before = len(self.errors)
         if value is None:
             self._check_null(node, path)
@@ -250,14 +255,18 @@ def _key_fields(item: Json, keys: tuple[str, ...]) -> Json:
     return {key: item[key] for key in keys if key in item}
 
 
-def _check_lists(node: Node, value: Any, path: str, errors: list[FieldError]) -> None:
+def _check_lists(node: Node, value: Any, old: Any, path: str, errors: list[FieldError]) -> None:
+    """What is the very object of the old version adds nothing: its faults, if any, are the old version's."""
+    if value is old:
+        return
     if type(value) is dict:
+        olds = old if type(old) is dict else {}
         for name, item in value.items():
             declared = node.properties[name]
             child = declared or node.additional
             if child is not None and child.lists_below:
                 step = f"[{name}]" if declared is None else f".{name}" if path else name
-                _check_lists(child, item, path + step, errors)
+                _check_lists(child, item, olds.get(name, NOTHING), path + step, errors)
     elif type(value) is list:
         if node.list_type == "set":
             texts = [json.dumps(item, sort_keys=True) for item in value]
@@ -266,7 +275,7 @@ def _check_lists(node: Node, value: Any, path: str, errors: list[FieldError]) ->
             errors.extend(_map_errors(node, value, path))
         if node.item is not None and node.item.lists_below:
             for index, item in enumerate(value):
-                _check_lists(node.item, item, f"{path}[{index}]", errors)
+                _check_lists(node.item, item, NOTHING, f"{path}[{index}]", errors)
 
 
 def _map_errors(node: Node, items: list[Any], path: str) -> list[FieldError]:
