@@ -99,6 +99,12 @@ class History:
         except TimeoutError:
             raise AssertionError(f"not so within {seconds:g} s: {otherwise() or condition}") from None
 
+    async def beyond(self, changes: int) -> None:
+        """Returns when there are more changes than this."""
+        while len(self._seen) <= changes:
+            self._changed.clear()
+            await self._changed.wait()
+
     async def quiet(self, namespace: str, *, seconds: float) -> None:
         """Returns when nothing has happened in the namespace for so long."""
         while True:

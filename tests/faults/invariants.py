@@ -1,4 +1,4 @@
-"""What holds in every history of a namespace, whatever faults happened in it. Each check fails naming the object and the moment."""
+"""What holds in every history of a namespace, whatever faults happened in it. Each check fails naming the object."""
 
 from __future__ import annotations
 

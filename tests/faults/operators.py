@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from datetime import UTC, datetime, timedelta
 
 from shunter.kube.client import Client
@@ -75,8 +75,21 @@ class Operator:
             await self.faults.close()
 
     @property
+    def is_synced(self) -> bool:
+        return self.is_running and not self.manager._why_not_synced()
+
+    @property
     def is_running(self) -> bool:
         return self._task is not None and not self._task.done()
+
+
+async def until(condition: Callable[[], object], *, seconds: float = 20.0) -> None:
+    """Waits for what no object shows, e.g. what operators sent."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.02)
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""Control planes without nodes: an API server with Job, JobSet, garbage and namespace controllers. Tests say how pods are doing."""
+"""Control planes without nodes: an API server with Job, JobSet, garbage and namespace controllers. Tests say how pods do."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import fnmatch
 import re
@@ -65,9 +66,15 @@ class Stage:
     async def pods(self, pattern: str, phase: str, **how: Any) -> None:
         """Says how the pods are doing whose names match; `exitCode`, `reason` and the like as in the player's steps."""
         for pod in self.history.present(PODS, self.namespace):
-            name = pod["metadata"]["name"]
-            if fnmatch.fnmatch(name, pattern) and pod["metadata"].get("deletionTimestamp") is None:
-                status = pod_status(copy.deepcopy(pod), {"phase": phase, **how})
+            if fnmatch.fnmatch(pod["metadata"]["name"], pattern):
+                await self.pod(pod["metadata"]["name"], phase, **how)
+
+    async def pod(self, name: str, phase: str, **how: Any) -> None:
+        """Says how one pod is doing, unless it is on its way out."""
+        pod = self.get(PODS, name)
+        if pod is not None and pod["metadata"].get("deletionTimestamp") is None:
+            status = pod_status(copy.deepcopy(pod), {"phase": phase, **how})
+            with contextlib.suppress(NotFound):
                 await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
 
     async def pass_time(self, resource: Resource, name: str, **time: float) -> None:
@@ -75,6 +82,11 @@ class Stage:
         self.clock.offset += timedelta(**time)
         stamp = str(self.clock.offset.total_seconds())
         await self.patch(resource, name, {"metadata": {"annotations": {TOUCHED: stamp}}})
+
+    async def take(self, step: Step) -> None:
+        """Does what the step says, and waits until it is reached."""
+        await step.act(self)
+        await self.history.until(lambda: step.reached(self), otherwise=lambda: f"{step.name}: {self.shown()}")
 
     def get(self, resource: Resource, name: str) -> Json | None:
         return self.history.get(resource, self.namespace, name)
@@ -140,7 +152,10 @@ def pytorch_job(name: str = "j", *, workers: int = 2, restart_policy: str = "Exi
 
 def training_runtime(name: str = "torch", *, nodes: int = 2) -> Json:
     """A runtime of the namespace, for torch."""
-    job_spec = {"backoffLimit": 0, "template": {"spec": {"containers": [{"name": "node", "image": "any:1", "command": ["true"]}]}}}
+    job_spec = {
+        "backoffLimit": 0,
+        "template": {"spec": {"containers": [{"name": "node", "image": "any:1", "command": ["true"]}]}},
+    }
     metadata = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
     replicated = {"name": "node", "template": {"metadata": metadata, "spec": job_spec}}
     return {

@@ -76,8 +76,7 @@ async def undisturbed(server: Connection, history: History, stage: Stage, scenar
     shown = []
     try:
         for step in scenario.steps:
-            await step.act(stage)
-            await history.until(lambda: step.reached(stage), otherwise=lambda: f"{step.name}: {stage.shown()}")
+            await stage.take(step)
             await history.quiet(stage.namespace, seconds=QUIET)
             assert step.reached(stage), step.name
             shown.append(stage.shown())
@@ -98,18 +97,11 @@ async def disturbed(
 ) -> None:
     """Leads the life with these kills; fails where it ends up anywhere else."""
 
-    def difference() -> str:
-        return "\n".join(map(str, differences(wanted.shown[number], stage.shown())))
-
     shift = Shift(server, stage, kills)
     try:
-        for number, step in enumerate(scenario.steps):
+        for step, shown in zip(scenario.steps, wanted.shown, strict=True):
             await step.act(stage)
-            await history.until(
-                lambda: not difference(),
-                seconds=WITHIN,
-                otherwise=lambda: f"killed after {kills[:5]} writes, {step.name}:\n{difference()}",
-            )
+            await becomes(stage, shown, f"killed after {kills[:5]} writes, {step.name}")
     finally:
         await shift.end()
     await history.quiet(stage.namespace, seconds=QUIET)
@@ -119,6 +111,15 @@ async def disturbed(
     told = counted(history, stage)
     more = {note: count for note, count in told.items() if count > wanted.events.get(note, 0)}
     assert not more, f"told more often than without kills: {more}, {wanted.events}"
+
+
+async def becomes(stage: Stage, shown: Json, when: str) -> None:
+    """Returns when the cluster holds just this."""
+
+    def difference() -> str:
+        return "\n".join(map(str, differences(shown, stage.shown())))
+
+    await stage.history.until(lambda: not difference(), seconds=WITHIN, otherwise=lambda: f"{when}:\n{difference()}")
 
 
 def counted(history: History, stage: Stage) -> Mapping[tuple[str, ...], int]:

@@ -180,13 +180,42 @@ async def test_only_failures_that_say_something_about_the_job_are_told(
     assert notes.messages == (["failed"] if concerns else [])
 
 
-async def test_who_does_not_lead_writes_nothing(client: Client, recorded: RecordingTransport) -> None:
-    executor = Executor(client, may_write=lambda: False)
-    for plan in (Plan(writes=(create("a"),)), Plan(status=status({}, {"phase": "x"}))):
-        outcome = await executor.execute(plan)
-        assert outcome.failure is not None
-        assert outcome.failure.reason == "NotLeading"
-    assert recorded.requests == []
+def owned(name: str, uid: str = "owner", **metadata: Any) -> dict[str, Any]:
+    reference = {"apiVersion": "v1", "kind": "Job", "name": "j", "uid": uid, "controller": True}
+    pod = body(name)
+    pod["metadata"] |= {"ownerReferences": [reference], "labels": {"job": "j"}, **metadata}
+    return pod
+
+
+async def test_what_was_made_although_its_answer_was_lost_is_taken_for_made(
+    executor: Executor, faults: FaultTransport, notes: Notes
+) -> None:
+    plan = Plan(writes=(Create(resource=PODS, body=owned("a"), succeeded=note("Created {name}"), failed=note("failed")),))
+    faults.inject(LoseAnswer(), method="POST")
+    assert (await executor.execute(plan)).failure is not None
+    outcome = await executor.execute(plan)
+    assert outcome.failure is None
+    assert [(written.key, bool(written.resource_version)) for written in outcome.written] == [(Key("n", "a"), True)]
+    assert notes.messages == ["Created a"]
+
+
+@pytest.mark.parametrize(
+    "present",
+    [
+        pytest.param(body("a"), id="nobody's"),
+        pytest.param(owned("a", uid="another"), id="another owner's"),
+        pytest.param(owned("a", labels={}), id="ours without its labels"),
+        pytest.param(owned("a", deletionTimestamp="2026-11-21T10:00:00Z"), id="ours on its way out"),
+    ],
+)
+async def test_a_name_that_is_taken_otherwise_is_a_failure(
+    peer: Peer, executor: Executor, notes: Notes, present: dict[str, Any]
+) -> None:
+    await peer.put(PODS_AT, present)
+    outcome = await executor.execute(Plan(writes=(Create(resource=PODS, body=owned("a"), failed=note("failed")),)))
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "AlreadyExists"
+    assert notes.messages == ["failed"]
 
 
 @pytest.mark.parametrize("writes", range(1, 9))

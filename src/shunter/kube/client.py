@@ -63,6 +63,10 @@ class Client:
         self.namespace = namespace
         self._retry = retry
 
+    def through(self, transport: Transport) -> Client:
+        """A client like this one whose requests go another way."""
+        return Client(transport, field_manager=self.field_manager, namespace=self.namespace, retry=self._retry)
+
     async def close(self) -> None:
         await self.transport.close()
 

@@ -7,24 +7,22 @@ controllers do, so that a thousand creations that are all refused (quota, webhoo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, Conflict, Invalid, NotFound
+from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from shunter.kube.events import EventRecorder
 from shunter.kube.expectations import Written
 from shunter.kube.merge_patch import difference
 from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.store import key_of
 from shunter.kube.watch_events import Identified
-
-NOT_LEADING = "NotLeading"
-"""Reason of a write that was not sent because another process leads by now."""
 
 _TRANSIENT_CODES = (0, 429, 503, 504)
 
@@ -37,14 +35,11 @@ class Outcome(NamedTuple):
 
 
 class Executor:
-    """Writes as one component. `may_write` is asked before every request: False once another process may lead."""
+    """Writes as one component."""
 
-    def __init__(
-        self, client: Client, recorder: EventRecorder | None = None, *, may_write: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
         self._client = client
         self._recorder = recorder
-        self._may_write = may_write
 
     async def execute(self, plan: Plan) -> Outcome:
         """Writes, then the status, then the events; stops at the first failure. Cancelling it stops between requests."""
@@ -67,8 +62,6 @@ class Executor:
 
     async def _write(self, write: Write) -> Written | Failure | None:
         """None when there was nothing to write to (any more)."""
-        if not self._may_write():
-            return Failure(write, 0, NOT_LEADING, "Another process leads by now.")
         try:
             written = await self._send(write)
         except ApiError as error:
@@ -87,7 +80,7 @@ class Executor:
                 await self._client.create(resource, body, subresource=subresource, name=body["metadata"]["name"])
                 return None
             case Create(resource=resource, body=body):
-                return _written(resource, await self._client.create(resource, body, view=Identified))
+                return await self._create(resource, body)
             case Apply(resource=resource, body=body, field_manager=manager):
                 applied = await self._client.apply(resource, body, field_manager=manager, view=Identified)
                 return _written(resource, applied)
@@ -95,6 +88,29 @@ class Executor:
                 return await self._patch(ref, _guarded(patch, ref), subresource)
             case Delete(ref=ref):
                 return await self._delete(write)
+
+    async def _create(self, resource: Resource, body: Json) -> Written:
+        try:
+            return _written(resource, await self._client.create(resource, body, view=Identified))
+        except AlreadyExists:
+            # By ourselves, when the answer to an earlier attempt was lost and the caches have not seen the object yet.
+            present = await self._present(resource, body["metadata"])
+            if present is None:
+                raise
+            return present
+
+    async def _present(self, resource: Resource, wanted: Json) -> Written | None:
+        """The object that has the wanted one's name, if it is the same owner's and has the same labels."""
+        try:
+            present = await self._client.get(resource, wanted["name"], wanted.get("namespace", ""), view=MetadataOnly)
+        except ApiError:
+            return None
+        metadata = present.metadata
+        owner = next((owner["uid"] for owner in wanted.get("ownerReferences", ()) if owner.get("controller")), None)
+        is_ours = metadata.controller is not None and metadata.controller.uid == owner and metadata.deletion_timestamp is None
+        if not is_ours or not wanted.get("labels", {}).items() <= metadata.labels.items():
+            return None
+        return Written(resource, key_of(present), metadata.uid, metadata.resource_version)
 
     async def _patch(self, ref: Ref, patch: Json, subresource: str) -> Written | None:
         try:
@@ -129,8 +145,6 @@ class Executor:
         patch = difference(status.observed, status.wanted)
         if not patch:
             return None
-        if not self._may_write():
-            return Failure(status, 0, NOT_LEADING, "Another process leads by now.")
         # An empty status is left out: a schema may ask for at least one property.
         body = _guarded({"status": patch if status.wanted else None}, status.ref)
         if status.resource_version:

@@ -261,6 +261,7 @@ async def _late(chunks: AsyncGenerator[bytes, None], seconds: float) -> AsyncGen
         await reading
     finally:
         reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _mangled(

@@ -46,6 +46,9 @@ class Informer(Generic[T]):
         self._handlers: list[Handler[T]] = []
         self._feeds = [_Feed(self, scope) for scope in scopes]
         self._synced = asyncio.Event()
+        self._refreshing = asyncio.Event()
+        self.is_synced = False
+        """Whether the store holds everything that was there at some moment since the start."""
         self._reflectors = [
             Reflector(
                 client,
@@ -61,17 +64,18 @@ class Informer(Generic[T]):
         ]
 
     @property
-    def is_synced(self) -> bool:
-        """Whether the store holds everything that was there at some moment since the start."""
-        return self._synced.is_set()
-
-    @property
     def trouble(self) -> Trouble | None:
         """Why the collection cannot be read right now; None when it can."""
         return next((feed.trouble for feed in self._feeds if feed.trouble), None)
 
     async def wait_synced(self) -> None:
+        """Returns when the store holds everything that was there at some moment since the start, or the last `refresh`."""
         await self._synced.wait()
+
+    def refresh(self) -> None:
+        """Has everything listed anew: a watch may lag behind by as long as its connection may be silent."""
+        self._synced.clear()
+        self._refreshing.set()
 
     def add_handler(self, handler: Handler[T]) -> None:
         """Calls `handler` for every difference from now on, and at once for each object that is already there."""
@@ -81,9 +85,15 @@ class Informer(Generic[T]):
 
     async def run(self) -> None:
         """Never returns; ends by being cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for reflector in self._reflectors:
-                group.create_task(reflector.run())
+        while True:
+            self._refreshing.clear()
+            for feed in self._feeds:
+                feed.is_synced = False
+            async with asyncio.TaskGroup() as group:
+                following = [group.create_task(reflector.run()) for reflector in self._reflectors]
+                await self._refreshing.wait()
+                for task in following:
+                    task.cancel()
 
     def tell(self, difference: Difference[T]) -> None:
         """For the feeds: calls all handlers."""
@@ -94,7 +104,8 @@ class Informer(Generic[T]):
 
     def check_synced(self) -> None:
         """For the feeds: one of them has its objects."""
-        if all(feed.is_synced for feed in self._feeds):
+        if all(feed.is_synced for feed in self._feeds) and not self._refreshing.is_set():
+            self.is_synced = True
             self._synced.set()
 
     def _call(self, handler: Handler[T], old: T | None, new: T | None) -> None:

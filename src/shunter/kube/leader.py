@@ -73,6 +73,9 @@ class LeaderElection:
         """The lease as last seen, by us or by the server's answer to our write."""
         self._seen_at = 0.0
         self._valid_until = 0.0
+        self.has_tried = asyncio.Event()
+        self.has_followed = False
+        """Whether this process had to wait; known once it `has_tried`."""
 
     @property
     def is_leader(self) -> bool:
@@ -82,10 +85,11 @@ class LeaderElection:
     async def acquire(self) -> None:
         """Returns when this process leads."""
         log.info("waiting to lead by lease %s/%s", self._options.namespace, self._options.name)
-        while True:
-            if await self._attempt():
-                break
+        while not await self._attempt():
+            self.has_followed = True
+            self.has_tried.set()
             await asyncio.sleep(self._options.retry_period * random.uniform(1.0, 2.2))
+        self.has_tried.set()
         log.info("leading as %s", self._options.identity)
 
     async def hold(self) -> None:

@@ -1,7 +1,8 @@
 """One process with controllers: shared informers, leader election, health, metrics, events, and an orderly stop.
 
 Informers start at once, in every replica. A controller's workers start when this process leads and the informers it reads from
-are synced; a controller whose kind the server does not serve yet waits for it without holding up the others.
+are synced; a controller whose kind the server does not serve yet waits for it without holding up the others. Who follows another
+leader lists everything anew before: its watches may lag behind that one's last writes, and what is over would run again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from shunter.kube.controller import Controller
 from shunter.kube.events import EventRecorder, Form
 from shunter.kube.executor import Executor
 from shunter.kube.expectations import Expectations
+from shunter.kube.fence import FencedTransport
 from shunter.kube.health import Answer, Check, EndpointServer, checked, parse_address
 from shunter.kube.informer import Informer
 from shunter.kube.leader import LeaderElection, LeaderOptions
@@ -102,6 +104,7 @@ class Manager:
         self._now = now
         self._stopping = asyncio.Event()
         self._election = LeaderElection(client, leader) if leader else None
+        self._writer = client.through(FencedTransport(client.transport, self._may_write))
         if self.metrics and self._election and leader:
             election = self._election
             self.metrics.follow_leader(leader.name, lambda: election.is_leader)
@@ -168,7 +171,7 @@ class Manager:
         controller: Controller[Observed] = Controller(
             name,
             reconciler,
-            Executor(self.client, recorder or self.recorder(), may_write=self._may_write),
+            Executor(self._writer, recorder or self.recorder()),
             Expectations({informer.resource: informer.store for informer in reads}),
             queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, metrics=metrics),
             workers=workers,
@@ -206,7 +209,7 @@ class Manager:
                 for server in self._servers:
                     await server.start()
                 services: list[tuple[str, Coroutine[Any, Any, None]]] = [
-                    *((share.resource.plural, informer.run()) for share, informer in self._informers.items()),
+                    *((share.resource.plural, self._follow(informer)) for share, informer in self._informers.items()),
                     *((f"events of {component}", recorder.run()) for (component, _), recorder in self._recorders.items()),
                     *((name, _awaited(run)) for name, run in self._background),
                 ]
@@ -229,6 +232,9 @@ class Manager:
             return
         if not await self._unless_stopping(self._election.acquire()):
             return
+        if self._election.has_followed:
+            for informer in self._informers.values():
+                informer.refresh()
         controllers = asyncio.create_task(self._run_controllers())
         holding = asyncio.create_task(self._election.hold())
         try:
@@ -239,6 +245,12 @@ class Manager:
             await controllers
         finally:
             await _cancelled([controllers, holding])
+
+    async def _follow(self, informer: Informer[Any]) -> None:
+        if self._election:
+            # Who leads before it lists has nothing to list anew.
+            await self._election.has_tried.wait()
+        await informer.run()
 
     async def _run_controllers(self) -> None:
         """Returns when all controllers were stopped."""

@@ -47,8 +47,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Create(msgspec.Struct, frozen=True, kw_only=True):
-    """POST `body`, or POST it to a subresource (`binding`) of the object it names. AlreadyExists is a failure like any other:
-    the next reconcile observes what is there."""
+    """POST `body`, or POST it to a subresource (`binding`) of the object it names. An object of that name with the same managing
+    owner and the wanted labels is taken for the one that was to be made; any other makes AlreadyExists a failure like others."""
 
     resource: Resource
     body: Json

@@ -111,7 +111,8 @@ class Reflector(Generic[T]):
         self._failures = 0
 
     async def run(self) -> None:
-        """Never returns; ends by being cancelled."""
+        """Never returns; ends by being cancelled. Starts with a list."""
+        self._resource_version = ""
         while True:
             problem = await self._round()
             if problem is not None:

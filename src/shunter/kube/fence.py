@@ -1,0 +1,53 @@
+"""Keeps who no longer leads from writing: asked at the last moment, when a request's turn to be sent has come.
+
+A process that was stopped for a while, or whose server is slow, has requests that wait: for their turn, or until the server has
+time again (429). When they go on, another process may lead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+
+from shunter.kube.errors import ApiError, Status
+from shunter.kube.transport import MAX_REQUESTS, Response, Transport
+
+MAX_FENCED = MAX_REQUESTS - 16
+"""Requests in flight: fewer than the transport has places for, so that they wait here and never inside, where nobody asks any
+more, and so that the lease is renewed in time beside a thousand creations."""
+
+NOT_LEADING = "NotLeading"
+"""Reason of a request that was not sent because another process leads by now."""
+
+
+class NotLeading(ApiError):
+    """The request was not sent: another process may lead."""
+
+    def __init__(self) -> None:
+        super().__init__(Status(reason=NOT_LEADING, message="Another process leads by now."))
+
+
+class FencedTransport:
+    """Sends requests through `inner` while `may_write` says so; for the requests of controllers, also their reads."""
+
+    def __init__(self, inner: Transport, may_write: Callable[[], bool]) -> None:
+        self._inner = inner
+        self._may_write = may_write
+        self._turns = asyncio.Semaphore(MAX_FENCED)
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        """Raises NotLeading."""
+        async with self._turns:
+            if not self._may_write():
+                raise NotLeading
+            return await self._inner.request(method, path, params=params, headers=headers, body=body)
+
+    def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        return self._inner.stream(method, path, params=params, headers=headers)
+
+    async def close(self) -> None:
+        await self._inner.close()
