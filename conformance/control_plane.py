@@ -62,10 +62,19 @@ def build() -> Path:
 class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and JobSet, or some of them, with their files in `directory`.
 
-    `audit` writes a line of Metadata level for every request; `durable` lets etcd sync to the disk, as it does in production.
+    `audit` writes a line of Metadata level for every request; `durable` lets etcd sync to the disk, as it does in production;
+    `plain_pods` stores pods as they are sent: without tokens of service accounts and without tolerations of their namespace.
     """
 
-    def __init__(self, directory: Path, *, parts: Collection[str] = PARTS, audit: bool = False, durable: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        parts: Collection[str] = PARTS,
+        audit: bool = False,
+        durable: bool = False,
+        plain_pods: bool = False,
+    ) -> None:
         unknown = set(parts) - set(PARTS)
         if unknown:
             raise ValueError(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
@@ -74,6 +83,7 @@ class ControlPlane:
         self.kubeconfig = self.directory / "kubeconfig"
         self._audit = audit
         self._durable = durable
+        self._plain_pods = plain_pods
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._tether: tuple[int, int] | None = None
 
@@ -157,7 +167,7 @@ class ControlPlane:
             ports=self._ports,
             audit=self._audit,
             durable=self._durable,
-            service_accounts="kube-controller-manager" in self.parts,
+            plain_pods=self._plain_pods or "kube-controller-manager" not in self.parts,
         )
         self._write_files()
         self._spawn("etcd")

@@ -27,12 +27,12 @@ Flags = dict[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What differs between control planes. `service_accounts`: a controller makes them, so admission may ask for them."""
+    """What differs between control planes. `plain_pods`: admission adds nothing to pods, nor asks for their service account."""
 
     ports: Mapping[str, int]
     audit: bool
     durable: bool
-    service_accounts: bool
+    plain_pods: bool
 
 
 def command_line(part: str, settings: Settings) -> list[str]:
@@ -72,10 +72,11 @@ def _apiserver(settings: Settings) -> Flags:
         "service-cluster-ip-range": "10.0.0.0/16",
         "authorization-mode": "Node,RBAC",
         "allow-privileged": True,
-        "enable-admission-plugins": "PodTolerationRestriction",
     }
-    if not settings.service_accounts:
+    if settings.plain_pods:
         flags["disable-admission-plugins"] = "ServiceAccount"
+    else:
+        flags["enable-admission-plugins"] = "PodTolerationRestriction"
     if settings.audit:
         flags |= {"audit-policy-file": "audit-policy.yaml", "audit-log-path": "audit.log"}
     return flags
