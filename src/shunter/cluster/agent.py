@@ -61,7 +61,8 @@ async def serve(options: argparse.Namespace) -> None:
     from shunter.cluster import controllers
 
     state = StateDir(options.state_dir)
-    async with connect(kubeconfig.load(state.component_kubeconfig("agent")), component="shunter-agent") as client:
+    connection = kubeconfig.load(state.component_kubeconfig("agent"))
+    async with connect(connection, component="shunter-agent") as client:
         manager = Manager(
             client,
             component="shunter-agent",
@@ -70,16 +71,16 @@ async def serve(options: argparse.Namespace) -> None:
         controllers.register_all(manager, client, root_ca=(state.pki / "ca.crt").read_text())
         if not options.no_node:
             controllers.register_scheduler(manager, strict_resources=options.strict_resources)
-            add_node(manager, client, state, options)
+            add_node(manager, client, connection.address, state, options)
         await manager.run()
 
 
-def add_node(manager: Manager, client: Client, state: StateDir, options: argparse.Namespace) -> None:
+def add_node(manager: Manager, client: Client, api_server: tuple[str, int], state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
     from shunter.cluster.node.images import load_images
     from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
     from shunter.cluster.node.node import Node
-    from shunter.cluster.node.runtime import Level
+    from shunter.cluster.node.runtime import HostPort, Level
 
     pki = state.pki
     access = KubeletAccess(
@@ -90,6 +91,7 @@ def add_node(manager: Manager, client: Client, state: StateDir, options: argpars
     node = Node(
         client,
         name=NODE_NAME,
+        api_server=HostPort(*api_server),
         directory=state.node,
         access=access,
         images=load_images(options.images),

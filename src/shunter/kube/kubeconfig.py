@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -55,6 +56,12 @@ class Connection:
     namespace: str = "default"
     proxy: str = ""
     context: str = ""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The server's host and port."""
+        url = urlsplit(self.server)
+        return url.hostname or "", url.port or (80 if url.scheme == "http" else 443)
 
     async def ssl_context(self) -> ssl.SSLContext:
         """A TLS context with the CA and, where that is our identity, the client certificate."""
@@ -298,7 +305,6 @@ def _environment_proxy(server: str) -> str:
     """What $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY say about the server; this machine is never asked for by a proxy."""
     if not any(name.lower() in ("http_proxy", "https_proxy") for name in os.environ):
         return ""
-    from urllib.parse import urlsplit
     from urllib.request import getproxies_environment, proxy_bypass
 
     url = urlsplit(server)

@@ -15,12 +15,13 @@ from shunter.api.resources import CORE_EVENTS, NAMESPACES, NODES, PODS
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
 from shunter.cluster.node.node import Node
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime import HostPort, Level
 from shunter.cluster.node.teardown import teardown
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound
+from shunter.kube.kubeconfig import Connection
 
 DEADLINE_SECONDS = 30.0
 _numbers = itertools.count()
@@ -29,7 +30,10 @@ _numbers = itertools.count()
 class NodeUnderTest:
     """A running node with what a test needs to drive it."""
 
-    def __init__(self, client: Client, authority: KeyPair, directory: Path, level: Level | None, images: Images) -> None:
+    def __init__(
+        self, connection: Connection, client: Client, authority: KeyPair, directory: Path, level: Level | None, images: Images
+    ) -> None:
+        self.connection = connection
         self.client = client
         self.name = f"node-{next(_numbers)}"
         self.namespace = f"test-{self.name}"
@@ -44,6 +48,7 @@ class NodeUnderTest:
         self.node = Node(
             self.client,
             name=self.name,
+            api_server=HostPort(*self.connection.address),
             directory=self.directory,
             access=KubeletAccess(serving, self._authority.certificate, KnownCallers()),
             images=self._images,
@@ -157,8 +162,13 @@ class NodeUnderTest:
 
 
 @pytest.fixture
-async def client(api_server: object) -> AsyncIterator[Client]:
-    async with connect(kubeconfig.load(api_server.kubeconfig)) as connected:  # type: ignore[attr-defined]
+def connection(api_server: object) -> Connection:
+    return kubeconfig.load(api_server.kubeconfig)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+async def client(connection: Connection) -> AsyncIterator[Client]:
+    async with connect(connection) as connected:
         yield connected
 
 
@@ -181,10 +191,10 @@ def level() -> Level | None:
 
 @pytest.fixture
 async def node(
-    client: Client, authority: KeyPair, tmp_path: Path, level: Level | None, images: Images
+    connection: Connection, client: Client, authority: KeyPair, tmp_path: Path, level: Level | None, images: Images
 ) -> AsyncIterator[NodeUnderTest]:
     (tmp_path / "state").mkdir()
-    under_test = NodeUnderTest(client, authority, tmp_path / "state" / "node", level, images)
+    under_test = NodeUnderTest(connection, client, authority, tmp_path / "state" / "node", level, images)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": under_test.namespace}}
     await client.create(NAMESPACES, namespace)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
 from shunter.cluster.node.node import Node
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime import HostPort, Level
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue
 from shunter.kube.client import connect
@@ -17,10 +17,19 @@ from shunter.kube.client import connect
 
 async def main(config: str, pki: str, name: str, directory: str, level: str) -> None:
     authority = KeyPair((Path(pki) / "ca.crt").read_bytes(), (Path(pki) / "ca.key").read_bytes())
-    async with connect(kubeconfig.load(Path(config))) as client:
+    connection = kubeconfig.load(Path(config))
+    async with connect(connection) as client:
         access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate, KnownCallers())
         forced = Level(level) if level else None
-        node = Node(client, name=name, directory=Path(directory), access=access, images=Images(), level=forced)
+        node = Node(
+            client,
+            name=name,
+            api_server=HostPort(*connection.address),
+            directory=Path(directory),
+            access=access,
+            images=Images(),
+            level=forced,
+        )
         await node.run()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.cluster.node import attempts
 from shunter.cluster.node.assigned_pod import AssignedPod
@@ -25,6 +27,8 @@ from shunter.cluster.node.pod_sources import fetch_sources
 from shunter.cluster.node.references import MissingSourceError, Sources
 from shunter.cluster.node.resources import limits
 from shunter.cluster.node.runtime import ContainerRequest, Runtime
+from shunter.cluster.node.service_account_tokens import is_fresh, stored_tokens
+from shunter.cluster.node.service_links import api_server_variables, service_variables
 from shunter.cluster.node.volumes import is_from_api, volume_files, write_files
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -51,6 +55,8 @@ class Equipment(NamedTuple):
     images: Images
     host_ip: str
     capacity: Mapping[str, Fraction]
+    services: Callable[[str], Iterable[Service]]
+    """The Services of a namespace that its pods are told about."""
 
 
 class ContainerStarter:
@@ -98,13 +104,15 @@ class ContainerStarter:
         self.is_prepared = True
 
     async def refresh_volumes(self, pod: AssignedPod) -> None:
-        """Brings the files of volumes made from API objects up to date. Sources that vanished leave the files as they are."""
+        """Brings the files of volumes made from API objects up to date, whoever wrote them first. Sources that vanished leave the
+        files as they are."""
         self._sources = await self._fetch(pod)
         body = pod.as_json()
         for volume in pod.spec.get("volumes") or ():
-            if is_from_api(volume) and volume["name"] in self._volumes:
+            if is_from_api(volume):
                 with suppress(MissingSourceError):
-                    write_files(self._volumes[volume["name"]], volume_files(volume, body, self._sources, self._surroundings()))
+                    source = volume_source(volume, self._directory)
+                    write_files(source, volume_files(volume, body, self._sources, self._surroundings()))
 
     async def start(self, pod: AssignedPod, container: Json, number: int) -> int:
         """Launches one attempt and returns the read end of its events FIFO. Raises StartProblem."""
@@ -113,9 +121,14 @@ class ContainerStarter:
         image = container.get("image", "")
         try:
             found = self._equipment.images.find(image)
-            environment = declared_environment(body, container, sources=self._sources, around=self._surroundings())
+            platform = api_server_variables(*self._equipment.runtime.api_server(body))
+            links = self._service_variables(pod)
+            declared = declared_environment(
+                body, container, sources=self._sources, around=self._surroundings(), given={**platform, **links}
+            )
+            environment = {**links, **declared}
             request = ContainerRequest(
-                body, container, self._directory, number, found, environment,
+                body, container, self._directory, number, found, environment, platform,
                 container_mounts(container, self._volumes, environment),
                 self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
             )  # fmt: skip
@@ -132,7 +145,7 @@ class ContainerStarter:
             ) from error
         except OSError as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
-        attempts.create(directory, spec)
+        attempts.create(directory, {**spec, **_standard_streams(container)})
         return await self._equipment.launcher.run_attempt(directory)
 
     def release_group(self, container: str, number: int) -> None:
@@ -156,15 +169,31 @@ class ContainerStarter:
         # One per attempt: the kernel's count of memory kills never goes back to zero.
         return f"{self._directory.uid}/{container}.{number}"
 
+    def _service_variables(self, pod: AssignedPod) -> dict[str, str]:
+        if pod.spec.get("enableServiceLinks") is False:
+            return {}
+        return service_variables(self._equipment.services(pod.metadata.namespace))
+
     def _surroundings(self) -> Surroundings:
         return Surroundings(self.address, self._equipment.host_ip, self._equipment.capacity)
 
     async def _fetch(self, pod: AssignedPod) -> Sources:
         try:
-            return await fetch_sources(self._equipment.client, pod)
+            known = self._sources.tokens or stored_tokens(pod.spec, self._directory)
+            tokens = {key: token for key, token in known.items() if is_fresh(token, key, time.time())}
+            return await fetch_sources(self._equipment.client, pod, tokens)
         except ApiError as error:
             message = f"the API server did not give what the pod refers to: {error.message}"
             raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
+
+
+def _standard_streams(container: Json) -> Json:
+    """How the container's input and output are connected; `stdin_once`: its input ends with the first who typed it."""
+    return {
+        "stdin": bool(container.get("stdin")),
+        "stdin_once": bool(container.get("stdinOnce")),
+        "terminal": bool(container.get("tty")),
+    }
 
 
 def has_refreshable_volumes(spec: Json) -> bool:

@@ -14,23 +14,27 @@ from shunter.cluster.node.expansion import expand, expand_all
 from shunter.cluster.node.references import MissingSourceError, Sources
 
 
-def declared_environment(pod: Json, container: Json, *, sources: Sources, around: Surroundings) -> dict[str, str]:
-    """What the pod says the environment is; it overrides the image's.
+def declared_environment(
+    pod: Json, container: Json, *, sources: Sources, around: Surroundings, given: Mapping[str, str] = {}
+) -> dict[str, str]:
+    """What the pod says the environment is; it overrides the image's. Values may refer to what is `given` without being declared.
 
     Raises MissingSourceError when a ConfigMap, Secret or key that is not optional does not exist, ValueError for a reference that
     Kubernetes does not offer.
     """
     declared: dict[str, str] = {}
+    known = dict(given)
     for source in container.get("envFrom") or ():
         for kind, find in (("configMapRef", sources.config_map), ("secretRef", sources.secret)):
             if kind in source:
                 entries = find(source[kind].get("name", ""), optional=bool(source[kind].get("optional")))
                 prefix = source.get("prefix", "")
                 declared.update({prefix + key: value.decode() for key, value in (entries or {}).items()})
+    known.update(declared)
     for variable in container.get("env") or ():
-        value = _value(variable, pod, container, declared, sources, around)
+        value = _value(variable, pod, container, known, sources, around)
         if value is not None:
-            declared[variable["name"]] = value
+            declared[variable["name"]] = known[variable["name"]] = value
     return declared
 
 
@@ -48,11 +52,11 @@ def program(container: Json, declared: Mapping[str, str]) -> list[str]:
 
 
 def _value(
-    variable: Json, pod: Json, container: Json, declared: Mapping[str, str], sources: Sources, around: Surroundings
+    variable: Json, pod: Json, container: Json, known: Mapping[str, str], sources: Sources, around: Surroundings
 ) -> str | None:
     """None when the variable's optional source does not exist: the variable is left out."""
     if variable.get("value"):
-        return expand(str(variable["value"]), declared)
+        return expand(str(variable["value"]), known)
     source = variable.get("valueFrom") or {}
     if "fieldRef" in source:
         return field_value(source["fieldRef"]["fieldPath"], pod, around)

@@ -1,6 +1,7 @@
-"""The node's HTTPS server: container logs for the API server, in kubelet's form.
+"""The node's HTTPS server, in kubelet's form, for the API server: container logs, and streams to containers and ports.
 
     GET /containerLogs/NAMESPACE/POD/CONTAINER?follow=&tailLines=&sinceSeconds=&sinceTime=&timestamps=&previous=&limitBytes=
+    GET, POST /exec/..., /attach/..., /portForward/...    see streams.endpoints
     GET /healthz
 
 Who may do what beyond /healthz is kubelet_access's to say.
@@ -19,6 +20,8 @@ from aiohttp import web
 
 from shunter.cluster.node.kubelet_access import Approach, KubeletAccess
 from shunter.cluster.node.logs import LogOptions, read_log
+from shunter.cluster.node.streams import endpoints
+from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.errors import EnvironmentProblem
 
 _SHUTDOWN_SECONDS = 1.0
@@ -49,9 +52,10 @@ class Logs(Protocol):
 class KubeletServer:
     """Listens on one address and port."""
 
-    def __init__(self, access: KubeletAccess, logs: Logs, directory: Path) -> None:
+    def __init__(self, access: KubeletAccess, logs: Logs, streams: StreamServer, directory: Path) -> None:
         self._access = access
         self._logs = logs
+        self._streams = streams
         self._directory = directory
         self._server: web.Server | None = None
         self._listener: asyncio.Server | None = None
@@ -73,6 +77,7 @@ class KubeletServer:
     async def stop(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        await self._streams.stop()
         if self._server is not None:
             await self._server.shutdown(_SHUTDOWN_SECONDS)
 
@@ -98,6 +103,8 @@ class KubeletServer:
         match request.path.strip("/").split("/"):
             case ["containerLogs", namespace, pod, container] if request.method == "GET":
                 return await self._container_logs(request, namespace, pod, container)
+            case [first, *_] if first in endpoints.PATHS and request.method in ("GET", "POST"):
+                return await self._streams.answer(request)
         return web.Response(status=404, text="404 page not found\n")
 
     async def _container_logs(self, request: web.BaseRequest, namespace: str, pod: str, container: str) -> web.StreamResponse:

@@ -13,12 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from shunter.cluster.node.begun import Begun, LauncherError
 from shunter.cluster.node.launch import sockets, user_namespace, zygote
-from shunter.errors import EnvironmentProblem
 
-
-class LauncherError(EnvironmentProblem):
-    """The launcher could not do what it was asked; the message is the kernel's."""
+__all__ = ["Launcher", "LauncherError"]
 
 
 class Launcher:
@@ -84,8 +82,15 @@ class Launcher:
         """A UDP and a TCP socket bound in the pods' network. Raises OSError or LauncherError."""
         if self._holder_file is None:
             return sockets.bound_sockets(address, port)
-        _, (udp, tcp) = await self._ask("sockets", {"listen": True, "address": address, "port": port}, descriptors=2)
+        _, (udp, tcp) = await self._ask("sockets", {"role": "name server", "address": address, "port": port}, descriptors=2)
         return udp, tcp
+
+    async def listener(self, address: str, port: int) -> socket.socket:
+        """A TCP socket bound in the pods' network. Raises OSError or LauncherError."""
+        if self._holder_file is None:
+            return sockets.listener(address, port)
+        _, (listener,) = await self._ask("sockets", {"role": "listener", "address": address, "port": port}, descriptors=1)
+        return listener
 
     async def connect(self, address: str, port: int, timeout: float) -> socket.socket:
         """A TCP connection into the pods' network within `timeout` seconds. Raises OSError (TimeoutError among them)."""
@@ -99,12 +104,33 @@ class Launcher:
                 connection.close()
                 raise
             return connection
-        arguments = {"listen": False, "address": address, "port": port, "timeout": timeout}
+        arguments = {"role": "client", "address": address, "port": port, "timeout": timeout}
         try:
             _, (connection,) = await self._ask("sockets", arguments, descriptors=1)
         except LauncherError as error:
             raise ConnectionError(error.message) from error
         return connection
+
+    async def connect_inside(self, namespace: str, port: int, timeout: float) -> socket.socket:
+        """A TCP connection to the loopback of the network that a file stands for, or, without one, of the one pods share with the
+        node. Raises LauncherError."""
+        begun = await self.begin("connect inside", namespace=namespace, port=port, timeout=timeout)
+        connection = socket.socket(fileno=begun.descriptors.pop())
+        connection.setblocking(False)
+        begun.close()
+        return connection
+
+    async def begin(self, do: str, **arguments: Any) -> Begun:
+        """What the request began, once it has. Raises LauncherError when it could not."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        try:
+            with theirs:
+                await self._send({"do": do, **arguments}, theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        return await Begun.receive(ours)
 
     async def _ask(self, do: str, arguments: dict[str, Any], *, descriptors: int) -> tuple[Any, list[socket.socket]]:
         """The answer to a request, and the sockets that came with it."""

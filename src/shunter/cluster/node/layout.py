@@ -71,6 +71,10 @@ class NodeDirectory(NamedTuple):
         return self.path / "holder.json"
 
     @property
+    def api_server_file(self) -> Path:
+        return self.path / "api-server.json"
+
+    @property
     def ports_file(self) -> Path:
         return self.path / "ports.json"
 

@@ -89,6 +89,9 @@ async def _try(directory: Path, launcher: Launcher) -> str:
             "capabilities": [],
             "cgroup_files": [],
             "oom_files": [],
+            "stdin": False,
+            "stdin_once": False,
+            "terminal": False,
         },
     )
     over = asyncio.Event()

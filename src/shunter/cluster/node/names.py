@@ -40,12 +40,12 @@ class Zone(NamedTuple):
 EMPTY = Zone({}, frozenset(), {})
 
 
-def zone(services: Iterable[Service], endpoints: Iterable[Endpoint]) -> Zone:
-    """The zone of all headless Services; a Service with a selector but without pods is expected to get some."""
+def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapping[str, str] = {}) -> Zone:
+    """The zone of all Services with a selector, and of `fixed` names; a Service without pods is expected to get some."""
     by_namespace: dict[str, list[Endpoint]] = {}
     for endpoint in endpoints:
         by_namespace.setdefault(endpoint.namespace, []).append(endpoint)
-    addresses: dict[str, list[str]] = {}
+    addresses: dict[str, list[str]] = {name: [address] for name, address in fixed.items()}
     expected: set[str] = set()
     reverse: dict[str, str] = {}
     for service in services:

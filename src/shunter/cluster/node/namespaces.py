@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
+from logging import getLogger
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.cluster.node import images
+from shunter.cluster.node.api_server_proxy import ApiServerProxy
 from shunter.cluster.node.dns import NameServer
 from shunter.cluster.node.environment import program
 from shunter.cluster.node.launch import attempt
-from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.mounts import memory_volumes
-from shunter.cluster.node.names import Endpoint, zone
+from shunter.cluster.node.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.network import PREFIX, Network, choose_network, hosts_file, resolver_file
 from shunter.cluster.node.quantities import quantity
-from shunter.cluster.node.runtime import ContainerRequest, Level, host_name, uses_host_network
+from shunter.cluster.node.runtime import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
+from shunter.cluster.node.service_links import API_SERVER, API_SERVER_NAMESPACE
 from shunter.cluster.node.shims import write_shims
+
+log = getLogger(__name__)
 
 SHM_BYTES = 64 * 1024 * 1024
 """Size of /dev/shm, as containerd makes it; an emptyDir with medium Memory mounted there replaces it, as on a cluster."""
 DNS_PORT = 53
+API_SERVER_NAME = f"{API_SERVER}.{API_SERVER_NAMESPACE}.svc"
+API_SERVER_PORT = 443
 _NAMESPACES = ("net", "uts", "ipc")
 # What containerd gives a container (CAP_* numbers of capabilities(7)).
 _CAPABILITIES = {
@@ -37,8 +45,11 @@ class NamespaceRuntime:
 
     level = Level.NAMESPACES
 
-    def __init__(self, node: NodeDirectory, launcher: Launcher, *, host_ip: str) -> None:
+    def __init__(self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort) -> None:
         self._node = node
+        self._api_server = api_server
+        self._proxy = ApiServerProxy(*api_server)
+        self._proxy_port = 0
         self._launcher = launcher
         self._host_ip = host_ip
         self._network = _stored_network(node)
@@ -49,9 +60,23 @@ class NamespaceRuntime:
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
         await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
+        listener = await self._api_server_listener()
+        self._proxy_port = listener.getsockname()[1]
+        attempt.write_json(str(self._node.api_server_file), self._proxy_port)
+        await self._proxy.start(listener)
 
     async def stop(self) -> None:
+        await self._proxy.stop()
         await self._names.stop()
+
+    async def _api_server_listener(self) -> socket.socket:
+        """Where pods find the API server. Running pods know the port, so it stays what it was."""
+        before = attempt.read_json(str(self._node.api_server_file)) or API_SERVER_PORT
+        try:
+            return await self._launcher.listener(self._network.gateway, before)
+        except (OSError, LauncherError) as error:
+            log.warning("Port %d for pods' way to the API server is taken (%s): another is used", before, error)
+            return await self._launcher.listener(self._network.gateway, 0)
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
         on_host = uses_host_network(pod)
@@ -120,8 +145,8 @@ class NamespaceRuntime:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
         return {
             "level": self.level.value,
-            "argv": program(container, request.declared),
-            "env": {**request.image.environment, "HOSTNAME": hostname, **request.declared},
+            "argv": program(container, {**request.platform, **request.declared}),
+            "env": {**request.image.environment, "HOSTNAME": hostname, **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
             "image_root": request.image.root,
@@ -135,7 +160,15 @@ class NamespaceRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
-        self._names.publish(zone(services, endpoints))
+        self._names.publish(zone(services, endpoints, {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": self._network.gateway}))
+
+    def api_server(self, pod: Json) -> HostPort:
+        # By name: that is what a server's certificate is sure to have.
+        return self._api_server if uses_host_network(pod) else HostPort(API_SERVER_NAME, self._proxy_port)
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        namespace = "" if uses_host_network(pod) else str(directory.namespaces / "net")
+        return await self._launcher.connect_inside(namespace, port, CONNECT_SECONDS)
 
     def probe_address(self, pod_ip: str) -> str:
         return pod_ip

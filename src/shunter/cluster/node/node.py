@@ -6,7 +6,7 @@ It speaks only HTTP to the API server. Killed at any moment, its pods run on, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from fractions import Fraction
 from logging import getLogger
@@ -27,11 +27,16 @@ from shunter.cluster.node.namespaces import NamespaceRuntime
 from shunter.cluster.node.network import owner_name
 from shunter.cluster.node.plain import PlainRuntime
 from shunter.cluster.node.pod_worker import PodWorker, Station
-from shunter.cluster.node.registration import Description, keep_alive, register
+from shunter.cluster.node.registration import Description, keep_alive, refusal, register
 from shunter.cluster.node.resources import machine_capacity, shortfalls
-from shunter.cluster.node.runtime import Level, Runtime
+from shunter.cluster.node.runtime import HostPort, Level, Runtime
+from shunter.cluster.node.service_links import has_variables
 from shunter.cluster.node.simulated import SimulatedPods
 from shunter.cluster.node.status_writer import StatusWriter
+from shunter.cluster.node.streams.endpoints import StreamServer
+from shunter.cluster.node.streams.port_forward import ForwardedPod
+from shunter.cluster.node.streams.remote_command import StreamRefusedError
+from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.cluster.node.teardown import kill_pod, teardown
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
@@ -45,15 +50,16 @@ __all__ = ["Node", "teardown"]
 log = getLogger(__name__)
 
 _REGISTRATION_RETRY_SECONDS = 1.0
+_LINKED = "namespace of service variables"
 
 
 class Node:
     """One machine as a node. `directory` is ours alone (STATE/node); what lies beside it, in its parent, is hidden from pods.
 
     `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
-    as the host's address; `port` 0 is one of the system's choosing. With `strict_resources` the scheduler keeps pods that ask for
-    too much away, so nobody is warned. `allocatable` is what the scheduler is told, if that is not the machine's `capacity`. A
-    `guest` is a node in the cluster of others: it carries the taint.
+    as the host's address; `api_server` is where we reach the server; `port` 0 is one of the system's choosing. `allocatable` is
+    what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
+    for too much away, so nobody is warned. A `guest` is a node in the cluster of others: it carries the taint.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class Node:
         client: Client,
         *,
         name: str,
+        api_server: HostPort,
         directory: Path,
         access: KubeletAccess,
         images: Images,
@@ -74,6 +81,7 @@ class Node:
     ) -> None:
         self._client = client
         self._name = name
+        self._api_server = api_server
         self._directory = NodeDirectory(directory)
         self._access = access
         self._images = images
@@ -87,7 +95,7 @@ class Node:
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
         self._statuses = StatusWriter(client)
         self._pods = Informer(client, PODS, AssignedPod, field_selector=f"spec.nodeName={name}")
-        self._services = Informer(client, SERVICES, Service)
+        self._services = Informer(client, SERVICES, Service, indexes={_LINKED: _linked_namespace})
         self._workers: dict[str, PodWorker] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._publishing = False
@@ -106,7 +114,7 @@ class Node:
             log.info(
                 "Node %s runs pods at level %s%s", self._name, finding.level.value, f": {finding.reason}" * bool(finding.reason)
             )
-            server = KubeletServer(self._access, self, self._directory.path)
+            server = KubeletServer(self._access, self, StreamServer(launcher, self), self._directory.path)
             port = await server.start(self._address, self._port)
             stack.push_async_callback(server.stop)
             description = Description(
@@ -129,13 +137,30 @@ class Node:
 
     def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
         """Where a log is. Raises LogUnavailableError."""
-        worker = next(
-            (one for one in self._workers.values() if (one.pod.metadata.namespace, one.pod.metadata.name) == (namespace, pod)),
-            None,
-        )
+        worker = self._worker(namespace, pod)
         if worker is None:
             raise LogUnavailableError(404, f'pod "{pod}" not found')
         return worker.container_log(container, previous=previous)
+
+    def running_container(self, namespace: str, pod: str, container: str, *, uid: str) -> RunningContainer:
+        """Where commands are run. Raises StreamRefusedError."""
+        return self._streamed(namespace, pod, uid).running_container(container)
+
+    def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod:
+        """Whose ports are forwarded. Raises StreamRefusedError."""
+        return self._streamed(namespace, pod, uid).forwarded_pod()
+
+    def _worker(self, namespace: str, pod: str) -> PodWorker | None:
+        named = (one for one in self._workers.values() if one.pod.metadata.name == pod)
+        return next((one for one in named if one.pod.metadata.namespace == namespace), None)
+
+    def _streamed(self, namespace: str, pod: str, uid: str) -> PodWorker:
+        if self._simulated is not None:
+            raise StreamRefusedError(501, f"node {self._name} simulates its pods: there is no process in {pod}, and no port")
+        worker = self._worker(namespace, pod)
+        if worker is None or (uid and worker.pod.uid != uid):
+            raise StreamRefusedError(404, "pod does not exist")
+        return worker
 
     # What the watches say.
 
@@ -209,9 +234,9 @@ class Node:
             return
         runtime: Runtime
         if level is Level.NAMESPACES:
-            runtime = NamespaceRuntime(self._directory, launcher, host_ip=self._address)
+            runtime = NamespaceRuntime(self._directory, launcher, host_ip=self._address, api_server=self._api_server)
         else:
-            runtime = PlainRuntime(self._directory, launcher)
+            runtime = PlainRuntime(self._directory, launcher, api_server=self._api_server)
         await runtime.start()
         stack.push_async_callback(runtime.stop)
         self._runtime = runtime
@@ -223,8 +248,11 @@ class Node:
             images=self._images,
             host_ip=self._address,
             capacity=self._capacity,
+            services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
         )
-        self._station = Station(equipment, self._statuses, self._recorder, self._publish_soon)
+        self._station = Station(
+            equipment, self._statuses, self._recorder, self._publish_soon, refusal if self._guest else lambda spec: ""
+        )
 
     async def _register(self, description: Description) -> str:
         """The uid of our Node. Tries as long as the server is away; raises ApiError when it does not want us."""
@@ -253,3 +281,7 @@ class Node:
             self._simulated.close()
         await self._statuses.stop()
         await self._recorder.flush()
+
+
+def _linked_namespace(service: Service) -> Iterable[str]:
+    return (service.metadata.namespace,) if has_variables(service) else ()

@@ -16,7 +16,7 @@ from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.names import Endpoint
-from shunter.cluster.node.runtime import ContainerRequest, Level, host_name
+from shunter.cluster.node.runtime import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name
 from shunter.cluster.node.shims import write_shims
 from shunter.cluster.node.substitution import (
     LOOPBACK,
@@ -37,8 +37,9 @@ class PlainRuntime:
 
     level = Level.PLAIN
 
-    def __init__(self, node: NodeDirectory, launcher: Launcher) -> None:
+    def __init__(self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort) -> None:
         self._node = node
+        self._api_server = api_server
         self._launcher = launcher
         self._services: tuple[Service, ...] = ()
         self._endpoints: tuple[Endpoint, ...] = ()
@@ -73,8 +74,8 @@ class PlainRuntime:
         cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
         return {
             "level": self.level.value,
-            "argv": [substituted(argument, substitution) for argument in program(container, environment)],
-            "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **environment},
+            "argv": [substituted(argument, substitution) for argument in program(container, {**request.platform, **environment})],
+            "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment},
             # A workingDir that no volume provides would be this machine's own directory of that name.
             "cwd": cwd if cwd != wanted else str(work),
             "cgroup_files": list(request.group.join_files),
@@ -86,16 +87,22 @@ class PlainRuntime:
         self._endpoints = tuple(endpoints)
         self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints if not one.finished})
 
+    def api_server(self, pod: Json) -> HostPort:
+        return self._api_server
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        actual = self._ports.known((pod["metadata"]["namespace"], _own_key(pod)), port)
+        return await self._launcher.connect_inside("", actual, CONNECT_SECONDS)
+
     def probe_address(self, pod_ip: str) -> str:
         return LOOPBACK
 
     def _substitution(self, request: ContainerRequest) -> Substitution:
         metadata, spec = request.pod["metadata"], request.pod["spec"]
-        namespace, subdomain = metadata.get("namespace", ""), spec.get("subdomain", "")
-        own_key = f"{host_name(request.pod)}.{subdomain}" if subdomain else metadata["name"]
+        namespace = metadata.get("namespace", "")
         return Substitution(
-            directory(namespace, self._services, self._endpoints, subdomain),
-            own_key,
+            directory(namespace, self._services, self._endpoints, spec.get("subdomain", "")),
+            _own_key(request.pod),
             tuple(request.mounts),
             lambda key, port: self._ports.port((namespace, key), port),
         )
@@ -125,6 +132,10 @@ class PortTable:
         self._store()
         return chosen
 
+    def known(self, pod: PodKey, port: int) -> int:
+        """The port that stands for a pod's port already, else the same number."""
+        return self._ports.get((pod, port), port)
+
     def keep(self, pods: set[PodKey]) -> None:
         """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
         gone = self._seen - pods
@@ -136,6 +147,11 @@ class PortTable:
     def _store(self) -> None:
         entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in self._ports.items()]
         attempt.write_json(str(self._path), entries)
+
+
+def _own_key(pod: Json) -> str:
+    subdomain = pod["spec"].get("subdomain", "")
+    return f"{host_name(pod)}.{subdomain}" if subdomain else str(pod["metadata"]["name"])
 
 
 def _is_free(port: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
@@ -13,15 +13,18 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
 
-async def fetch_sources(client: Client, pod: AssignedPod) -> Sources:
-    """Everything the pod refers to that exists. Raises ApiError when the server cannot be asked."""
+async def fetch_sources(client: Client, pod: AssignedPod, tokens: Mapping[TokenKey, str]) -> Sources:
+    """Everything the pod refers to that exists; `tokens` are good for a while and not asked for again. Raises ApiError when the
+    server cannot be asked."""
     wanted = references(pod.as_json())
-    config_maps, secrets, tokens = await asyncio.gather(
+    missing = wanted.tokens - tokens.keys()
+    config_maps, secrets, fresh = await asyncio.gather(
         _existing(client, CONFIG_MAPS, wanted.config_maps, pod),
         _existing(client, SECRETS, wanted.secrets, pod),
-        asyncio.gather(*(_token(client, pod, key) for key in wanted.tokens)),
+        asyncio.gather(*(_token(client, pod, key) for key in missing)),
     )
-    return Sources(config_maps, secrets, {key: token for key, token in zip(wanted.tokens, tokens, strict=True) if token})
+    found = {key: token for key, token in zip(missing, fresh, strict=True) if token}
+    return Sources(config_maps, secrets, {**tokens, **found})
 
 
 async def _existing(client: Client, resource: Resource, names: Iterable[str], pod: AssignedPod) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from shunter.cluster.node.containers import Attempt, Containers, Role, Seen, Wai
 from shunter.cluster.node.lifecycle import will_restart
 
 RUNTIME = "shunter"
-_OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+OWNED_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
 class Situation(NamedTuple):
@@ -105,6 +105,13 @@ def qos_class(spec: Json) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
+def with_conditions_of_others(status: Json, seen: Json) -> Json:
+    """A status of ours with what others say about the pod, as it was last `seen` on the server."""
+    conditions = [one for one in status.get("conditions") or () if one["type"] in OWNED_CONDITIONS]
+    conditions += [one for one in seen.get("conditions") or () if one["type"] not in OWNED_CONDITIONS]
+    return {**status, "conditions": conditions}
+
+
 def is_ready(status: Json) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ())
 
@@ -175,7 +182,7 @@ def _conditions(pod: Json, containers: Containers, situation: Situation, phase: 
         "ContainersReady": ready,
         "PodScheduled": ("True", "", ""),
     }
-    conditions = [one for type, one in before.items() if type not in _OWNED]
+    conditions = [one for type, one in before.items() if type not in OWNED_CONDITIONS]
     for type, (status, reason, message) in wanted.items():
         old = before.get(type, {})
         condition: Json = {

@@ -26,10 +26,13 @@ from shunter.cluster.node.kubelet_api import ContainerLog, LogUnavailableError
 from shunter.cluster.node.launcher import LauncherError
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.names import Endpoint
-from shunter.cluster.node.pod_status import Situation, container_state, is_ready, pod_phase, pod_status
+from shunter.cluster.node.pod_status import Situation, container_state, is_ready, pod_phase, pod_status, with_conditions_of_others
 from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime import host_name
 from shunter.cluster.node.status_writer import StatusWriter
+from shunter.cluster.node.streams.port_forward import ForwardedPod
+from shunter.cluster.node.streams.remote_command import StreamRefusedError
+from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.kube.errors import ApiError, Conflict, NotFound
 from shunter.kube.events import EventRecorder
 from shunter.kube.plan import Note
@@ -51,6 +54,8 @@ class Station(NamedTuple):
     statuses: StatusWriter
     recorder: EventRecorder
     names_changed: Callable[[], None]
+    refusal: Callable[[Json], str]
+    """Why a pod of this spec is not run here; empty when it is."""
 
 
 class PodWorker:
@@ -76,7 +81,9 @@ class PodWorker:
         self._overdue = False
         self._vanished = False
         self._released = False
+        self._refused = False
         self._refresh_at = self._arrived + VOLUME_REFRESH_SECONDS
+        self._refreshing: asyncio.Task[None] | None = None
 
     @property
     def pod(self) -> AssignedPod:
@@ -121,12 +128,31 @@ class PodWorker:
             lambda: previous or has_ended(directory) or not self._is_current_and_active(container, attempt.number),
         )
 
+    def running_container(self, container: str) -> RunningContainer:
+        """Where commands are run. Raises StreamRefusedError with kubelet's words."""
+        seen = self._containers.seen.get(container)
+        if seen is None or seen.attempt is None or not seen.attempt.is_running:
+            raise StreamRefusedError(500, f'container not found ("{container}")')
+        directory = self._directory.attempt(container, seen.attempt.number)
+        return RunningContainer(directory, self._containers.spec(container))
+
+    def forwarded_pod(self) -> ForwardedPod:
+        """Whose ports are forwarded. Raises StreamRefusedError with kubelet's words."""
+        metadata, runtime = self._pod.metadata, self._station.equipment.runtime
+        if not any(seen.is_running for seen in self._containers.seen.values()):
+            raise StreamRefusedError(500, f'pod not found ("{metadata.name}_{metadata.namespace}")')
+        body = self._pod.as_json()
+        return ForwardedPod(metadata.name, metadata.uid, lambda port: runtime.connect(body, self._directory, port))
+
     def _is_current_and_active(self, container: str, number: int) -> bool:
         attempt = self._containers.seen[container].attempt
         return attempt is not None and attempt.number == number and not attempt.is_over
 
     def update(self, pod: AssignedPod) -> None:
         """The pod changed on the server."""
+        if self._station.statuses.was_overruled(pod):
+            self._reported = pod.status
+            self._wake.set()
         if _relevant(pod) != _relevant(self._pod):
             self._wake.set()
         self._pod = pod
@@ -138,6 +164,8 @@ class PodWorker:
 
     def close(self) -> None:
         """The agent stops; the pod runs on."""
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         self._containers.close()
 
     def adopt(self) -> None:
@@ -178,7 +206,7 @@ class PodWorker:
             decision = lifecycle.decide(self._pod.spec, self._containers.seen, now)
             await self._start_all(decision.start)
             self._show_back_off(decision.back_off)
-            waits += [decision.wake_in, self._retries.next_wait(now), await self._refresh_volumes(now)]
+            waits += [decision.wake_in, self._retries.next_wait(now), self._refresh_volumes(now)]
             waits.append(deadline - now if deadline is not None and not decision.finished else None)
         for name in decision.stop:
             self._containers.stop(name, self._grace(ending=self._is_ending()), f"Stopping container {name}")
@@ -212,6 +240,11 @@ class PodWorker:
 
     async def _start_all(self, names: Iterable[str]) -> None:
         """Starts what may start; what cannot start for now shows why."""
+        if names and (refusal := self._station.refusal(self._pod.spec)):
+            if not self._refused:
+                self._refused = True
+                self._show_problem(names, StartProblem("Refused", refusal, event="Refused", event_message=refusal))
+            return
         for name in names:
             now = time.time()
             if self._retries.wait(name, now) > 0 or self._retries.wait(_WHOLE_POD, now) > 0:
@@ -239,19 +272,28 @@ class PodWorker:
         self._station.names_changed()
         return True
 
-    async def _refresh_volumes(self, now: float) -> float | None:
-        if not has_refreshable_volumes(self._pod.spec) or not self._starter.is_prepared:
+    def _refresh_volumes(self, now: float) -> float | None:
+        """Begins a refresh when it is time; returns the seconds until the next. Nothing waits for one: the server may be away."""
+        if not has_refreshable_volumes(self._pod.spec) or not self._starter.address or self._released:
             return None
         if now >= self._refresh_at:
             self._refresh_at = now + VOLUME_REFRESH_SECONDS
-            with suppress(StartProblem):
-                await self._starter.refresh_volumes(self._pod)
+            if self._refreshing is None or self._refreshing.done():
+                self._refreshing = asyncio.ensure_future(self._refresh())
         return self._refresh_at - now
+
+    async def _refresh(self) -> None:
+        try:
+            await self._starter.refresh_volumes(self._pod)
+        except (StartProblem, OSError) as problem:
+            log.warning("Pod %s: its volumes could not be brought up to date: %s", self._pod.title, problem)
 
     async def _finish(self) -> None:
         """All containers have ended for good."""
         if not self._released:
             self._released = True
+            if self._refreshing is not None:
+                self._refreshing.cancel()
             self._station.names_changed()
             await self._starter.release(self._pod.spec)
             self._report(time.time())
@@ -285,7 +327,8 @@ class PodWorker:
             message=message,
         )
         # Conditions keep the time they last changed: what was reported counts, whether or not the server has told us of it.
-        base = {**self._pod.as_json(), "status": self._reported or self._pod.status}
+        reported = with_conditions_of_others(self._reported or self._pod.status, self._pod.status)
+        base = {**self._pod.as_json(), "status": reported}
         status = pod_status(base, self._containers.seen, situation, datetime.fromtimestamp(now, UTC))
         if status == self._reported:
             return None
@@ -323,9 +366,10 @@ class PodWorker:
 
 
 def _relevant(pod: AssignedPod) -> tuple[object, ...]:
-    """What a worker acts on; its own status coming back is not."""
+    """What a worker acts on; its own status coming back is not, but what others say of a pod with readiness gates is."""
     metadata = pod.metadata
-    return (pod.spec, metadata.deletion_timestamp, metadata.deletion_grace_period_seconds, pod.is_finished)
+    gates = pod.status.get("conditions") if pod.spec.get("readinessGates") else None
+    return (pod.spec, metadata.deletion_timestamp, metadata.deletion_grace_period_seconds, pod.is_finished, gates)
 
 
 def _go_duration(seconds: float) -> str:

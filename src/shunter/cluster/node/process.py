@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from logging import getLogger
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cluster.node.images import load_images
 from shunter.cluster.node.kubelet_access import KubeletAccess, ReviewedCallers
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.resources import claimed, machine_capacity
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime import HostPort, Level
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue, new_authority
@@ -75,7 +74,8 @@ async def run(options: NodeOptions) -> None:
     allocatable = allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources)
     images = load_images(options.images)
     connection = kubeconfig.find(options.kubeconfig)
-    address = options.address or own_address(connection.server)
+    api_server = HostPort(*connection.address)
+    address = options.address or own_address(api_server)
     state_dir = options.state_dir or default_state_dir(name)
     with alone(state_dir):
         async with connect(connection, component=COMPONENT) as client:
@@ -87,6 +87,7 @@ async def run(options: NodeOptions) -> None:
             node = Node(
                 client,
                 name=name,
+                api_server=api_server,
                 directory=state_dir / "node",
                 access=access,
                 images=images,
@@ -131,19 +132,17 @@ def allocatable_amounts(text: str, capacity: dict[str, Fraction], *, strict: boo
     return {**capacity, **claims}
 
 
-def own_address(server: str) -> str:
+def own_address(api_server: HostPort) -> str:
     """The address of this machine on the way to the API server: that is where the server finds us, unless told otherwise.
     Raises EnvironmentProblem when there is no way."""
-    url = urlsplit(server)
-    host, port = url.hostname or "", url.port or 443
     try:
-        (family, kind, _, _, target), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+        (family, kind, _, _, target), *_ = socket.getaddrinfo(*api_server, type=socket.SOCK_DGRAM)
         with socket.socket(family, kind) as probe:
             # Connecting a datagram socket sends nothing; it chooses the route.
             probe.connect(target)
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise EnvironmentProblem(f"There is no way to the API server {server}: {error.strerror or error}.") from error
+        raise EnvironmentProblem(f"There is no way to the API server at {api_server.host}: {error.strerror or error}.") from error
 
 
 def serving_certificate(directory: Path | None, name: str, address: str) -> KeyPair:

@@ -73,6 +73,17 @@ def node_body(description: Description) -> Json:
     }
 
 
+def refusal(spec: Json) -> str:
+    """Why a pod of this spec does not run on a node with our taint; empty when it does. The scheduler sends those that tolerate
+    every taint, too: agents of other nodes (DaemonSets), which nobody wants to run as processes of this machine."""
+    if any(toleration.get("key") == PROCESS_NODE for toleration in spec.get("tolerations") or ()):
+        return ""
+    return (
+        f"this node runs pods as processes of a machine, and only those with a toleration of {PROCESS_NODE}; "
+        f"keep others away by a node affinity with {PROCESS_NODE} DoesNotExist"
+    )
+
+
 def node_status(description: Description, before: Json, now: datetime) -> Json:
     """The Node's status; conditions keep the time they last changed."""
     old = {one["type"]: one for one in before.get("conditions") or ()}

@@ -7,6 +7,7 @@ simulated    no processes at all                                                
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, Protocol
@@ -19,6 +20,9 @@ from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.mounts import Mount
 from shunter.cluster.node.names import Endpoint
 
+CONNECT_SECONDS = 10.0
+"""How long a forwarded connection may take to be made."""
+
 
 class Level(Enum):
     """How much of a pod this machine can make real."""
@@ -26,6 +30,13 @@ class Level(Enum):
     NAMESPACES = "namespaces"
     PLAIN = "plain"
     SIMULATED = "simulated"
+
+
+class HostPort(NamedTuple):
+    """Where something listens; the host is a name or an address."""
+
+    host: str
+    port: int
 
 
 class ContainerRequest(NamedTuple):
@@ -37,7 +48,9 @@ class ContainerRequest(NamedTuple):
     number: int
     image: Image
     declared: dict[str, str]
-    """The environment that the pod declares; it overrides the image's."""
+    """The environment that the pod declares, Services included; it overrides the image's."""
+    platform: dict[str, str]
+    """What every container is told, as it is; the pod's own overrides it."""
     mounts: list[Mount]
     group: Group
 
@@ -70,6 +83,12 @@ class Runtime(Protocol):
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
         """The Services and pods that names resolve to from now on."""
+
+    def api_server(self, pod: Json) -> HostPort:
+        """Where the pod reaches the API server."""
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        """A connection to a port of the pod's own loopback. Raises LauncherError or OSError."""
 
     def probe_address(self, pod_ip: str) -> str:
         """Where the agent reaches the ports of a pod."""

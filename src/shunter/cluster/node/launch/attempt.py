@@ -6,6 +6,7 @@ events       FIFO. Whoever holds its write end may run this attempt, and nobody 
              to the launcher, which hands it to the supervisor. A byte means "state.json changed", end of file means "nobody
              runs this attempt, now or ever". So a restarted agent needs no pid to know what is alive, and nothing runs twice.
 control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
+attach       socket of the supervisor, see attachments
 log, log.1   output, newest first (CRI log form)
 termination  bound to terminationMessagePath
 root/        upper and work directories of the container's copy-on-write root

@@ -1,4 +1,4 @@
-"""A command inside a running container: exec probes and lifecycle hooks."""
+"""A command inside a running container that nobody talks to: exec probes and lifecycle hooks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import signal
 import time
 from typing import Any, NoReturn
 
-from shunter.cluster.node.launch import attempt, linux
-from shunter.cluster.node.launch.supervisor import execute
+from shunter.cluster.node.launch.entering import RunningContainer
+from shunter.cluster.node.launch.supervisor import execute, exit_code
 
-_NAMESPACES = ("ipc", "uts", "net", "pid", "mnt")
 _MAX_OUTPUT = 10 * 1024
 
 
@@ -21,36 +20,28 @@ def execute_in_container(request: dict[str, Any]) -> dict[str, Any]:
     Returns exit_code (None when it ran out of time; 126 when it could not be started, as runc does) and the first 10 KiB of its
     output. Raises when the container does not run.
     """
-    directory, timeout = request["directory"], request["timeout"]
-    spec = attempt.read_json(f"{directory}/spec.json")
-    state = attempt.read_json(f"{directory}/state.json")
-    if not state or "pid" not in state or "exit_code" in state:
-        raise RuntimeError("container is not running")
-    if spec["level"] == "namespaces":
-        for kind in _NAMESPACES:
-            linux.set_namespace(f"/proc/{state['pid']}/ns/{kind}")
-        os.chdir(spec["cwd"])
+    container = RunningContainer(request["directory"])
+    container.enter()
     output, output_in = os.pipe()
     child = os.fork()
     if child == 0:
-        _become(request["argv"], spec, output_in)
+        _become(request["argv"], container, output_in)
     os.close(output_in)
-    text, timed_out = _collect(output, time.monotonic() + timeout)
+    text, timed_out = _collect(output, time.monotonic() + request["timeout"])
     if timed_out:
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    return {"exit_code": None if timed_out else _exit_code(status), "output": text.decode(errors="replace")}
+    return {"exit_code": None if timed_out else exit_code(status), "output": text.decode(errors="replace")}
 
 
-def _become(argv: list[str], spec: dict[str, Any], output: int) -> NoReturn:
+def _become(argv: list[str], container: RunningContainer, output: int) -> NoReturn:
     try:
         os.setsid()
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        if spec["level"] != "namespaces":
-            os.chdir(spec["cwd"])
-        os.write(2, execute(argv, spec["env"]).encode())
+        container.join()
+        os.write(2, execute(argv, container.spec["env"]).encode())
     finally:
         os._exit(126)
 
@@ -67,7 +58,3 @@ def _collect(descriptor: int, deadline: float) -> tuple[bytes, bool]:
         if not chunk:
             return text, False
         text = (text + chunk)[:_MAX_OUTPUT]
-
-
-def _exit_code(status: int) -> int:
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

@@ -78,11 +78,16 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
             linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=000")
     linux.unmount(_OLD_ROOT)
     os.rmdir(_OLD_ROOT)
-    for number in range(_LAST_CAPABILITY + 1):
-        if number not in spec["capabilities"]:
-            linux.drop_capability(number)
+    keep_capabilities(spec["capabilities"])
     os.makedirs(spec["cwd"], exist_ok=True)
     os.chdir(spec["cwd"])
+
+
+def keep_capabilities(numbers: list[int]) -> None:
+    """Programs that the calling process executes from here on can have these capabilities and no others."""
+    for number in range(_LAST_CAPABILITY + 1):
+        if number not in numbers:
+            linux.drop_capability(number)
 
 
 def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:

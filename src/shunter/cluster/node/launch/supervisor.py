@@ -15,11 +15,15 @@ import traceback
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import attempt, linux, sandbox
+from shunter.cluster.node.launch.attachments import Attachments
 from shunter.cluster.node.launch.log_writer import LogWriter
+from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output
 
 _CHUNK = 64 * 1024
 _START_ERROR = 128
 _DRAIN_SECONDS = 0.5
+_TERMINAL = {"TERM": "xterm"}
+_CONGESTED_MILLISECONDS = 1000.0
 _LINUX = sys.platform == "linux"
 
 
@@ -62,55 +66,63 @@ class _Supervisor:
             return
 
     def run(self) -> None:
-        out, out_in = os.pipe()
-        err, err_in = os.pipe()
+        streams = StandardStreams(stdin=self._spec["stdin"], terminal=self._spec["terminal"])
+        attachments = Attachments(self._directory, streams, stdin_once=self._spec["stdin_once"])
         failure, failure_in = os.pipe()
         if self._spec["level"] == "namespaces":
             linux.unshare(linux.CLONE_NEWPID)
         child = os.fork()
         if child == 0:
-            _become_container(self._spec, self._directory, out_in, err_in, failure_in)
-        for descriptor in (out_in, err_in, failure_in):
-            os.close(descriptor)
-        error = _read_all(failure)
+            _become_container(self._spec, self._directory, streams, failure_in)
+        os.close(failure_in)
+        error = read_all(failure)
         if error:
             os.waitpid(child, 0)
             self.record(error=error.decode(errors="replace"), exit_code=_START_ERROR)
             return
+        streams.keep()
         self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
-        status = self._wait(child, {out: "stdout", err: "stderr"})
+        status = self._wait(child, streams, attachments)
         self.record(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
+        attachments.flush()
 
-    def _wait(self, child: int, outputs: dict[int, str]) -> int:
-        """Serves output and control until the container has ended and its output is drained; returns its wait status."""
-        poll = select.poll()
-        for descriptor in (*outputs, self._control, self._wakeup):
-            poll.register(descriptor, select.POLLIN)
+    def _wait(self, child: int, streams: StandardStreams, attachments: Attachments) -> int:
+        """Serves output, control and clients until the container has ended and its output is drained; returns its wait status."""
+        outputs = dict(streams.outputs)
         status: int | None = None
         deadline = 0.0
         while status is None or outputs:
-            # Something the container left behind may hold its output open: it gets a moment, not for ever.
-            timeout = None if status is None else max(0.0, deadline - time.monotonic()) * 1000
-            ready = poll.poll(timeout)
+            poll = select.poll()
+            for descriptor in (self._control, self._wakeup):
+                poll.register(descriptor, select.POLLIN)
+            attachments.register(poll)
+            held_back = attachments.is_congested and status is None
+            for descriptor in () if held_back else outputs:
+                poll.register(descriptor, select.POLLIN)
+            timeout = _CONGESTED_MILLISECONDS if held_back else None
+            if status is not None:
+                # Something the container left behind may hold its output open: it gets a moment, not for ever.
+                timeout = max(0.0, deadline - time.monotonic()) * 1000
+            ready = {descriptor for descriptor, _ in poll.poll(timeout)}
             if not ready and status is not None:
                 break
-            for descriptor, _ in ready:
-                if descriptor in outputs:
-                    chunk = os.read(descriptor, _CHUNK)
-                    if chunk:
-                        self._log.write(outputs[descriptor], chunk)
-                    else:
-                        poll.unregister(descriptor)
-                        del outputs[descriptor]
-                elif descriptor == self._control:
-                    self._obey(child if status is None else 0)
+            for descriptor in ready & outputs.keys():
+                stream, chunk = outputs[descriptor], read_output(descriptor, _CHUNK)
+                if chunk:
+                    self._log.write(stream, chunk)
+                    attachments.write(stream, chunk)
                 else:
-                    os.read(self._wakeup, 512)
-                    ended = _reap(child)
-                    if ended is not None:
-                        status = ended
-                        deadline = time.monotonic() + _DRAIN_SECONDS
-                        _kill_descendants()
+                    del outputs[descriptor]
+            if self._control in ready:
+                self._obey(child if status is None else 0)
+            if self._wakeup in ready:
+                os.read(self._wakeup, 512)
+                ended = _reap(child)
+                if ended is not None:
+                    status = ended
+                    deadline = time.monotonic() + _DRAIN_SECONDS
+                    _kill_descendants()
+            attachments.serve(ready)
         self._log.close()
         return status
 
@@ -121,17 +133,13 @@ class _Supervisor:
                 os.kill(child, signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM)
 
 
-def _become_container(spec: dict[str, Any], directory: str, out: int, err: int, failure: int) -> NoReturn:
+def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int) -> NoReturn:
     """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        null = os.open("/dev/null", os.O_RDONLY)
-        os.dup2(null, 0)
-        os.dup2(out, 1)
-        os.dup2(err, 2)
         groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in spec["cgroup_files"]]
         if _LINUX:
             linux.die_with_parent(signal.SIGKILL)
@@ -141,10 +149,11 @@ def _become_container(spec: dict[str, Any], directory: str, out: int, err: int, 
         else:
             os.makedirs(spec["cwd"], exist_ok=True)
             os.chdir(spec["cwd"])
+        streams.take()
         # Last: a container of 0.1 cores would otherwise spend its first quota on our own work.
         for group in groups:
             os.write(group, b"0")
-        message = execute(spec["argv"], spec["env"])
+        message = execute(spec["argv"], {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"])
     except OSError as error:
         message = f"{error.strerror}: {error.filename}" if error.filename else str(error)
     except Exception:
@@ -218,13 +227,16 @@ def _was_oom_killed(files: list[str]) -> bool:
 
 
 def _ending(status: int) -> dict[str, int]:
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return {"exit_code": 128 + number, "signal": number}
-    return {"exit_code": os.WEXITSTATUS(status), "signal": 0}
+    return {"exit_code": exit_code(status), "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0}
 
 
-def _read_all(descriptor: int) -> bytes:
+def exit_code(status: int) -> int:
+    """A wait status as shells report it: 128 and the signal's number for what a signal ended."""
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def read_all(descriptor: int) -> bytes:
+    """Everything up to the end of the file, which is then closed."""
     chunks = []
     while chunk := os.read(descriptor, _CHUNK):
         chunks.append(chunk)

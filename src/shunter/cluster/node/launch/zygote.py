@@ -4,7 +4,7 @@
 
 With a holder file it works in a user namespace (see user_namespace). A request is a length, a JSON object and one file
 descriptor. For `run` that is the write end of the attempt's `events` FIFO; for every other request a socket on which the child
-answers with one JSON object, `{"error": ...}` when it failed, and with the descriptors that were asked for.
+answers with one JSON object, `{"error": ...}` when it failed. Descriptors that were asked for come before it, with a blank.
 """
 
 from __future__ import annotations
@@ -17,9 +17,20 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from shunter.cluster.node.launch import execution, linux, removal, sandbox, sockets, supervisor, user_namespace
+from shunter.cluster.node.launch import (
+    attachments,
+    command,
+    execution,
+    linux,
+    removal,
+    sandbox,
+    sockets,
+    supervisor,
+    user_namespace,
+)
 
 HEADER = struct.Struct("!I")
 
@@ -59,24 +70,43 @@ def _fork(connection: socket.socket, request: dict[str, Any], descriptor: int, p
 
 
 def _answer(request: dict[str, Any], descriptor: int, problem: str) -> NoReturn:
-    opened: list[socket.socket] = []
     answer: dict[str, Any] = {}
-    try:
-        if problem:
-            answer = {"error": problem}
-        elif request["do"] == "sockets":
-            opened = sockets.open_sockets(request)
-        else:
-            answer = {"result": _HANDLERS[request["do"]](request)}
-    except OSError as error:
-        answer = {"error": f"{error.strerror}: {error.filename}" if error.filename else str(error)}
-    except Exception:
-        answer = {"error": traceback.format_exc(limit=-3)}
     with socket.socket(fileno=descriptor) as channel:
-        if opened:
-            socket.send_fds(channel, [b" "], [one.fileno() for one in opened])
-        channel.sendall(json.dumps(answer).encode())
+
+        def hand_over(descriptors: list[int]) -> None:
+            socket.send_fds(channel, [b" "], descriptors)
+
+        try:
+            if problem:
+                answer = {"error": problem}
+            elif request["do"] in _HANDING_OVER:
+                answer = {"result": _HANDING_OVER[request["do"]](request, hand_over)}
+            else:
+                answer = {"result": _HANDLERS[request["do"]](request)}
+        except OSError as error:
+            answer = {"error": f"{error.strerror}: {error.filename}" if error.filename else str(error)}
+        except RuntimeError as error:
+            answer = {"error": str(error)}
+        except Exception:
+            answer = {"error": traceback.format_exc(limit=-3)}
+        # Whoever asked may have gone away meanwhile.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            channel.sendall(json.dumps(answer).encode())
     os._exit(0)
+
+
+def _open_sockets(request: dict[str, Any], hand_over: command.HandOver) -> None:
+    opened = sockets.open_sockets(request)
+    hand_over([one.fileno() for one in opened])
+
+
+def _connect_inside(request: dict[str, Any], hand_over: command.HandOver) -> None:
+    with sockets.connect_inside(request) as connection:
+        hand_over([connection.fileno()])
+
+
+def _attach(request: dict[str, Any], hand_over: command.HandOver) -> None:
+    hand_over(attachments.attach(request["directory"], request["streams"]))
 
 
 _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -84,6 +114,12 @@ _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pod": sandbox.create_pod,
     "execute": execution.execute_in_container,
     "remove": removal.remove_tree,
+}
+_HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
+    "sockets": _open_sockets,
+    "connect inside": _connect_inside,
+    "command": command.run_command,
+    "attach": _attach,
 }
 
 
