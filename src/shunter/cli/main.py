@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shunter import __version__
-from shunter.cli import clusters, demo, jobs, kubectl, node, operator, run
+from shunter.cli import clusters, demo, install, jobs, kubectl, node, operator, run
 from shunter.errors import ShunterError
 
 app = typer.Typer(
@@ -36,6 +36,8 @@ app.command("kubectl", short_help="Run kubectl on the embedded cluster.", contex
 )
 app.command("operator", short_help="Run the operator against any API server.")(operator.operator)
 app.command("node", short_help="Join this machine to a cluster as a node.")(node.node)
+app.command("install", short_help="Install the operator on a cluster, or upgrade it.")(install.install)
+app.command("uninstall", short_help="Take the operator away from a cluster.")(install.uninstall)
 app.command("demo", short_help="Train three distributed jobs for real, then clean up.")(demo.demo)
 
 

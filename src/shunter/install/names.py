@@ -12,6 +12,8 @@ OPERATOR = "shunter-operator"
 CONFIGURATION = "shunter-configuration"
 WEBHOOK_SERVICE = "shunter-webhook"
 METRICS_SERVICE = "shunter-metrics"
+CERTIFICATE = "shunter-webhook-certificate"
+"""The Secret, unless another is chosen."""
 
 PART_OF = "app.kubernetes.io/part-of"
 OURS: Json = {PART_OF: "shunter"}

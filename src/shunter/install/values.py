@@ -4,6 +4,8 @@ Kustomize base. Descriptions go into values.yaml, values.schema.json and docs/in
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -12,6 +14,7 @@ from msgspec import Meta
 from shunter import __version__
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.install.names import CERTIFICATE, OPERATOR
 from shunter.operator.config import API_VERSION, KIND
 
 
@@ -53,7 +56,7 @@ class Certificates(Section, frozen=True):
             "and `tls.key` for `shunter-webhook.NAMESPACE.svc` into the Secret."
         ),
     ] = "self-managed"
-    secret_name: Annotated[Name, _text("The Secret that it is in.")] = "shunter-webhook-certificate"
+    secret_name: Annotated[Name, _text("The Secret that it is in.")] = CERTIFICATE
     ca_bundle: Annotated[str, _text("With `provided`: its CA, PEM in base64, for the API server.")] = ""
     issuer: Issuer = Issuer()
 
@@ -90,7 +93,7 @@ def _default_config() -> Json:
             "leaderElect": True,
             "leaseDuration": "15s",
             "renewDeadline": "10s",
-            "resourceName": "shunter-operator",
+            "resourceName": OPERATOR,
             "retryPeriod": "2s",
         },
     }
@@ -110,7 +113,10 @@ class Values(Section, frozen=True):
     kinds: Kinds = Kinds()
     namespaces: Annotated[
         tuple[Name, ...],
-        _text("Serve only these namespaces, with a Role in each instead of rights in the whole cluster. They must exist."),
+        _text(
+            "Serve only these namespaces, with a Role in each instead of rights in the whole cluster. They must exist.",
+            extra_json_schema={"uniqueItems": True},
+        ),
     ] = ()
     namespace: NamespaceValues = NamespaceValues()
     certificates: Certificates = Certificates()
@@ -148,6 +154,9 @@ def checked(given: Json) -> Json:
         raise InputError(f"values: {str(error).replace('`$.', '`')}.", "docs/install.md lists all values.") from None
     if not any(merged["kinds"].values()):
         raise InputError("values: kinds: all kinds are off.", "Leave one on: the operator would have nothing to do.")
+    for namespace in values.namespaces:
+        if values.namespaces.count(namespace) > 1:
+            raise InputError(f"values: namespaces: {namespace} stands twice.", "Name each namespace once.")
     return _plain(values)
 
 
@@ -159,6 +168,11 @@ def schema() -> Json:
     # Helm adds it to the values of every chart that is part of another.
     definitions["Values"]["properties"]["global"] = {"type": "object"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def merged(given: Iterable[Json]) -> Json:
+    """Values one over the other, the last one wins."""
+    return functools.reduce(_merged, given, {})
 
 
 def parsed(assignments: list[str]) -> Json:

@@ -1,0 +1,186 @@
+"""`install`, `uninstall`: the operator onto a cluster, and away again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import Output, errors, output
+from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from shunter.api.meta import Json
+    from shunter.cli.target import Target
+    from shunter.install.changes import Change
+
+InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would be done.")]
+
+COLOURS = {"created": "green", "changed": "yellow", "unchanged": "dim", "deleted": "red", "skipped": "dim"}
+
+
+def install(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: InstallationOption = "shunter-system",
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a value (docs/values.md); may be repeated.")
+    ] = None,
+    files: Annotated[
+        list[Path] | None, typer.Option("--values", help="YAML file with values; may be repeated, the last one wins.")
+    ] = None,
+    dry_run: DryRunOption = False,
+    form: Annotated[
+        Output | None, typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator's webhooks answer.")] = True,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait.")] = 180.0,
+) -> None:
+    """Install the operator on a cluster, or upgrade it. Run it again after a failure: it goes on where it stopped."""
+    import asyncio
+
+    from shunter.cluster.apiserver.definitions import custom_resource_definitions
+    from shunter.install import installing, values, waiting
+
+    chosen = values.checked(values.merged([*map(read_values, files or ()), values.parsed(assignments or [])]))
+    wanted = installing.Wanted(chosen, namespace=namespace, crds=custom_resource_definitions())
+    if form is not None:
+        if not dry_run:
+            raise InputError("-o prints objects and installs nothing.", "Add --dry-run.")
+        print_objects(wanted.objects(), form)
+        return
+    target = named_cluster(kubeconfig, context)
+
+    async def run() -> None:
+        async with target.client as client:
+            await installing.install(client, wanted, screen, dry_run=dry_run)
+            if wait and not dry_run:
+                await waiting.wait_until_ready(client, wanted, screen, seconds=timeout)
+
+    with Screen(dry_run=dry_run) as screen:
+        asyncio.run(run())
+    if dry_run:
+        errors().print("nothing was changed")
+    elif wait:
+        errors().print(f"the operator in namespace {namespace} is ready: {target.description}", soft_wrap=True)
+
+
+def uninstall(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: InstallationOption = "shunter-system",
+    crds: Annotated[bool, typer.Option("--crds", help="Delete the CustomResourceDefinitions as well.")] = False,
+    with_jobs: Annotated[bool, typer.Option("--with-jobs", help="With --crds: all training jobs may be lost.")] = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Take away what `install` made. Jobs and CustomResourceDefinitions stay, unless asked for."""
+    import asyncio
+
+    from shunter.install import removing
+
+    target = named_cluster(kubeconfig, context)
+
+    async def run() -> None:
+        async with target.client as client:
+            await removing.uninstall(client, screen, namespace=namespace, crds=crds, with_jobs=with_jobs, dry_run=dry_run)
+
+    with Screen(dry_run=dry_run) as screen:
+        asyncio.run(run())
+    if dry_run:
+        errors().print("nothing was changed")
+
+
+class Screen:
+    """A line for each object that is or would be changed, and in a terminal a bar that says how far it is."""
+
+    def __init__(self, *, dry_run: bool) -> None:
+        self._would = "would be " if dry_run else ""
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._unchanged = 0
+
+    def __enter__(self) -> Screen:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+        columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+        self._bar = Progress(*columns, console=errors(), transient=True, disable=not errors().is_terminal)
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._bar is not None, "entered"
+        self._bar.stop()
+        if self._unchanged:
+            output().print(f"{self._unchanged} unchanged")
+
+    def begin(self, total: int) -> None:
+        assert self._bar is not None, "entered"
+        self._task = self._bar.add_task("", total=total)
+
+    def doing(self, text: str) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=text)
+
+    def done(self, change: Change) -> None:
+        from rich.markup import escape
+
+        if self._bar is not None and self._task is not None:
+            self._bar.advance(self._task)
+        if change.verb == "unchanged":
+            self._unchanged += 1
+            return
+        details = f": {', '.join(change.details)}" if change.details else ""
+        output().print(f"[{COLOURS[change.verb]}]{self._would}{change.verb}[/] {escape(change.title + details)}", soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        from rich.markup import escape
+
+        errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def named_cluster(kubeconfig: Path | None, context: str) -> Target:
+    """The cluster that the user chose; InputError when that is none, or the embedded one, which has its operator."""
+    from shunter.cli.target import connect, is_named
+
+    target = connect(kubeconfig, context) if is_named(kubeconfig, context) else None
+    if target is None:
+        raise InputError("no cluster was named to install on.", "Use --kubeconfig or --context, or set KUBECONFIG.")
+    if target.embedded is not None:
+        raise InputError("an embedded cluster runs the operator by itself: there is nothing to install on it.")
+    return target
+
+
+def read_values(path: Path) -> Json:
+    """The content of a values file."""
+    import yaml
+
+    try:
+        content = yaml.load(path.read_text(), yaml.CSafeLoader)
+    except OSError as error:
+        raise InputError(f"--values {path}: {error.strerror}.") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"--values {path}: not YAML: {' '.join(str(error).split())}") from error
+    if content is not None and not isinstance(content, dict):
+        raise InputError(f"--values {path}: holds no object.", "Write it like `kinds: {TrainJob: false}`.")
+    return content or {}
+
+
+def print_objects(objects: list[Json], form: Output) -> None:
+    """As one stream of YAML documents, or a JSON List."""
+    import sys
+
+    from shunter.cli.console import print_as
+
+    if form is Output.json:
+        print_as({"apiVersion": "v1", "kind": "List", "items": objects}, form)
+        return
+    import msgspec
+
+    for obj in objects:
+        sys.stdout.write("---\n" + msgspec.yaml.encode(obj).decode())

@@ -1,0 +1,125 @@
+"""Takes an installation away: what we made, last applied first. Jobs and CRDs stay unless asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    LEASES,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    SECRETS,
+    Resource,
+)
+from shunter.errors import InputError
+from shunter.install import preflight
+from shunter.install.changes import RESOURCES, Change, resource_of, title_of, to_remove
+from shunter.install.installing import Screen, delete, made_by_us
+from shunter.install.names import CERTIFICATE, OPERATOR, SELECTOR
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.operator.overview import JOB_RESOURCES
+
+GONE_SECONDS = 60.0
+"""How long objects may take to go after they were deleted."""
+ASK_SECONDS = 0.5
+
+
+async def uninstall(
+    client: Client, screen: Screen, *, namespace: str, crds: bool = False, with_jobs: bool = False, dry_run: bool = False
+) -> None:
+    """Deletes what `install` made. With `crds` also the CRDs; InputError when that would delete jobs and `with_jobs` is not said.
+
+    EnvironmentProblem, before anything is deleted, when a permission is missing.
+    """
+    served = await preflight.served_versions(client)
+    known = [resource for resource in RESOURCES if resource.api_version in served]
+    await preflight.require_permissions(client, (preflight.Request("list", resource, "") for resource in known))
+    marked = await made_by_us(client, served)
+    removed = to_remove(marked, crds=crds)
+    await preflight.require_permissions(client, preflight.requests_for(removed, ("delete",)))
+    jobs = await _jobs(client, served)
+    if crds and jobs and not with_jobs:
+        raise InputError(
+            f"deleting the CRDs would delete {listed(jobs)}.", "Delete the jobs first, or add --with-jobs to lose them."
+        )
+    if jobs and not crds:
+        screen.note(f"{listed(jobs)} stay, with their pods; no operator looks after them from now on")
+    if reason := await _why_keep_namespace(client, removed, namespace):
+        removed = [obj for obj in removed if resource_of(obj) != NAMESPACES]
+        screen.note(reason)
+    screen.begin(len(removed))
+    for obj in removed:
+        screen.doing(title_of(obj))
+        await delete(client, obj, dry_run=dry_run)
+        screen.done(Change("deleted", title_of(obj)))
+    if not dry_run and NAMESPACES not in map(resource_of, removed):
+        await _forget(client, namespace)
+    if not crds and (kept := [obj for obj in marked if resource_of(obj) == CUSTOM_RESOURCE_DEFINITIONS]):
+        screen.note(f"kept {', '.join(obj['metadata']['name'] for obj in kept)}; delete them with --crds")
+    if not dry_run:
+        await _until_gone(client, removed, screen)
+
+
+def listed(jobs: Sequence[tuple[Resource, int]]) -> str:
+    """`2 PyTorchJobs, 1 TrainJob`."""
+    return ", ".join(f"{count} {resource.kind}{'s' if count > 1 else ''}" for resource, count in jobs)
+
+
+async def _jobs(client: Client, served: frozenset[str]) -> list[tuple[Resource, int]]:
+    """Kinds of which there are jobs, and how many."""
+    found = []
+    for resource in JOB_RESOURCES:
+        if resource.api_version not in served:
+            continue
+        with contextlib.suppress(NotFound):
+            if count := len((await client.list(resource)).items):
+                found.append((resource, count))
+    return found
+
+
+async def _why_keep_namespace(client: Client, removed: Sequence[Json], namespace: str) -> str:
+    """What others have in our namespace; empty when it may go."""
+    if NAMESPACES not in map(resource_of, removed):
+        return ""
+    strangers = [
+        pod["metadata"]["name"]
+        for pod in (await client.list(PODS, namespace)).items
+        if SELECTOR.items() - (pod["metadata"].get("labels") or {}).items()
+    ]
+    claims = [claim["metadata"]["name"] for claim in (await client.list(PERSISTENT_VOLUME_CLAIMS, namespace)).items]
+    kinds = [("pods", strangers), ("claims", claims)]
+    held = [f"{kind} {', '.join(names)}" for kind, names in kinds if names]
+    return f"namespace {namespace} stays: it holds {' and '.join(held)}" if held else ""
+
+
+async def _forget(client: Client, namespace: str) -> None:
+    """Deletes what the operator itself wrote into a namespace that stays: its certificate and its lease."""
+    for resource, name in ((SECRETS, CERTIFICATE), (LEASES, OPERATOR)):
+        with contextlib.suppress(NotFound):
+            obj: Json = await client.get(resource, name, namespace)
+            if any(entry.get("manager") == OPERATOR for entry in obj["metadata"].get("managedFields") or ()):
+                await client.delete(resource, name, namespace, uid=obj["metadata"]["uid"])
+
+
+async def _until_gone(client: Client, removed: Sequence[Json], screen: Screen) -> None:
+    """Waits for namespaces and CRDs, which take what is in them first."""
+    slow = [obj for obj in removed if resource_of(obj) in (NAMESPACES, CUSTOM_RESOURCE_DEFINITIONS)]
+    deadline = asyncio.get_running_loop().time() + GONE_SECONDS
+    for obj in slow:
+        while (present := await preflight.found(client, obj)) and present["metadata"]["uid"] == obj["metadata"]["uid"]:
+            screen.doing(f"waiting for {title_of(obj)} to go")
+            if asyncio.get_running_loop().time() > deadline:
+                screen.note(f"{title_of(obj)} is still going: {_why_it_stays(present)}")
+                break
+            await asyncio.sleep(ASK_SECONDS)
+
+
+def _why_it_stays(obj: Json) -> str:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return "; ".join(entry["message"] for entry in conditions if entry.get("message")) or "something in it is not gone yet"
