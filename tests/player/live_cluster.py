@@ -115,8 +115,7 @@ class LiveCluster:
         answer = await self._client.transport.request(method, path, headers=headers, body=encoded)
         reason = message = None
         if answer.status >= 400:
-            status = msgspec.json.decode(answer.body)
-            reason, message = status.get("reason"), status.get("message")
+            reason, message = _refusal(answer.body)
         return Answer(answer.status, reason, message, _warnings(answer.headers))
 
     def shapes(self, namespace: str) -> Shapes:
@@ -171,6 +170,14 @@ class LiveCluster:
 def resource_of(kind: str, api_version: str | None) -> Resource:
     found = (other for other in RESOURCES if other.kind == kind and api_version in (None, other.api_version))
     return next(found)
+
+
+def _refusal(body: bytes) -> tuple[str | None, str | None]:
+    """Reason and message; a server that does not know a path at all answers in plain text."""
+    if not body.startswith(b"{"):
+        return None, body.decode().strip()
+    status = msgspec.json.decode(body)
+    return status.get("reason"), status.get("message")
 
 
 def _warnings(headers: Any) -> tuple[str, ...]:
