@@ -16,7 +16,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube import webhook
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client
-from shunter.kube.registration import Configuration, Webhook, register
+from shunter.kube.registration import Configuration, Url, Webhook, register
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
 
 AUTHORITY = new_authority("ca")
@@ -171,7 +171,7 @@ async def test_a_missing_certificate_and_a_taken_port_are_said(tmp_path: Path, s
 async def test_registration_writes_url_and_authority(peer: Peer, client: Client) -> None:
     hook = Webhook("validator.trainjob.trainer.kubeflow.org", "/validate", TRAIN_JOBS)
     configuration = Configuration("validating", "validator.trainer.kubeflow.org", [hook])
-    await register(client, [configuration], url="https://127.0.0.1:9443/", authority=AUTHORITY.certificate)
+    await register(client, [configuration], Url("https://127.0.0.1:9443/"), authority=AUTHORITY.certificate)
     (stored,) = peer.objects.values()
     (entry,) = stored["webhooks"]
     assert stored["kind"] == "ValidatingWebhookConfiguration"

@@ -16,6 +16,12 @@ def operator(
     webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
     webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
     webhook_cert_dir: Annotated[Path | None, typer.Option(help="Holds tls.crt and tls.key [default: made anew].")] = None,
+    webhook_service: Annotated[
+        str, typer.Option(help="Service in our namespace through which the API server calls the webhooks.", show_default=False)
+    ] = "",
+    webhook_secret: Annotated[
+        str, typer.Option(help="Secret in our namespace for a certificate that we make and renew.", show_default=False)
+    ] = "",
     register_webhooks: Annotated[
         bool, typer.Option("--register-webhooks", help="Write the webhook configurations with our own address and CA.")
     ] = False,
@@ -43,6 +49,8 @@ def operator(
             webhook_host=webhook_host,
             webhook_port=webhook_port,
             webhook_cert_dir=webhook_cert_dir,
+            webhook_service=webhook_service,
+            webhook_secret=webhook_secret,
             register_webhooks=register_webhooks,
             install_runtimes=install_runtimes,
             controllers=controllers,

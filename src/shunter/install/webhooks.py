@@ -14,12 +14,14 @@ from shunter.install.names import OPERATOR, WEBHOOK_SERVICE
 from shunter.install.objects import obj
 from shunter.install.resources import CERTIFICATES, ISSUERS
 from shunter.install.template import AllOf, Equals, Namespace, Not, On, Text, Value, When, any_of
-from shunter.kube.registration import Configuration, Webhook, manifest
+from shunter.kube.registration import Configuration, ServiceReference, Webhook, manifest
 from shunter.operator.process import webhook_configurations
 
 CERT_MANAGER = Equals("certificates.mode", "cert-manager")
 OWN_ISSUER = AllOf((CERT_MANAGER, Not(On("certificates.issuer.name"))))
 PROVIDED_AUTHORITY = AllOf((Equals("certificates.mode", "provided"), On("certificates.caBundle")))
+PLACE = ServiceReference(namespace="", name=WEBHOOK_SERVICE)
+"""In the namespace of the installation."""
 
 
 def configurations() -> list[When]:
@@ -49,7 +51,7 @@ def certificate() -> list[When]:
 
 def _configuration(configuration: Configuration) -> When:
     injected = {"cert-manager.io/inject-ca-from": Text((Namespace(), "/", WEBHOOK_SERVICE))}
-    entries = manifest(configuration, url="", authority=b"")["webhooks"]
+    entries = manifest(configuration, PLACE, authority=b"")["webhooks"]
     webhooks = [_entry(webhook, entry) for webhook, entry in zip(configuration.webhooks, entries, strict=True)]
     annotations = When(CERT_MANAGER, injected)
     kinds = dict.fromkeys(is_on(webhook.resource) for webhook in configuration.webhooks)
@@ -57,8 +59,8 @@ def _configuration(configuration: Configuration) -> When:
 
 
 def _entry(webhook: Webhook, entry: Json) -> When:
-    service: Json = {"name": WEBHOOK_SERVICE, "namespace": Namespace(), "path": webhook.path, "port": 443}
-    called: Json = {"service": service, "caBundle": When(PROVIDED_AUTHORITY, Value("certificates.caBundle"))}
+    service = {**entry["clientConfig"]["service"], "namespace": Namespace()}
+    called = {"service": service, "caBundle": When(PROVIDED_AUTHORITY, Value("certificates.caBundle"))}
     served = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": Value("namespaces")}
     selector: dict[str, Any] = {"namespaceSelector": When(On("namespaces"), {"matchExpressions": [served]})}
     return When(is_on(webhook.resource), {**entry, "clientConfig": called, **selector})

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,8 @@ AUTHORITY_DAYS = 3650
 CLOCK_SKEW = timedelta(minutes=1)
 """Certificates are valid from this long ago, so that a peer whose clock is a little behind accepts them."""
 
+_PEM_BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+
 
 class KeyPair(NamedTuple):
     """A certificate and its private key, both PEM (the key as unencrypted PKCS#8)."""
@@ -26,15 +29,15 @@ class KeyPair(NamedTuple):
     key: bytes
 
 
-def new_authority(common_name: str, *, days: int = AUTHORITY_DAYS) -> KeyPair:
-    """A self-signed certificate authority."""
+def new_authority(common_name: str, *, days: int = AUTHORITY_DAYS, now: datetime | None = None) -> KeyPair:
+    """A self-signed certificate authority; its time starts `now`, by default at present."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _subject(common_name, ())
     builder = (
-        _builder(subject, subject, key.public_key(), days)
+        _builder(subject, subject, key.public_key(), days, now or datetime.now(UTC))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(authority=True), critical=True)
     )
@@ -42,9 +45,15 @@ def new_authority(common_name: str, *, days: int = AUTHORITY_DAYS) -> KeyPair:
 
 
 def issue(
-    authority: KeyPair, common_name: str, hosts: Sequence[str], *, organizations: Sequence[str] = (), days: int = 365
+    authority: KeyPair,
+    common_name: str,
+    hosts: Sequence[str],
+    *,
+    organizations: Sequence[str] = (),
+    days: int = 365,
+    now: datetime | None = None,
 ) -> KeyPair:
-    """A certificate for `hosts` (DNS names or IP addresses), good for servers and for clients.
+    """A certificate for `hosts` (DNS names or IP addresses), good for servers and for clients; `now` as for `new_authority`.
 
     To Kubernetes a client's common name is its user name and its organizations are its groups.
     """
@@ -59,7 +68,7 @@ def issue(
     key = ec.generate_private_key(ec.SECP256R1())
     usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = (
-        _builder(_subject(common_name, organizations), issuer.subject, key.public_key(), days)
+        _builder(_subject(common_name, organizations), issuer.subject, key.public_key(), days, now or datetime.now(UTC))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
@@ -75,6 +84,45 @@ def expires_at(certificate: bytes) -> datetime:
     from cryptography import x509
 
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+
+
+def fault_of(pair: KeyPair, authorities: bytes, hosts: Sequence[str], now: datetime) -> str:
+    """Why a server with this pair is not accepted under one of these names by clients that trust `authorities`; else empty."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+    try:
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+        key = load_pem_private_key(pair.key, password=None)
+        trusted = x509.load_pem_x509_certificates(authorities)
+    except (ValueError, TypeError) as error:
+        return f"it cannot be read: {error}"
+    if key.public_key() != certificate.public_key():
+        return "the key is not the certificate's"
+    builder = PolicyBuilder().store(Store(trusted)).time(now)
+    for host in hosts:
+        try:
+            builder.build_server_verifier(_host(host)).verify(certificate, [])  # type: ignore[arg-type]
+        except VerificationError as error:
+            return f"it is not good for {host}: {error}"
+    return ""
+
+
+def unexpired(authorities: bytes, now: datetime) -> list[bytes]:
+    """The certificates (PEM) of a bundle that are still valid, each once, in their order; what cannot be read is left out."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    found: dict[bytes, None] = {}
+    for block in _PEM_BLOCK.findall(authorities):
+        try:
+            certificate = x509.load_pem_x509_certificate(block)
+        except ValueError:
+            continue
+        if certificate.not_valid_after_utc > now:
+            found[certificate.public_bytes(Encoding.PEM)] = None
+    return list(found)
 
 
 def _subject(common_name: str, organizations: Sequence[str]) -> x509.Name:
@@ -110,10 +158,11 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
     )
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: EllipticCurvePublicKey, days: int) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: EllipticCurvePublicKey, days: int, now: datetime
+) -> x509.CertificateBuilder:
     from cryptography import x509
 
-    now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -65,6 +65,14 @@ class Metrics:
     def follow_leader(self, lease: str, is_leader: Callable[[], bool]) -> None:
         self.leading.labels(lease).set_function(lambda: float(is_leader()))
 
+    def follow_certificate(self, prefix: str, certificate: Callable[[], bytes]) -> None:
+        """`PREFIX_certificate_expiry_timestamp_seconds` of the certificate (PEM) that is served; 0 while there is none."""
+        from shunter.kube.certificates import expires_at
+
+        name = f"{prefix}_certificate_expiry_timestamp_seconds"
+        gauge = Gauge(name, "When the certificate that is served expires, in Unix time", registry=self.registry)
+        gauge.set_function(lambda: expires_at(pem).timestamp() if (pem := certificate()) else 0.0)
+
     def answer(self) -> Answer:
         """What /metrics says."""
         return Answer(200, generate_latest(self.registry).decode(), CONTENT_TYPE_LATEST)

@@ -1,8 +1,13 @@
-"""Tells an API server which webhooks to call, and where: for an operator that runs outside the cluster, by URL."""
+"""Tells an API server which webhooks to call, where, and which authority to trust.
+
+An operator outside the cluster is called by URL, one inside through a Service. Either it writes the whole configurations, or they
+were installed with it and only their caBundle is its own.
+"""
 
 from __future__ import annotations
 
 import base64
+import binascii
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -38,32 +43,80 @@ class Configuration(NamedTuple):
         return MUTATING_WEBHOOKS if self.kind == "mutating" else VALIDATING_WEBHOOKS
 
 
-def manifest(configuration: Configuration, *, url: str, authority: bytes) -> Json:
-    """The object to apply. `url` is the server's, without path; `authority` is the PEM of the CA that its certificate is from."""
-    ca_bundle = base64.b64encode(authority).decode()
+class Url(NamedTuple):
+    """Where the API server finds the webhooks: the server's URL, without a path."""
+
+    url: str
+
+    def client_config(self, path: str) -> Json:
+        return {"url": self.url.rstrip("/") + path}
+
+
+class ServiceReference(NamedTuple):
+    """Where the API server finds the webhooks: a Service of the cluster."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names under which it is called, the one that API servers use first."""
+        return [f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local"]
+
+    def client_config(self, path: str) -> Json:
+        return {"service": {"namespace": self.namespace, "name": self.name, "path": path, "port": self.port}}
+
+
+Place = Url | ServiceReference
+
+
+def manifest(configuration: Configuration, place: Place, *, authority: bytes) -> Json:
+    """The object to apply. `authority` is the PEM of the CAs that the server's certificate may be from; left out when empty."""
     return {
         "apiVersion": configuration.resource.api_version,
         "kind": configuration.resource.kind,
         "metadata": {"name": configuration.name},
-        "webhooks": [_entry(webhook, url, ca_bundle) for webhook in configuration.webhooks],
+        "webhooks": [_entry(webhook, place, authority) for webhook in configuration.webhooks],
     }
 
 
-async def register(
-    client: Client, configurations: Sequence[Configuration], *, url: str, authority: bytes, field_manager: str = ""
-) -> None:
-    """Applies the configurations; what another URL or CA registered before under their names is replaced."""
+async def register(client: Client, configurations: Sequence[Configuration], place: Place, *, authority: bytes) -> None:
+    """Applies the configurations; what another place or CA registered before under their names is replaced."""
     for configuration in configurations:
-        body = manifest(configuration, url=url, authority=authority)
-        await client.apply(configuration.resource, body, field_manager=field_manager)
+        await client.apply(configuration.resource, manifest(configuration, place, authority=authority))
 
 
-def _entry(webhook: Webhook, url: str, ca_bundle: str) -> Json:
+def bundles(registered: Json) -> list[bytes]:
+    """The caBundle (PEM) of each webhook of a configuration as it is stored; empty where there is none."""
+    return [_decoded((webhook.get("clientConfig") or {}).get("caBundle") or "") for webhook in registered.get("webhooks") or ()]
+
+
+async def trust(client: Client, resource: Resource, registered: Json, authority: bytes) -> None:
+    """Gives every webhook of a configuration as it was read this caBundle. Conflict when it has changed since."""
+    metadata = registered["metadata"]
+    bundle = base64.b64encode(authority).decode()
+    webhooks = [{"name": webhook["name"], "clientConfig": {"caBundle": bundle}} for webhook in registered["webhooks"]]
+    version = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    await client.patch(resource, metadata["name"], "", {"metadata": version, "webhooks": webhooks}, type="strategic")
+
+
+def _decoded(bundle: str) -> bytes:
+    try:
+        return base64.b64decode(bundle)
+    except binascii.Error:
+        return b""
+
+
+def _entry(webhook: Webhook, place: Place, authority: bytes) -> Json:
     resource = webhook.resource
+    client_config = place.client_config(webhook.path)
+    if authority:
+        client_config["caBundle"] = base64.b64encode(authority).decode()
     entry: Json = {
         "name": webhook.name,
         "admissionReviewVersions": ["v1"],
-        "clientConfig": {"url": url.rstrip("/") + webhook.path, "caBundle": ca_bundle},
+        "clientConfig": client_config,
         "rules": [
             {
                 "apiGroups": [resource.group],

@@ -114,6 +114,7 @@ class WebhookServer:
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
         self._loaded: tuple[int, ...] = ()
+        self._pair: KeyPair | None = None
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> None:
@@ -148,6 +149,22 @@ class WebhookServer:
             await self._follow_certificate()
         finally:
             await self.stop()
+
+    def use(self, pair: KeyPair) -> None:
+        """Serves with another certificate from now on; connections that are open keep theirs. EnvironmentProblem when the pair
+        cannot be loaded; the one before is then served on."""
+        before, self._certificate = self._certificate, pair
+        try:
+            if self._certificate != before:
+                self._load_certificate()
+        except EnvironmentProblem:
+            self._certificate = before
+            raise
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate that is served, PEM; empty before the start."""
+        return self._pair.certificate if self._pair else b""
 
     def why_not_ready(self) -> str:
         """For /readyz."""
@@ -187,6 +204,7 @@ class WebhookServer:
                 "The directory must hold tls.crt and tls.key, in PEM, that belong together.",
             ) from error
         self._loaded = stamp
+        self._pair = pair
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web

@@ -109,7 +109,6 @@ class Configuration(Section, frozen=True):
             "health.readinessEndpointName": self.health.readiness_endpoint_name,
             "health.livenessEndpointName": self.health.liveness_endpoint_name,
             "leaderElection.resourceLock": self.leader_election.resource_lock,
-            "certManagement": self.cert_management,
             "clientConnection": self.client_connection,
             "statusServer": self.status_server,
             "tls": self.tls,

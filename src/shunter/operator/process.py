@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import getLogger
@@ -11,17 +10,14 @@ from pathlib import Path
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
-from shunter.errors import InputError
 from shunter.kube import kubeconfig
-from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import Client, connect
-from shunter.kube.errors import ApiError, ConnectionProblem, ServerProblem
+from shunter.kube.errors import ApiError
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
 from shunter.kube.manager import Manager
 from shunter.kube.registration import Configuration as WebhookConfiguration
-from shunter.kube.registration import register
-from shunter.kube.webhook import Handler, WebhookServer
+from shunter.kube.webhook import Handler
 from shunter.operator import config as configuration_file
 from shunter.operator.config import Configuration
 from shunter.operator.kinds import EVERYTHING, Served, served
@@ -32,14 +28,12 @@ from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.training import controllers as training
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
+from shunter.operator.webhooks import WebhookOptions, Webhooks
 
 log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
 RUNTIME_RETRY_SECONDS = 0.05
-REGISTRATION_RETRY_SECONDS = 0.05
-EVERYWHERE = ("", "0.0.0.0", "::")
-"""Hosts that mean all addresses: good to listen on, not to be called at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +49,10 @@ class OperatorOptions:
     webhook_port: int = 9443
     webhook_cert_dir: Path | None = None
     """With tls.crt, tls.key and, to register the webhooks, ca.crt. A certificate is made when there is none."""
+    webhook_service: str = ""
+    """The Service, in the operator's own namespace, through which the API server calls the webhooks; empty: by URL."""
+    webhook_secret: str = ""
+    """The Secret, there as well, in which the replicas keep a certificate that they make and renew."""
     register_webhooks: bool = False
     install_runtimes: bool = False
     """Apply the shipped ClusterTrainingRuntimes at the start, once our webhooks answer."""
@@ -98,7 +96,11 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             workers = configuration.train_job_workers if configuration else None
             trainer.add_controllers(manager, workers=workers or trainer.DEFAULT_WORKERS)
         if options.webhooks:
-            webhooks = Webhooks(client, options, routes(manager, kinds), webhook_configurations(kinds))
+            webhooks = Webhooks(
+                client, webhook_options(options, client.namespace), routes(manager, kinds), webhook_configurations(kinds), kinds
+            )
+            if manager.metrics:
+                manager.metrics.follow_certificate("shunter_webhook", webhooks.certificate)
             manager.background("webhooks", webhooks.run)
             manager.add_ready_check("webhooks", webhooks.why_not_ready)
         if options.install_runtimes and kinds.train_jobs:
@@ -112,13 +114,30 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
     """The options with what the file says."""
     election, webhook = file.leader_election, file.webhook
     metrics, health = file.metrics.bind_address, file.health.health_probe_bind_address
+    certificates = file.cert_management or configuration_file.CertManagement()
+    secret = certificates.webhook_secret_name
     return replace(
         options,
+        webhook_service=certificates.webhook_service_name or options.webhook_service,
+        webhook_secret="" if certificates.enable is False else secret or options.webhook_secret,
         webhook_host=options.webhook_host if webhook.host is None else webhook.host,
         webhook_port=options.webhook_port if webhook.port is None else webhook.port,
         leader_elect=options.leader_elect if election.leader_elect is None else election.leader_elect,
         metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
         health_probe_bind_address=options.health_probe_bind_address if health is None else health,
+    )
+
+
+def webhook_options(options: OperatorOptions, namespace: str) -> WebhookOptions:
+    """What of the options is about webhooks; `namespace` is the operator's own."""
+    return WebhookOptions(
+        host=options.webhook_host,
+        port=options.webhook_port,
+        cert_dir=options.webhook_cert_dir,
+        service=options.webhook_service,
+        secret=options.webhook_secret,
+        is_registered_by_us=options.register_webhooks,
+        canary_namespace=options.namespaces[0] if options.namespaces else namespace,
     )
 
 
@@ -151,54 +170,6 @@ def webhook_configurations(kinds: Served = EVERYTHING) -> Sequence[WebhookConfig
     return [*training_webhooks(kinds.frameworks), *(trainer_webhooks() if kinds.train_jobs else ())]
 
 
-class Webhooks:
-    """The webhook server of this process and, when asked for, its registration with the API server."""
-
-    def __init__(
-        self,
-        client: Client,
-        options: OperatorOptions,
-        routes: Mapping[str, Handler],
-        configurations: Sequence[WebhookConfiguration],
-    ) -> None:
-        self._client = client
-        self._options = options
-        self._configurations = configurations
-        self._host = called_host(options.webhook_host)
-        self._authority: bytes = b""
-        certificate: KeyPair | Path
-        if options.webhook_cert_dir is not None:
-            certificate = options.webhook_cert_dir
-        else:
-            authority = new_authority("shunter-webhooks")
-            certificate = issue(authority, self._host, [self._host])
-            self._authority = authority.certificate
-        self._server = WebhookServer(options.webhook_host, options.webhook_port, certificate, routes)
-        self._is_registered = not options.register_webhooks
-
-    async def run(self) -> None:
-        """Listens, registers, and serves until cancelled."""
-        await self._server.start()
-        if self._options.register_webhooks:
-            url = f"https://{self._host}:{self._server.port}"
-            authority = self._authority or ca_of(self._options.webhook_cert_dir)
-            await self._register(url, authority)
-            log.info("registered the webhooks at %s", url)
-            self._is_registered = True
-        await self._server.run()
-
-    async def _register(self, url: str, authority: bytes) -> None:
-        """Tries until the server answers: it may be starting, as ours does beside us, or starting again."""
-        while True:
-            try:
-                return await register(self._client, self._configurations, url=url, authority=authority)
-            except (ConnectionProblem, ServerProblem):
-                await asyncio.sleep(REGISTRATION_RETRY_SECONDS)
-
-    def why_not_ready(self) -> str:
-        return self._server.why_not_ready() or ("" if self._is_registered else "the webhooks are not registered yet")
-
-
 class RuntimeInstallation:
     """Applies the shipped runtimes, trying until the server takes them: at a first start its webhooks may not answer yet."""
 
@@ -227,20 +198,3 @@ class RuntimeInstallation:
 
     def why_not_ready(self) -> str:
         return self._trouble
-
-
-def called_host(host: str) -> str:
-    """The name or address under which an API server reaches this process."""
-    return socket.getfqdn() if host in EVERYWHERE else host
-
-
-def ca_of(directory: Path | None) -> bytes:
-    """The CA that the certificate in a directory is from. InputError when it is not there."""
-    path = (directory or Path()) / "ca.crt"
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"--register-webhooks needs the CA of the serving certificate: {path}: {error.strerror}.",
-            "Put ca.crt into --webhook-cert-dir.",
-        ) from error

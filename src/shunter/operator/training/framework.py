@@ -98,6 +98,8 @@ class Framework(Protocol[Spec, View]):
     """Reason of the event when a finished job is deleted: upstream's kinds differ (R13)."""
     reports_selector: bool
     """Whether replicaStatuses carry the selector that the scale subresource shows (S8)."""
+    least_spec: Json
+    """The smallest spec that the kind's schema accepts; no more than that is said of it."""
 
     def read(self, view: View) -> TrainingJob[Spec]:
         """The job with its defaults applied (D1-D6). Never fails: what cannot be read is for `validate` to name."""

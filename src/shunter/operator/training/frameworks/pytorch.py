@@ -43,6 +43,7 @@ class PyTorch:
     metrics_label = "pytorch"
     ttl_event = "SuccessfulDeletePod"
     reports_selector = True
+    least_spec: Json = {"pytorchReplicaSpecs": {}}
 
     def read(self, view: PyTorchJob) -> Job:
         spec = pytorch_rules.with_defaults(view.spec)

@@ -1,0 +1,112 @@
+"""Whether admission requests reach the webhooks: asked, not concluded from sockets that listen.
+
+A canary is an object that is only ever created in a dry run, with an annotation by which the webhooks know it. The mutating ones
+mark it, the validating ones refuse it with words that say so. Whoever reads those words in the API server's answer has seen the
+whole way: configuration, Service, certificate, server, and back. Nothing could be stored even if the dry run were not one.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES, Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.registration import Configuration
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, denied, mutated
+
+ANNOTATION = "shunter.dev/webhook-canary"
+MARK = "shunter.dev/webhook-canary-mark"
+NAME = "shunter-webhook-canary"
+TIMEOUT = 10.0
+
+
+def answering(routes: Mapping[str, Handler], configurations: Sequence[Configuration]) -> Mapping[str, Handler]:
+    """The routes, with canaries answered before the functions behind them are asked."""
+    mutating = {
+        hook.path for configuration in configurations if configuration.kind == "mutating" for hook in configuration.webhooks
+    }
+    return {path: _answering(handler, _mark if path in mutating else _refuse) for path, handler in routes.items()}
+
+
+def canary(resource: Resource, namespace: str, spec: Json) -> Json:
+    """An object that the webhooks know; `spec` must be good for the kind's schema."""
+    metadata = {"name": NAME, "namespace": namespace, "annotations": {ANNOTATION: secrets.token_hex(8)}}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+
+
+async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_mutated: bool) -> str:
+    """Why the API server does not ask the webhooks about this canary, or gets no answer; empty when it does, or when it does not
+    serve the kind. ApiError when the server itself is in trouble."""
+    kind = f"{resource.kind} in namespace {body['metadata']['namespace']}"
+    try:
+        await client.create(resource, body, dry_run=True)
+    except NotFound as error:
+        details = error.status.details
+        return error.message if details and details.kind == NAMESPACES.plural else ""
+    except ApiError as error:
+        wanted = _words(body, is_mutated)
+        if wanted in error.message:
+            return ""
+        if _words(body, False) in error.message:
+            return f"a new {kind} is not given to the mutating webhooks; are their configurations installed?"
+        about_webhook = "failed calling webhook" in error.message
+        if isinstance(error, ConnectionProblem | ServerProblem | TooManyRequests) and not about_webhook:
+            raise
+        return f"a dry run of a new {kind}: {error.message}"
+    return f"a new {kind} is not given to the validating webhooks; are their configurations installed?"
+
+
+async def asked_directly(address: tuple[str, int], server_name: str, authorities: bytes, path: str, body: Json) -> str:
+    """Why a client that trusts `authorities` gets no answer from the webhook server at this address; else empty."""
+    import aiohttp
+
+    request = {"uid": "canary", "operation": "CREATE", "dryRun": True, "object": body}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    host, port = address
+    url = f"https://[{host}]:{port}{path}" if ":" in host else f"https://{host}:{port}{path}"
+    try:
+        context = ssl.create_default_context(cadata=authorities.decode())
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.post(url, data=msgspec.json.encode(review), ssl=context, server_hostname=server_name) as answer,
+        ):
+            text = await answer.text()
+    except ValueError:
+        return "the caBundle that is registered is no certificate"
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        return f"this replica's own server, as {server_name}: {error or type(error).__name__}"
+    return "" if _words(body, False) in text else f"this replica's own server answered a review with {text[:200]!r}"
+
+
+def _answering(handler: Handler, answer: Any) -> Handler:
+    def handle(request: AdmissionRequest) -> Any:
+        return answer(request.object) if request.dry_run and _token(request.object) else handler(request)
+
+    return handle
+
+
+def _mark(body: Json) -> AdmissionResponse:
+    metadata = body["metadata"]
+    annotations = {**metadata["annotations"], MARK: metadata["annotations"][ANNOTATION]}
+    return mutated(body, {**body, "metadata": {**metadata, "annotations": annotations}})
+
+
+def _refuse(body: Json) -> AdmissionResponse:
+    return denied(_words(body, body["metadata"]["annotations"].get(MARK) == _token(body)))
+
+
+def _words(body: Json, is_mutated: bool) -> str:
+    return f"webhook canary {_token(body)} was seen{' and marked' if is_mutated else ''}"
+
+
+def _token(body: Json | None) -> str:
+    annotations = ((body or {}).get("metadata") or {}).get("annotations") or {}
+    return str(annotations.get(ANNOTATION) or "")

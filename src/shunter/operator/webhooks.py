@@ -1,0 +1,252 @@
+"""The webhooks of one replica: served, registered, trusted, and seen to be asked.
+
+One loop looks again and again: what is registered, which certificate the replicas share, whether clients trust it, and whether a
+canary comes through. Each look repairs what it finds, so it does not matter who changed it or who was killed in between. The
+order inside a look matters: configurations are read before the certificate, so nobody writes into them what is older than they.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from logging import getLogger
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.errors import InputError
+from shunter.kube.canary import NAME, answering, asked_by_server, asked_directly, canary
+from shunter.kube.certificate_secret import CertificateSecret, SecretProblem
+from shunter.kube.certificate_sources import CertificateFiles, OwnCertificate, SharedCertificate, Source
+from shunter.kube.certificates import KeyPair
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.registration import Configuration, Place, ServiceReference, Url, bundles, manifest, register, trust
+from shunter.kube.webhook import Handler, WebhookServer
+from shunter.operator.kinds import Served
+
+log = getLogger(__name__)
+
+CHECK_SECONDS = 15.0
+FIRST_RETRY_SECONDS = 0.05
+RETRY_GROWTH = 1.2
+LASTING_RETRY_SECONDS = 0.2
+"""From here on, after a second, trouble is worth a line in the log: at a start there is always some."""
+LONGEST_RETRY_SECONDS = 5.0
+EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Hosts that mean all addresses, good to listen on and not to be called at; and how this machine calls itself."""
+
+
+class WebhookOptions(NamedTuple):
+    """Where to listen, how the API server finds us, whose certificate it sees, and who writes the configurations."""
+
+    host: str
+    port: int
+    cert_dir: Path | None = None
+    service: str = ""
+    """Name of the Service in the operator's namespace; without one we are called by URL."""
+    secret: str = ""
+    """Name of the Secret in which the replicas share a certificate that they make themselves."""
+    is_registered_by_us: bool = False
+    canary_namespace: str = "default"
+
+    def check(self) -> None:
+        """InputError when they do not go together."""
+        if self.secret and not self.service:
+            raise InputError("--webhook-secret needs the name that the certificate is for.", "Add --webhook-service NAME.")
+        if self.secret and self.cert_dir:
+            raise InputError(
+                "--webhook-secret and --webhook-cert-dir exclude each other.",
+                "A mounted certificate is renewed by who mounts it; drop one of them.",
+            )
+        if self.service and not self.secret and not self.cert_dir and not self.is_registered_by_us:
+            raise InputError(
+                "--webhook-service needs a certificate that the API server trusts.",
+                "Add --webhook-secret NAME, or --webhook-cert-dir DIR when somebody else makes it.",
+            )
+
+
+class Webhooks:
+    """Runs in every replica. `routes` are the functions behind the webhooks, by path."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: WebhookOptions,
+        routes: Mapping[str, Handler],
+        configurations: Sequence[Configuration],
+        kinds: Served,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        check_seconds: float = CHECK_SECONDS,
+    ) -> None:
+        options.check()
+        self._client = client
+        self._options = options
+        self._routes = answering(routes, configurations)
+        self._configurations = configurations
+        self._kinds = kinds
+        self._check_seconds = check_seconds
+        self._called_as = ServiceReference(client.namespace, options.service) if options.service else None
+        self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host)]
+        self._source = self._new_source(now)
+        self._server: WebhookServer | None = None
+        self._was_registered = False
+        self._is_asked = options.is_registered_by_us or bool(options.service)
+        """Whether the API server is known to have been told of us: then it must be seen to ask."""
+        self._trouble = "the webhooks have not been asked yet"
+        self._said = ""
+
+    async def run(self) -> None:
+        """Listens, registers, and serves until cancelled. EnvironmentProblem when that is impossible here."""
+        serving: asyncio.Task[None] | None = None
+        retry = FIRST_RETRY_SECONDS
+        try:
+            while True:
+                self._note(await self._look(), is_lasting=retry > LASTING_RETRY_SECONDS)
+                if serving is None and self._server is not None:
+                    serving = asyncio.create_task(self._server.run())
+                if serving is not None and serving.done():
+                    await serving
+                if self._trouble:
+                    await asyncio.sleep(retry)
+                    retry = min(RETRY_GROWTH * retry, LONGEST_RETRY_SECONDS)
+                else:
+                    await asyncio.sleep(self._check_seconds)
+                    retry = FIRST_RETRY_SECONDS
+        finally:
+            if serving is not None:
+                serving.cancel()
+                await asyncio.gather(serving, return_exceptions=True)
+            elif self._server is not None:
+                await self._server.stop()
+
+    def why_not_ready(self) -> str:
+        """For /readyz: empty once an admission request has come through, and as long as the last one did."""
+        if self._server is None:
+            return self._trouble or "the webhook server does not listen"
+        return self._server.why_not_ready() or self._trouble
+
+    def certificate(self) -> bytes:
+        """What is served, PEM; empty before the start."""
+        return self._server.certificate if self._server else b""
+
+    async def _look(self) -> str:
+        """One look; what is in the way, or nothing."""
+        try:
+            return await self._synchronised()
+        except (ConnectionProblem, ServerProblem, TooManyRequests) as error:
+            # The server's trouble says nothing about us: who was ready stays so.
+            return self._trouble and str(error)
+        except Conflict:
+            return self._trouble or "another replica writes the configurations"
+        except (ApiError, SecretProblem) as error:
+            return f"{error.message} {error.remedy}".strip()
+
+    async def _synchronised(self) -> str:
+        options = self._options
+        is_ours = options.is_registered_by_us
+        is_first = is_ours and not self._was_registered
+        stored = await self._stored() if self._is_asked and not is_first else []
+        trusted = [bundle for registered in stored if registered for bundle in bundles(registered)]
+        offer = await self._source.offer(trusted)
+        server = await self._serving(offer.certificate)
+        place = self._called_as or Url(f"https://{self._hosts[0]}:{server.port}")
+        if not self._is_asked:
+            return ""
+        if is_ours:
+            await self._register(stored, place, offer.authorities)
+            trusted = [offer.authorities]
+        else:
+            for configuration, registered in zip(self._configurations, stored, strict=True):
+                if registered is None:
+                    return f"{configuration.resource.kind} {configuration.name} is not there. Install it with `shunter install`."
+            if options.secret:
+                await self._trust(stored, offer.authorities)
+                trusted = [offer.authorities]
+        return await self._why_unproven(server, set(trusted))
+
+    async def _stored(self) -> list[Json | None]:
+        return [await self._read(configuration) for configuration in self._configurations]
+
+    async def _read(self, configuration: Configuration) -> Json | None:
+        try:
+            return await self._client.get(configuration.resource, configuration.name)
+        except NotFound:
+            return None
+
+    async def _serving(self, certificate: KeyPair | Path) -> WebhookServer:
+        """The server, listening, with this certificate."""
+        if self._server is None:
+            server = WebhookServer(self._options.host, self._options.port, certificate, self._routes)
+            await server.start()
+            self._server = server
+        elif isinstance(certificate, KeyPair):
+            self._server.use(certificate)
+        return self._server
+
+    async def _register(self, stored: Sequence[Json | None], place: Place, authorities: bytes) -> None:
+        wanted = [manifest(configuration, place, authority=authorities) for configuration in self._configurations]
+        if self._was_registered and [_called(one) for one in stored] == [_called(one) for one in wanted]:
+            return
+        await register(self._client, self._configurations, place, authority=authorities)
+        self._was_registered = True
+        log.info("registered the webhooks at %s", place.url if isinstance(place, Url) else place.hosts[0])
+
+    async def _trust(self, stored: Sequence[Json | None], authorities: bytes) -> None:
+        for configuration, registered in zip(self._configurations, stored, strict=True):
+            if registered and any(bundle != authorities for bundle in bundles(registered)):
+                await trust(self._client, configuration.resource, registered, authorities)
+                log.info("%s %s trusts our certificate now", configuration.resource.kind, configuration.name)
+
+    async def _why_unproven(self, server: WebhookServer, trusted: set[bytes]) -> str:
+        """Why an admission request would not be answered: by this replica, or on the way from the API server to any."""
+        validating = [hook.path for one in self._configurations if one.kind == "validating" for hook in one.webhooks]
+        address = (EVERYWHERE.get(self._options.host, self._options.host), server.port)
+        body = canary(TRAIN_JOBS, self._options.canary_namespace, {})
+        for authorities in trusted:
+            if why := await asked_directly(address, self._hosts[0], authorities, validating[0], body):
+                return why
+        mutated = {hook.resource for one in self._configurations if one.kind == "mutating" for hook in one.webhooks}
+        for resource, spec in self._canaries():
+            body = canary(resource, self._options.canary_namespace, spec)
+            if why := await asked_by_server(self._client, resource, body, is_mutated=resource in mutated):
+                return why
+        return ""
+
+    def _canaries(self) -> list[tuple[Resource, Json]]:
+        """One for each kind of job."""
+        v1 = [(framework.resource, framework.least_spec) for framework in self._kinds.frameworks]
+        return [*v1, (TRAIN_JOBS, {"runtimeRef": {"name": NAME}})] if self._kinds.train_jobs else v1
+
+    def _new_source(self, now: Callable[[], datetime]) -> Source:
+        options = self._options
+        if options.cert_dir is not None:
+            return CertificateFiles(options.cert_dir, is_authority_needed=options.is_registered_by_us)
+        if options.secret:
+            return SharedCertificate(
+                CertificateSecret(self._client, self._client.namespace, options.secret, self._hosts, now=now)
+            )
+        return OwnCertificate(self._hosts, now=now)
+
+    def _note(self, trouble: str, *, is_lasting: bool) -> None:
+        if trouble and is_lasting and trouble != self._said:
+            log.warning("webhooks: %s", trouble)
+            self._said = trouble
+        elif self._trouble and not trouble and self._is_asked:
+            log.info("an admission request came through to the webhooks")
+            self._said = ""
+        self._trouble = trouble
+
+
+def called_host(host: str) -> str:
+    """The name or address under which an API server reaches this process."""
+    return socket.getfqdn() if host in EVERYWHERE else host
+
+
+def _called(registered: Json | None) -> dict[str, Json]:
+    """How each webhook of a configuration is called."""
+    return {webhook["name"]: webhook["clientConfig"] for webhook in (registered or {}).get("webhooks") or ()}
