@@ -1,31 +1,35 @@
-"""One embedded cluster for all e2e tests of a worker; every test gets a namespace of its own."""
+"""One cluster, of the kind that `--cluster` names, for all e2e tests of a worker; every test gets a namespace of its own."""
 
-import subprocess
+from __future__ import annotations
+
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from e2e.embedded_cluster import EmbeddedCluster
+from e2e.real_cluster import RealCluster
 from e2e.running_cluster import Cluster
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    running = Cluster(tmp_path_factory.mktemp("cluster") / "state")
-    up = running.shunter("up")
-    assert up.returncode == 0, up.stderr
-    yield running
-    assert running.shunter("down").returncode == 0
-    leftovers = subprocess.run(["pgrep", "-f", str(running.state.root)], capture_output=True, text=True, check=False).stdout
-    assert leftovers == "", f"processes of the cluster outlive `down`: {leftovers}"
-    assert str(running.state.root) not in Path("/proc/mounts").read_text(), "mounts of the cluster outlive `down`"
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running: EmbeddedCluster | RealCluster
+    if request.config.getoption("cluster") == "real":
+        running = RealCluster(request.getfixturevalue("control_plane"))
+    else:
+        running = EmbeddedCluster(tmp_path_factory.mktemp("cluster") / "state")
+    try:
+        running.up()
+        yield running
+    finally:
+        running.down()
 
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
     name = f"t-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", name)
+    cluster.create_namespace(name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")
 

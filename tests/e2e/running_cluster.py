@@ -1,34 +1,46 @@
-"""A running embedded cluster as a user meets it: the command, kubectl and files."""
+"""A running cluster as a user meets it: through the command, kubectl and files. What kind it is a test need not know."""
+
+from __future__ import annotations
 
 import json
 import os
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from shunter.cluster.state_dir import StateDir
+from typing import Any, ClassVar, Literal
 
 REPOSITORY = Path(__file__).parents[2]
 SHUNTER = [sys.executable, "-m", "shunter.cli.main"]
 KUBECTL = str(Path(sys.executable).parent / "kubectl")
 
+Component = Literal["apiserver", "operator", "node"]
 
-class Cluster:
-    """A running cluster as a user meets it: through the command, kubectl and files."""
 
-    def __init__(self, state_dir: Path) -> None:
-        self.state = StateDir(state_dir)
+class Cluster(ABC):
+    """A running cluster whose nodes run pods as processes of this machine, with the operator in it."""
+
+    kind: ClassVar[Literal["embedded", "real"]]
+
+    def __init__(self, kubeconfig: Path, **environment: str) -> None:
+        self.kubeconfig = kubeconfig
         self.environment = {
             **os.environ,
-            "SHUNTER_STATE_DIR": str(state_dir),
-            "KUBECONFIG": "",
             "NO_COLOR": "1",
             "COLUMNS": "200",
-            "KUBECACHEDIR": str(state_dir / "kube-cache"),
+            "KUBECACHEDIR": str(kubeconfig.parent / "kube-cache"),
+            **environment,
         }
+
+    @abstractmethod
+    def create_namespace(self, name: str) -> None:
+        """Creates a namespace whose pods may run on the cluster's nodes."""
+
+    @abstractmethod
+    def kill(self, component: Component) -> None:
+        """Kills a component as `kill -9` does; returns when another process has taken its place."""
 
     def shunter(self, *arguments: str, stdin: str | None = None, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -51,7 +63,7 @@ class Cluster:
     def try_kubectl(self, *arguments: str, stdin: str | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [KUBECTL, *arguments],
-            env={**self.environment, "KUBECONFIG": str(self.state.kubeconfig)},
+            env={**self.environment, "KUBECONFIG": str(self.kubeconfig)},
             input=stdin,
             capture_output=True,
             text=True,
@@ -61,7 +73,7 @@ class Cluster:
 
     def start_kubectl(self, *arguments: str) -> subprocess.Popen[str]:
         """A kubectl that goes on running; its standard output is a pipe."""
-        environment = {**self.environment, "KUBECONFIG": str(self.state.kubeconfig)}
+        environment = {**self.environment, "KUBECONFIG": str(self.kubeconfig)}
         return subprocess.Popen([KUBECTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
 
     def get(self, *arguments: str) -> dict[str, Any]:
@@ -70,12 +82,6 @@ class Cluster:
 
     def apply(self, *objects: dict[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
-
-    def children(self) -> dict[str, int]:
-        """Process id of each component."""
-        record = self.state.read_record()
-        assert record is not None, "the cluster is up"
-        return record.children
 
 
 def eventually(check: Callable[[], Any], *, seconds: float = 30) -> Any:
@@ -87,3 +93,10 @@ def eventually(check: Callable[[], Any], *, seconds: float = 30) -> Any:
             assert result, f"not so within {seconds} s: {check}"
             return result
         time.sleep(0.05)
+
+
+def assert_nothing_left(directory: Path) -> None:
+    """No process and no mount of a cluster that kept its files there."""
+    leftovers = subprocess.run(["pgrep", "-fa", str(directory)], capture_output=True, text=True, check=False).stdout
+    assert leftovers == "", f"processes of the cluster outlive it: {leftovers}"
+    assert str(directory) not in Path("/proc/mounts").read_text(), "mounts of the cluster outlive it"

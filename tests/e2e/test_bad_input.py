@@ -146,6 +146,7 @@ def test_a_missing_config_map_is_named_while_the_job_waits(cluster: Any, namespa
     assert 'configmap "missing" not found' in described
 
 
+@pytest.mark.embedded(why="is about `shunter up`")
 def test_a_taken_port_is_said(tmp_path: Path, cluster: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -156,6 +157,7 @@ def test_a_taken_port_is_said(tmp_path: Path, cluster: Any) -> None:
     assert f"port {port} on 127.0.0.1 is taken" in done.stderr
 
 
+@pytest.mark.embedded(why="is about `shunter up`")
 def test_an_unwritable_state_directory_is_said(tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "file").write_text("")
     done = cluster.shunter("up", "--state-dir", str(tmp_path / "file" / "below"))
@@ -165,7 +167,7 @@ def test_an_unwritable_state_directory_is_said(tmp_path: Path, cluster: Any) -> 
 
 
 def test_an_unreachable_server_is_said(tmp_path: Path, cluster: Any) -> None:
-    kubeconfig = cluster.state.kubeconfig.read_text()
+    kubeconfig = cluster.kubeconfig.read_text()
     server = json.loads(kubeconfig)["clusters"][0]["cluster"]["server"]
     other = tmp_path / "kubeconfig"
     other.write_text(kubeconfig.replace(server, "https://127.0.0.1:1"))

@@ -9,9 +9,11 @@ from typing import IO, Any
 
 import pytest
 
+from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import SHUNTER, Cluster
 
 pytestmark = pytest.mark.timeout(120)
+about_up = pytest.mark.embedded(why="is about `shunter up` and its options")
 
 
 def job(namespace: str, script: str, **run_policy: Any) -> dict[str, Any]:
@@ -74,6 +76,7 @@ OPTIONS = {
 }
 
 
+@about_up
 @pytest.mark.parametrize(("arguments", "code", "message"), OPTIONS.values(), ids=OPTIONS)
 def test_wrong_options_start_nothing(tmp_path: Path, cluster: Cluster, arguments: list[str], code: int, message: str) -> None:
     done = cluster.shunter("up", "--state-dir", str(tmp_path / "state"), *arguments)
@@ -81,6 +84,7 @@ def test_wrong_options_start_nothing(tmp_path: Path, cluster: Cluster, arguments
     assert not (tmp_path / "state").exists()
 
 
+@about_up
 def test_an_images_file_of_another_shape_starts_nothing(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "images.yaml").write_text("- image: a\n  docker: b\n")
     done = cluster.shunter("up", "--state-dir", str(tmp_path / "state"), "--images", str(tmp_path / "images.yaml"))
@@ -89,6 +93,7 @@ def test_an_images_file_of_another_shape_starts_nothing(tmp_path: Path, cluster:
     assert not (tmp_path / "state").exists()
 
 
+@about_up
 def test_a_running_cluster_does_not_take_other_options_silently(cluster: Cluster) -> None:
     done = cluster.shunter("up", "--strict-resources")
     assert done.returncode == 3
@@ -161,6 +166,7 @@ def test_a_deleted_job_ends_its_followers(cluster: Cluster, namespace: str, star
     assert f"PyTorchJob {namespace}/j was deleted" in rest
 
 
+@about_up
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_an_interrupted_foreground_cluster_leaves_no_process(tmp_path: Path, start: Any, signum: signal.Signals) -> None:
     running = start("up", "--foreground", "--simulate", SHUNTER_STATE_DIR=str(tmp_path / "state"))
@@ -173,13 +179,13 @@ def test_an_interrupted_foreground_cluster_leaves_no_process(tmp_path: Path, sta
 
 @pytest.fixture
 def strict(tmp_path: Path) -> Iterator[Cluster]:
-    other = Cluster(tmp_path / "strict")
-    up = other.shunter("up", "--strict-resources")
-    assert up.returncode == 0, up.stderr
+    other = EmbeddedCluster(tmp_path / "strict")
+    other.up("--strict-resources")
     yield other
-    assert other.shunter("down").returncode == 0
+    other.down()
 
 
+@about_up
 def test_a_strict_cluster_leaves_the_pod_pending_and_says_what_is_missing(strict: Cluster) -> None:
     wanted = job("default", "true")
     container = wanted["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
@@ -192,13 +198,13 @@ def test_a_strict_cluster_leaves_the_pod_pending_and_says_what_is_missing(strict
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[Cluster]:
-    other = Cluster(tmp_path / "plain")
-    up = other.shunter("up", "--level", "plain")
-    assert up.returncode == 0, up.stderr
+    other = EmbeddedCluster(tmp_path / "plain")
+    other.up("--level", "plain")
     yield other
-    assert other.shunter("down").returncode == 0
+    other.down()
 
 
+@about_up
 def test_the_distributed_example_trains_with_plain_processes(plain: Cluster) -> None:
     done = plain.shunter("run", "examples/training-script.yaml", "examples/v1/pytorch-distributed-ddp.yaml", timeout=110)
     assert done.returncode == 0, done.stderr + done.stdout

@@ -11,6 +11,8 @@ import pytest
 from e2e.running_cluster import eventually
 
 pytestmark = pytest.mark.timeout(180)
+about_the_supervisor = pytest.mark.embedded(why="a real control plane has no supervisor of ours")
+about_its_files = pytest.mark.embedded(why="what `up` writes and `down` leaves")
 
 
 def job(namespace: str, script: str, **run_policy: Any) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def state(cluster: Any, namespace: str) -> str:
     return str(rows[0]["state"]) if rows else ""
 
 
-@pytest.mark.parametrize("component", ["agent", "operator", "apiserver"])
+@pytest.mark.parametrize("component", ["node", "operator", "apiserver"])
 def test_a_job_survives_the_death_of(component: str, cluster: Any, namespace: str, tmp_path: Path) -> None:
     started, go = tmp_path / "started", tmp_path / "go"
     os.chmod(tmp_path, 0o777)
@@ -41,14 +43,13 @@ def test_a_job_survives_the_death_of(component: str, cluster: Any, namespace: st
     pod["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": str(tmp_path)}]
     cluster.apply(wanted)
     eventually(lambda: state(cluster, namespace) == "Running" and started.exists())
-    killed = cluster.children()[component]
-    os.kill(killed, signal.SIGKILL)
-    eventually(lambda: cluster.children().get(component, killed) != killed)
+    cluster.kill(component)
     go.touch()
     eventually(lambda: state(cluster, namespace) == "Succeeded")
     assert len(started.read_text().splitlines()) == 1, "the script ran exactly once"
 
 
+@about_the_supervisor
 def test_a_killed_supervisor_is_replaced_by_the_next_up(cluster: Any, namespace: str) -> None:
     cluster.apply(job(namespace, "sleep 3"))
     eventually(lambda: state(cluster, namespace) == "Running")
@@ -61,6 +62,7 @@ def test_a_killed_supervisor_is_replaced_by_the_next_up(cluster: Any, namespace:
     eventually(lambda: state(cluster, namespace) == "Succeeded")
 
 
+@about_the_supervisor
 def test_a_second_up_says_it_is_already_up(cluster: Any) -> None:
     again = cluster.shunter("up")
     assert again.returncode == 0
@@ -68,10 +70,12 @@ def test_a_second_up_says_it_is_already_up(cluster: Any) -> None:
     assert f"export KUBECONFIG={cluster.state.kubeconfig}" in again.stdout
 
 
+@about_its_files
 def test_the_kubeconfig_is_private(cluster: Any) -> None:
     assert cluster.state.kubeconfig.stat().st_mode & 0o777 == 0o600
 
 
+@about_its_files
 def test_logs_survive_down_and_a_running_pod_is_started_again(cluster: Any, namespace: str, tmp_path: Path) -> None:
     go = tmp_path / "go"
     os.chmod(tmp_path, 0o777)

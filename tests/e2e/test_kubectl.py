@@ -129,7 +129,7 @@ def test_what_the_cluster_comes_with_is_listed(cluster: Any, kind: str) -> None:
 
 
 def test_deleting_a_namespace_removes_what_is_in_it(cluster: Any) -> None:
-    cluster.kubectl("create", "namespace", "short-lived")
+    cluster.create_namespace("short-lived")
     cluster.apply(pod("p", "short-lived"), config_map("c", "short-lived"))
     cluster.kubectl("delete", "namespace", "short-lived", "--timeout=40s")
     assert "(NotFound)" in cluster.try_kubectl("get", "namespace", "short-lived").stderr

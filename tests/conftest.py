@@ -1,0 +1,37 @@
+"""What tests of every folder share: the kind of cluster they run on, and the real control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from control_plane import ControlPlane
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cluster",
+        choices=("embedded", "real"),
+        default="embedded",
+        help="what e2e tests run on: the embedded cluster, or a real control plane (conformance/) with this machine as its node",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a real cluster there is nothing that a test of the embedded one's commands could ask."""
+    if config.getoption("cluster") == "embedded":
+        return
+    about_embedded = [item for item in items if item.get_closest_marker("embedded")]
+    if about_embedded:
+        config.hook.pytest_deselected(items=about_embedded)
+        items[:] = [item for item in items if item not in about_embedded]
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A real control plane, shared by all tests of a worker: touch only your namespaces, and start again what you stop."""
+    plane = ControlPlane(tmp_path_factory.mktemp("control-plane") / "plane", audit=True)
+    plane.start()
+    yield plane
+    plane.stop()

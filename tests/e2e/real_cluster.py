@@ -1,0 +1,128 @@
+"""A real control plane with our operator, and this machine as its only node."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from control_plane import ControlPlane, answers, free_ports
+from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, Component, assert_nothing_left, eventually
+
+NODE = "process-node"
+ALLOCATABLE = "cpu=64,memory=256Gi,nvidia.com/gpu=8"
+"""More than test machines have: the examples ask for GPUs, and run without them."""
+TAINT = "shunter.dev/process"
+CRDS = REPOSITORY / "deploy/crds"
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+PR_SET_PDEATHSIG = 1
+
+
+class RealCluster(Cluster):
+    """`shunter operator` and `shunter node` as processes beside a control plane that runs already."""
+
+    kind = "real"
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.plane = plane
+        self._processes: dict[Component, subprocess.Popen[bytes]] = {}
+        self._ports = dict(zip(("operator", "node"), free_ports(2), strict=True))
+        super().__init__(plane.kubeconfig, KUBECONFIG=str(plane.kubeconfig))
+
+    def up(self) -> None:
+        """Installs our kinds and starts operator and node; returns when both are ready."""
+        for manifest in sorted(CRDS.glob("*.yaml")):
+            if "jobset" not in manifest.name:  # JobSet's own is there
+                self.kubectl("apply", "--server-side", "-f", str(manifest))
+        self.create_namespace("training")  # the examples' own, which they apply without an annotation
+        self._start("operator")
+        self._start("node")
+        self._wait_until_ready("operator")
+        self._wait_until_ready("node")
+
+    def down(self) -> None:
+        """Ends every pod, then node and operator."""
+        try:
+            if "node" in self._processes:
+                self.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--wait=false")
+                self.kubectl("wait", "pods", "--all", "--all-namespaces", "--for=delete", f"--timeout={STOP_SECONDS:.0f}s")
+        finally:
+            for process in self._processes.values():
+                process.terminate()
+            for process in self._processes.values():
+                try:
+                    process.wait(STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        assert_nothing_left(self._directory("node"))
+
+    def create_namespace(self, name: str) -> None:
+        tolerations = json.dumps([{"key": TAINT, "operator": "Exists", "effect": "NoSchedule"}])
+        annotations = {"scheduler.alpha.kubernetes.io/defaultTolerations": tolerations}
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": annotations}})
+
+    def kill(self, component: Component) -> None:
+        if component == "apiserver":
+            self.plane.stop_part("kube-apiserver", kill=True)
+            self.plane.start_part("kube-apiserver")
+            return
+        process = self._processes[component]
+        process.kill()
+        process.wait()
+        self._start(component)
+
+    def _start(self, component: Component) -> None:
+        if component == "operator":
+            arguments = [
+                "operator",
+                "--register-webhooks",
+                "--install-runtimes",
+                "--webhook-host=127.0.0.1",
+                "--webhook-port=0",
+                "--metrics-bind-address=0",
+            ]
+        else:
+            state_dir = f"--state-dir={self._directory('node')}"
+            arguments = ["node", f"--name={NODE}", state_dir, f"--allocatable={ALLOCATABLE}", "--address=127.0.0.1"]
+        arguments += [
+            f"--kubeconfig={self.kubeconfig}",
+            f"--health-probe-bind-address=127.0.0.1:{self._ports[component]}",
+        ]
+        with self._log(component).open("ab") as log:
+            self._processes[component] = subprocess.Popen(
+                [*SHUNTER, *arguments],
+                cwd=REPOSITORY,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+
+    def _wait_until_ready(self, component: Component) -> None:
+        url = f"http://127.0.0.1:{self._ports[component]}/readyz"
+        deadline = time.monotonic() + START_SECONDS
+        while not answers(url):
+            log = self._log(component)
+            assert self._processes[component].poll() is None, f"{component} ended; {log}:\n{log.read_text()[-2000:]}"
+            assert time.monotonic() < deadline, f"{component} is not ready; {log}:\n{log.read_text()[-2000:]}"
+            time.sleep(0.05)
+        if component == "node":
+            condition = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True'
+            eventually(lambda: self.try_kubectl("wait", f"node/{NODE}", f"--for={condition}", "--timeout=20s").returncode == 0)
+
+    def _log(self, component: Component) -> Path:
+        return self.plane.directory / f"{component}.log"
+
+    def _directory(self, component: Component) -> Path:
+        return self.plane.directory / component
+
+
+def _die_with_parent() -> None:
+    """Runs between fork and exec: a test session that is killed leaves neither operator nor node."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
