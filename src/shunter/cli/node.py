@@ -34,6 +34,10 @@ def node(
         Path | None, typer.Option(help="Authority of client certificates [default: what the cluster says].")
     ] = None,
     tls_cert_dir: Annotated[Path | None, typer.Option(help="Holds tls.crt and tls.key [default: made anew].")] = None,
+    drain: Annotated[
+        bool,
+        typer.Option("--drain", help="Evict its pods as disruption budgets allow, then stop the node and remove it."),
+    ] = False,
     health_probe_bind_address: Annotated[str, typer.Option(help="Address of /healthz and /readyz; 0 switches it off.")] = "0",
 ) -> None:
     """Join this machine to a cluster as a node, until SIGTERM; its pods run on and the next start takes them over."""
@@ -53,6 +57,7 @@ def node(
             port=port,
             client_ca_file=client_ca_file,
             tls_cert_dir=tls_cert_dir,
+            drain=drain,
             health_probe_bind_address=health_probe_bind_address,
         )
     )

@@ -6,11 +6,14 @@ by a configuration file is found out here where that is possible, so a kubeconfi
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import ipaddress
 import os
 import re
+import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +22,13 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.resources import CONFIG_MAPS
+from shunter.cluster.node.draining import drain, remove_node
 from shunter.cluster.node.images import load_images
 from shunter.cluster.node.kubelet_access import KubeletAccess, ReviewedCallers
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime import HostPort, Level
+from shunter.cluster.node.teardown import teardown
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue, new_authority
@@ -38,6 +43,7 @@ log = getLogger(__name__)
 COMPONENT = "shunter-node"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SERVING_DAYS = 3650
+_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +62,12 @@ class NodeOptions:
     client_ca_file: Path | None = None
     tls_cert_dir: Path | None = None
     health_probe_bind_address: str = "0"
+    drain: bool = False
+    """Empty the node and remove it, whoever runs it, instead of running it."""
 
 
 def serve(options: NodeOptions) -> None:
-    """Runs the node until SIGTERM or SIGINT, with its log on stderr."""
+    """Runs the node until SIGTERM or SIGINT, or drains it, with its log on stderr."""
     import uvloop
 
     set_up()
@@ -70,38 +78,89 @@ async def run(options: NodeOptions) -> None:
     """Runs until a signal; pods run on. InputError for wrong options, EnvironmentProblem when cluster or machine are not as
     needed, e.g. when another process runs this node."""
     name = node_name(options.name)
-    capacity = machine_capacity()
-    allocatable = allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources)
-    images = load_images(options.images)
+    state_dir = options.state_dir or default_state_dir(name)
     connection = kubeconfig.find(options.kubeconfig)
+    async with connect(connection, component=COMPONENT) as client:
+        if options.drain and (pid := running_process(state_dir)):
+            await drain(client, name)
+            await stop_process(pid, state_dir)
+        with alone(state_dir):
+            if not options.drain:
+                await serve_pods(client, await new_node(client, connection, options, name, state_dir), options)
+                return
+            if not pid:
+                await drain_as_node(client, await new_node(client, connection, options, name, state_dir), name)
+            await remove_node(client, name)
+            await asyncio.to_thread(remove_files, state_dir)
+
+
+async def new_node(client: Client, connection: Connection, options: NodeOptions, name: str, state_dir: Path) -> Node:
+    """The node that the options describe. Raises InputError and EnvironmentProblem."""
+    capacity = machine_capacity()
     api_server = HostPort(*connection.address)
     address = options.address or own_address(api_server)
-    state_dir = options.state_dir or default_state_dir(name)
-    with alone(state_dir):
-        async with connect(connection, component=COMPONENT) as client:
-            access = KubeletAccess(
-                serving=serving_certificate(options.tls_cert_dir, name, address),
-                client_ca=await client_authority(client, connection, options.client_ca_file),
-                guard=ReviewedCallers(client, name),
-            )
-            node = Node(
-                client,
-                name=name,
-                api_server=api_server,
-                directory=state_dir / "node",
-                access=access,
-                images=images,
-                level=options.level,
-                address=address,
-                port=options.port,
-                capacity=capacity,
-                allocatable=allocatable,
-                guest=True,
-            )
-            manager = Manager(client, component=COMPONENT, health_probe_bind_address=options.health_probe_bind_address)
-            manager.background("node", node.run)
-            manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")
-            await manager.run()
+    access = KubeletAccess(
+        serving=serving_certificate(options.tls_cert_dir, name, address),
+        client_ca=await client_authority(client, connection, options.client_ca_file),
+        guard=ReviewedCallers(client, name),
+    )
+    return Node(
+        client,
+        name=name,
+        api_server=api_server,
+        directory=state_dir / "node",
+        access=access,
+        images=load_images(options.images),
+        level=options.level,
+        address=address,
+        port=options.port,
+        capacity=capacity,
+        allocatable=allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources),
+        guest=True,
+    )
+
+
+async def serve_pods(client: Client, node: Node, options: NodeOptions) -> None:
+    """Runs the node until a signal."""
+    manager = Manager(client, component=COMPONENT, health_probe_bind_address=options.health_probe_bind_address)
+    manager.background("node", node.run)
+    manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")
+    await manager.run()
+
+
+async def drain_as_node(client: Client, node: Node, name: str) -> None:
+    """Drains while this process is the node, since nobody else is: pods need one to end."""
+    running = asyncio.ensure_future(node.run())
+    draining = asyncio.ensure_future(_drained(client, node, name))
+    try:
+        await asyncio.wait({running, draining}, return_when=asyncio.FIRST_COMPLETED)
+        await (running if running.done() else draining)
+    finally:
+        for task in (running, draining):
+            task.cancel()
+        await asyncio.gather(running, draining, return_exceptions=True)
+
+
+async def _drained(client: Client, node: Node, name: str) -> None:
+    await node.ready.wait()
+    await drain(client, name)
+
+
+async def stop_process(pid: int, state_dir: Path) -> None:
+    """Has the process that runs the node end, and waits for that."""
+    os.kill(pid, signal.SIGTERM)
+    await asyncio.to_thread(_wait_for_lock, state_dir / _LOCK)
+
+
+def _wait_for_lock(path: Path) -> None:
+    with open(path, "rb") as handle:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+
+
+def remove_files(state_dir: Path) -> None:
+    """Removes what the node left on this machine."""
+    teardown(state_dir / "node")
+    shutil.rmtree(state_dir / "node", ignore_errors=True)
 
 
 def node_name(wanted: str) -> str:
@@ -179,7 +238,7 @@ def alone(state_dir: Path) -> Iterator[None]:
     """While no other process runs a node on this directory. Raises EnvironmentProblem."""
     try:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = open(state_dir / "lock", "ab")  # noqa: SIM115 -- held over the yield
+        handle = open(state_dir / _LOCK, "ab")  # noqa: SIM115 -- held over the yield
     except OSError as error:
         raise EnvironmentProblem(
             f"state directory {state_dir}: {error.strerror}.", "Choose one you can write with --state-dir."
@@ -191,4 +250,17 @@ def alone(state_dir: Path) -> Iterator[None]:
             raise EnvironmentProblem(
                 f"Another process runs a node in {state_dir}.", "Choose another with --state-dir."
             ) from error
+        handle.truncate(0)
+        handle.write(str(os.getpid()).encode())
+        handle.flush()
         yield
+
+
+def running_process(state_dir: Path) -> int:
+    """The process that runs a node on this directory; 0 when there is none (the kernel drops its lock however it ends)."""
+    with contextlib.suppress(FileNotFoundError), open(state_dir / _LOCK, "rb") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(handle.read() or 0)
+    return 0
