@@ -47,13 +47,14 @@ class Response:
 class Request:
     """One request. Header names are in lower case; a header that came twice has its values joined by a comma."""
 
-    __slots__ = ("_connection", "body", "headers", "is_too_large", "method", "path", "query")
+    __slots__ = ("_connection", "body", "headers", "is_too_large", "method", "path", "query", "query_string")
 
     def __init__(self, connection: Connection, method: str, url: bytes, headers: Mapping[str, str], body: bytes | None) -> None:
         path, _, query = url.partition(b"?")
         self._connection = connection
         self.method = method
         self.path = (unquote_to_bytes(path) if b"%" in path else path).decode(errors="replace")
+        self.query_string = query.decode(errors="replace")
         self.query = _parameters(query) if query else _NO_PARAMETERS
         """The first value of each parameter. Shared by requests; not to be changed."""
         self.headers = headers

@@ -75,6 +75,9 @@ VIRTUAL = (
 _OWN_SUBRESOURCES = {
     ("", "namespaces"): (Subresource("finalize", "Namespace", ("update",)),),
     ("", "pods"): (
+        Subresource("attach", "PodAttachOptions", ("create", "get")),
+        Subresource("exec", "PodExecOptions", ("create", "get")),
+        Subresource("portforward", "PodPortForwardOptions", ("create", "get")),
         Subresource("binding", "Binding", ("create",)),
         Subresource("eviction", "Eviction", ("create",), "policy", "v1"),
         Subresource("log", "Pod", ("get",)),

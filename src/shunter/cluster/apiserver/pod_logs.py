@@ -6,6 +6,7 @@ certificate that the cluster's CA signed. Source: k8s.io/kubernetes `registry/co
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call
 from shunter.cluster.apiserver.status import bad_request, internal, not_found
 
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_CONNECT_SECONDS = 10.0
 _PASSED_ON = ("follow", "tailLines", "sinceSeconds", "sinceTime", "timestamps", "previous", "limitBytes")
 
 
@@ -34,33 +37,31 @@ def log_source(backend: Backend, call: Call, served: Served) -> LogSource:
     """Raises 400 when the container is not given or unknown, 404 when the pod is."""
     entry = backend.entry(served, call.target.namespace, call.target.name)
     pod = served.document(entry)
-    container = _container(pod, call)
+    container = container_name(pod, call)
     node = pod["spec"].get("nodeName", "")
     if not node:
         return LogSource("", {})
-    address = _node_address(backend, node)
+    address = node_address(backend, node)
     query = {name: call.query[name] for name in _PASSED_ON if name in call.query}
     return LogSource(f"https://{address}/containerLogs/{entry.namespace}/{entry.name}/{container}", query)
 
 
-def _container(pod: Json, call: Call) -> str:
+def container_name(pod: Json, call: Call) -> str:
+    """The container that a request names, or means as the pod has no other. Raises 400 in the original's words (1.36)."""
     spec, name = pod["spec"], call.target.name
-    containers: list[str] = [container["name"] for container in spec.get("containers") or ()]
-    init_containers = [container["name"] for container in spec.get("initContainers") or ()]
+    every = [container["name"] for kind in _CONTAINERS for container in spec.get(kind) or ()]
     wanted = call.query.get("container", "")
     if not wanted:
-        if len(containers) == 1:
-            return containers[0]
-        choices = f"choose one of: [{' '.join(containers)}]"
-        if init_containers:
-            choices += f" or one of the init containers: [{' '.join(init_containers)}]"
-        raise bad_request(f"a container name must be specified for pod {name}, {choices}")
-    if wanted not in containers and wanted not in init_containers:
+        if len(spec["containers"]) == 1:
+            return str(spec["containers"][0]["name"])
+        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(every)}]")
+    if wanted not in every:
         raise bad_request(f"container {wanted} is not valid for pod {name}")
     return wanted
 
 
-def _node_address(backend: Backend, name: str) -> str:
+def node_address(backend: Backend, name: str) -> str:
+    """`HOST:PORT` of a node's server. Raises StatusError when there is no such node, or it has none."""
     entry = backend.store.collection("", NODES.plural).get("", name)
     if entry is None:
         raise not_found(NODES, name)
@@ -78,20 +79,32 @@ class NodeClient:
 
     def __init__(self, pki: Path) -> None:
         self._pki = pki
+        self._context: ssl.SSLContext | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, source: LogSource) -> aiohttp.ClientResponse:
         """The node's answer, which the caller reads and closes. Raises StatusError 500 when it cannot be reached."""
         if self._session is None:
-            context = ssl.create_default_context(cafile=str(self._pki / "ca.crt"))
-            context.check_hostname = False
-            context.load_cert_chain(self._pki / "server.crt", self._pki / "server.key")
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context, limit=0), timeout=timeout)
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
+            connector = aiohttp.TCPConnector(ssl=self._tls(), limit=0)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
         try:
             return await self._session.get(source.url, params=source.query)
         except aiohttp.ClientError as error:
             raise internal(f'Get "{source.url}": {error}') from None
+
+    async def open(self, address: str, buffer_bytes: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to a node's `HOST:PORT`, on which nothing was said yet. Raises OSError (TimeoutError among them)."""
+        host, _, port = address.rpartition(":")
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            return await asyncio.open_connection(host.strip("[]"), int(port), ssl=self._tls(), limit=buffer_bytes)
+
+    def _tls(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = ssl.create_default_context(cafile=str(self._pki / "ca.crt"))
+            self._context.check_hostname = False
+            self._context.load_cert_chain(self._pki / "server.crt", self._pki / "server.key")
+        return self._context
 
     async def close(self) -> None:
         if self._session is not None:

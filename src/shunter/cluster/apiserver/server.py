@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from shunter.cluster.apiserver import authz, deletion, patches, pod_logs, reads, reviews, subresources, watch, writes
+from shunter.cluster.apiserver import authz, deletion, patches, pod_logs, pod_streams, reads, reviews, subresources, watch, writes
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import AGGREGATED, Discovery, Document
@@ -163,6 +163,8 @@ class ApiServer:
         match served.key, call.target.subresource, call.method:
             case ("", "pods"), "log", "GET":
                 return await self._log(request, call, served)
+            case ("", "pods"), "exec" | "attach" | "portforward", "GET" | "POST":
+                return await self._streams(request, call, served)
             case ("", "pods"), "binding", "POST":
                 outcome = await subresources.bind(backend, call, served)
             case ("", "pods"), "eviction", "POST":
@@ -229,6 +231,16 @@ class ApiServer:
             return None
         finally:
             answer.close()
+
+    async def _streams(self, request: Request, call: Call, served: Served) -> Response | None:
+        location = pod_streams.stream_location(self._backend, call, served, request.query_string)
+        task = asyncio.current_task()
+        assert task is not None, "handlers run in tasks"
+        self._watchers.add(task)
+        try:
+            return await pod_streams.proxy(request, location, self._nodes)
+        finally:
+            self._watchers.discard(task)
 
     def _document(self, request: Request, path: str) -> Response:
         """Discovery, OpenAPI and metrics."""

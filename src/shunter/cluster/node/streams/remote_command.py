@@ -132,6 +132,8 @@ class SizeReader:
                 if len(text) > self._MAX_BYTES or text[0] != "{":
                     raise
                 break
+            except RecursionError as error:
+                raise ValueError("JSON that is too deep") from error
             text = text[end:].lstrip()
             if size := _size(value):
                 sizes.append(size)

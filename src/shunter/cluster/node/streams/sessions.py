@@ -91,8 +91,9 @@ async def attach(launcher: Launcher, container: RunningContainer, options: Comma
             outputs = pumps.start_outputs(client, ends.outputs)
             endings = [pumps.start(client.wait_gone()), pumps.start(_all(outputs) if outputs else _drain(connection))]
             if options.stdin and container.spec.get("stdin"):
-                typing = pumps.start(_type(client, ends.input, keep_open=True))
-                if container.spec.get("stdinOnce") and not has_terminal:
+                once = bool(container.spec.get("stdinOnce")) and not has_terminal
+                typing = pumps.start(_type(client, ends.input, keep_open=not once))
+                if once:
                     typing.add_done_callback(lambda _: pumps.start(_say_no_more(connection)))
                 else:
                     endings.append(typing)
