@@ -63,7 +63,8 @@ class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and JobSet, or some of them, with their files in `directory`.
 
     `audit` writes a line of Metadata level for every request; `durable` lets etcd sync to the disk, as it does in production;
-    `plain_pods` stores pods as they are sent: without tokens of service accounts and without tolerations of their namespace.
+    `plain_pods` stores pods as they are sent: without tokens of service accounts and without tolerations of their namespace;
+    `feature_gates` are the API server's.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class ControlPlane:
         audit: bool = False,
         durable: bool = False,
         plain_pods: bool = False,
+        feature_gates: Mapping[str, bool] = {},
     ) -> None:
         unknown = set(parts) - set(PARTS)
         if unknown:
@@ -84,6 +86,7 @@ class ControlPlane:
         self._audit = audit
         self._durable = durable
         self._plain_pods = plain_pods
+        self._feature_gates = feature_gates
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._tether: tuple[int, int] | None = None
 
@@ -168,6 +171,7 @@ class ControlPlane:
             audit=self._audit,
             durable=self._durable,
             plain_pods=self._plain_pods or "kube-controller-manager" not in self.parts,
+            feature_gates=self._feature_gates,
         )
         self._write_files()
         self._spawn("etcd")

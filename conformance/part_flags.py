@@ -33,6 +33,7 @@ class Settings:
     audit: bool
     durable: bool
     plain_pods: bool
+    feature_gates: Mapping[str, bool]
 
 
 def command_line(part: str, settings: Settings) -> list[str]:
@@ -72,11 +73,16 @@ def _apiserver(settings: Settings) -> Flags:
         "service-cluster-ip-range": "10.0.0.0/16",
         "authorization-mode": "Node,RBAC",
         "allow-privileged": True,
+        # Nothing routes cluster addresses here: webhooks of a Service are called at its endpoints.
+        "enable-aggregator-routing": True,
     }
     if settings.plain_pods:
         flags["disable-admission-plugins"] = "ServiceAccount"
     else:
-        flags["enable-admission-plugins"] = "PodTolerationRestriction"
+        flags["enable-admission-plugins"] = "PodTolerationRestriction,OwnerReferencesPermissionEnforcement"
+    if settings.feature_gates:
+        gates = (f"{name}={str(is_on).lower()}" for name, is_on in settings.feature_gates.items())
+        flags["feature-gates"] = ",".join(gates)
     if settings.audit:
         flags |= {"audit-policy-file": "audit-policy.yaml", "audit-log-path": "audit.log"}
     return flags

@@ -100,7 +100,7 @@ def _mark(body: Json) -> AdmissionResponse:
 
 
 def _refuse(body: Json) -> AdmissionResponse:
-    return denied(_words(body, body["metadata"]["annotations"].get(MARK) == _token(body)))
+    return denied(_words(body, body["metadata"]["annotations"].get(MARK) == _token(body)), code=422)
 
 
 def _words(body: Json, is_mutated: bool) -> str:

@@ -43,18 +43,21 @@ class Answer(NamedTuple):
 
 Endpoint = Callable[[], Answer]
 
+VERBOSE = "?verbose"
 
-def checked(checks: Mapping[str, Check]) -> Endpoint:
-    """200 `ok` while all checks pass, else 500 with a line per check, as Kubernetes' own components answer."""
 
-    def answer() -> Answer:
+def checked(path: str, checks: Mapping[str, Check]) -> dict[str, Endpoint]:
+    """The endpoint `path`: 200 `ok` while all checks pass, else 500 with a line per check, as Kubernetes' own components answer;
+    and `path?verbose`, which shows the lines always."""
+
+    def answer(*, is_verbose: bool) -> Answer:
         problems = {name: check() for name, check in checks.items()}
-        if not any(problems.values()):
-            return Answer(200, "ok")
         lines = [f"[-]{name} failed: {problem}" if problem else f"[+]{name} ok" for name, problem in problems.items()]
-        return Answer(500, "\n".join(lines) + "\n")
+        if any(problems.values()):
+            return Answer(500, "\n".join(lines) + "\n")
+        return Answer(200, "\n".join([*lines, f"{path} check passed", ""]) if is_verbose else "ok")
 
-    return answer
+    return {path: lambda: answer(is_verbose=False), f"{path}{VERBOSE}": lambda: answer(is_verbose=True)}
 
 
 class EndpointServer:
@@ -89,6 +92,7 @@ class EndpointServer:
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web
 
-        endpoint = self._endpoints.get(request.path)
+        wanted = request.path + (VERBOSE if "verbose" in request.query else "")
+        endpoint = self._endpoints.get(wanted) or self._endpoints.get(request.path)
         answer = endpoint() if endpoint else Answer(404, "not found\n")
         return web.Response(status=answer.status, text=answer.text, headers={"Content-Type": answer.content_type})

@@ -326,7 +326,7 @@ class Manager:
         if (address := parse_address(metrics_address)) and self.metrics:
             servers.append(EndpointServer(address, {"/metrics": self.metrics.answer}, tls=metrics_tls))
         if address := parse_address(health_address):
-            endpoints = {"/healthz": lambda: Answer(200, "ok"), "/readyz": checked(self._ready_checks)}
+            endpoints = {"/healthz": lambda: Answer(200, "ok"), **checked("/readyz", self._ready_checks)}
             servers.append(EndpointServer(address, endpoints))
         return servers
 

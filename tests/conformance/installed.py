@@ -1,0 +1,190 @@
+"""The operator as it is installed, without a kubelet: its objects applied to a real control plane, its process beside it.
+
+The process runs as the installation's ServiceAccount, and is reached through its Service: an EndpointSlice names this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import yaml
+from control_plane import ControlPlane, free_ports
+
+from shunter.api.meta import Json
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, NAMESPACES, Resource
+from shunter.install import manifests, values
+from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+from shunter.kube import kubeconfig
+from shunter.kube.client import Client, connect
+
+NAMESPACE = "shunter-system"
+SERVICE = "shunter-webhook"
+SECRET = "shunter-webhook-certificate"
+USER = f"system:serviceaccount:{NAMESPACE}:shunter-operator"
+GROUPS = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated")
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+INSTALLED_FIRST = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service")
+INSTALLED_LAST = ("ClusterTrainingRuntime", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+def definitions() -> list[Json]:
+    """Our CustomResourceDefinitions; JobSet's is the control plane's."""
+    found = [yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))]
+    return [definition for definition in found if not definition["metadata"]["name"].startswith("jobsets.")]
+
+
+async def install(
+    client: Client, plane: ControlPlane, *, namespaces: Sequence[str] = (), crds: Sequence[Json] | None = None
+) -> None:
+    """Applies CRDs and all objects of an installation but its Deployment, whose place the tests take."""
+    for definition in definitions() if crds is None else crds:
+        await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition)
+        await established(client, definition["metadata"]["name"])
+    for name in namespaces:
+        await client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    objects = manifests.manifests(values.checked({"namespaces": list(namespaces)}), namespace=NAMESPACE)
+    for kinds in (INSTALLED_FIRST, INSTALLED_LAST):
+        for body in objects:
+            if body["kind"] in kinds:
+                await client.apply(resource_of(body), body, field_validation="Strict")
+
+
+async def established(client: Client, name: str, *, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        definition = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name)
+        conditions = (definition.get("status") or {}).get("conditions") or []
+        if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+            return
+    raise AssertionError(f"CustomResourceDefinition {name} is not established")
+
+
+def resource_of(body: Json) -> Resource:
+    """Where an object is posted."""
+    group, _, version = body["apiVersion"].rpartition("/")
+    kind = body["kind"]
+    plural = f"{kind.lower()}s"
+    return Resource(group, version, kind, plural, "namespace" in body["metadata"])
+
+
+def installed_rules(namespaces: Sequence[str] = ()) -> list[tuple[str, Json]]:
+    """Every rule that binds the operator: the namespace it holds in (empty: everywhere), and the rule."""
+    objects = manifests.manifests(values.checked({"namespaces": list(namespaces)}), namespace=NAMESPACE)
+    roles = {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one["rules"]
+        for one in objects
+        if one["kind"] in (CLUSTER_ROLES.kind, ROLES.kind)
+    }
+    found = []
+    for binding in objects:
+        if binding["kind"] not in (CLUSTER_ROLE_BINDINGS.kind, ROLE_BINDINGS.kind):
+            continue
+        if not any(subject["kind"] == "ServiceAccount" for subject in binding["subjects"]):
+            continue
+        where = binding["metadata"].get("namespace", "")
+        reference = binding["roleRef"]
+        role = roles[reference["kind"], where if reference["kind"] == ROLES.kind else "", reference["name"]]
+        found += [(where, rule) for rule in role]
+    return found
+
+
+class Replica:
+    """One operator process, started with the flags of the installed Deployment."""
+
+    def __init__(self, plane: ControlPlane, directory: Path, name: str = "a", *, flags: Sequence[str] = ()) -> None:
+        self.address = machine_address()
+        self.webhook_port, health, metrics = free_ports(3)
+        self.health = f"127.0.0.1:{health}"
+        self.metrics = f"127.0.0.1:{metrics}"
+        self.log = directory / f"operator-{name}.log"
+        credentials = json.loads(plane.kubeconfig_for(USER, GROUPS).read_text())
+        credentials["contexts"][0]["context"]["namespace"] = NAMESPACE
+        config = directory / f"kubeconfig-{name}"
+        config.write_text(json.dumps(credentials))
+        self._command = [
+            *(str(Path(sys.executable).with_name("shunter")), "operator", f"--kubeconfig={config}"),
+            *(f"--webhook-service={SERVICE}", f"--webhook-secret={SECRET}"),
+            *(f"--webhook-host={self.address}", f"--webhook-port={self.webhook_port}"),
+            *(f"--health-probe-bind-address={self.health}", f"--metrics-bind-address={self.metrics}"),
+            *flags,
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=environment)
+
+    def stop(self, *, kill: bool = False) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+            self._process.wait(30)
+            self._process = None
+
+    def readiness(self) -> tuple[int, str]:
+        """Status and text of /readyz?verbose; status 0 while nothing listens."""
+        return _get(f"http://{self.health}/readyz?verbose")
+
+    def wait_ready(self, *, seconds: float = 60.0) -> None:
+        eventually(
+            lambda: self.readiness()[0] == 200, what=lambda: f"{self.readiness()[1]}\n{self.log.read_text()}", seconds=seconds
+        )
+
+
+async def route(client: Client, replicas: Sequence[Replica]) -> None:
+    """Lets the webhooks' Service lead to these replicas."""
+    for number, replica in enumerate(replicas):
+        body = {
+            "apiVersion": ENDPOINT_SLICES.api_version,
+            "kind": ENDPOINT_SLICES.kind,
+            "metadata": {
+                "name": f"{SERVICE}-{number}",
+                "namespace": NAMESPACE,
+                "labels": {
+                    "kubernetes.io/service-name": SERVICE,
+                    "endpointslice.kubernetes.io/managed-by": "tests.shunter.dev",
+                },
+            },
+            "addressType": "IPv4",
+            "ports": [{"name": "webhook", "port": replica.webhook_port, "protocol": "TCP"}],
+            "endpoints": [{"addresses": [replica.address], "conditions": {"ready": True}}],
+        }
+        await client.apply(ENDPOINT_SLICES, body)
+
+
+def admin(plane: ControlPlane) -> Client:
+    return connect(kubeconfig.load(plane.kubeconfig), component="tests")
+
+
+def machine_address() -> str:
+    """An address of this machine that is not loopback: endpoints may not be."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("198.51.100.1", 9))
+        return str(probe.getsockname()[0])
+
+
+def eventually(condition: Callable[[], object], *, what: Callable[[], str] = lambda: "", seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what()}"
+        time.sleep(0.05)
+
+
+def _get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
