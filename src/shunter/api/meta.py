@@ -94,12 +94,12 @@ def _holds(rule: Json, labels: dict[str, str]) -> bool:
 
 def rfc3339(moment: datetime) -> str:
     """`metav1.Time` on the wire: UTC, whole seconds, `2026-11-21T10:00:00Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def rfc3339_micro(moment: datetime) -> str:
     """`metav1.MicroTime` on the wire: UTC, microseconds, `2026-11-21T10:00:00.000000Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def controller_reference(api_version: str, kind: str, name: str, uid: str) -> Json:

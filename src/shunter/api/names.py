@@ -14,6 +14,7 @@ _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
+_ENVIRONMENT_NAME = re.compile("[ -<>-~]*")
 _COMPILED = {
     text: re.compile(text, re.ASCII) for text in (_LABEL_1123, _SUBDOMAIN_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
 }
@@ -138,7 +139,7 @@ def port_name_faults(text: str) -> list[str]:
 def environment_name_faults(text: str) -> list[str]:
     """The name of an environment variable: printable ASCII without `=`."""
     faults = [] if text else ["environment variable name must be non-empty"]
-    if any(not " " <= char <= "~" or char == "=" for char in text):
+    if not _ENVIRONMENT_NAME.fullmatch(text):
         faults.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
     return faults
 

@@ -36,9 +36,7 @@ def canonical(quantity: Any) -> str:
 
 def canonical_resource(quantity: Any) -> str:
     """The canonical form inside a list of resources, where amounts below a thousandth are rounded up to one."""
-    value = parse(quantity)
-    thousandths = value * 1000
-    return canonical(quantity) if thousandths.denominator == 1 else f"{-(-thousandths.numerator // thousandths.denominator)}m"
+    return _canonical_resource(str(quantity))
 
 
 def format_binary(count: int) -> str:
@@ -56,6 +54,12 @@ def format_milli(value: Fraction, *, binary: bool) -> str:
     if binary and thousandths % 1000 == 0:
         return format_binary(thousandths // 1000)
     return canonical(f"{thousandths}m")
+
+
+@functools.lru_cache(maxsize=4096)
+def _canonical_resource(text: str) -> str:
+    thousandths = parse(text) * 1000
+    return canonical(text) if thousandths.denominator == 1 else f"{-(-thousandths.numerator // thousandths.denominator)}m"
 
 
 @functools.lru_cache(maxsize=4096)

@@ -52,6 +52,32 @@ def test_the_word_oldself_in_a_text_makes_no_transition_rule() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "fields"),
+    [
+        ("self.a <= 1", {"a"}),
+        ("has(self.a) || self.b.c[0] == oldSelf.d", {"a", "b", "d"}),
+        ("self.__in__ > 1 && self.s.matches('self.x')", {"__in__", "s"}),
+        ("x.self.b == self.c", {"c"}),
+        ("true", set()),
+        ("self == oldSelf", None),
+        ("self.all(name, name != '')", None),
+        ("self['a'] == 1 && self.b == 1", None),
+        ("self . a == 1", None),
+        ("oldSelf.hasValue() ? self.a : true", None),
+        ("oldSelf.?a.orValue(1) == self.b", None),
+        (r"self.a == r'\' && self.b == 'x'", None),
+        ("self.a == '''it's''' || self.b == ''", None),
+    ],
+)
+def test_rule_says_which_fields_it_reads_and_all_in_case_of_doubt(expression: str, fields: set[str] | None) -> None:
+    assert cel.compile_rule({"rule": expression}).reads == fields
+
+
+def test_fields_that_only_the_message_reads_count() -> None:
+    assert cel.compile_rule({"rule": "self.a > 1", "messageExpression": "'not ' + self.b"}).reads == {"a", "b"}
+
+
+@pytest.mark.parametrize(
     ("source", "message"),
     [
         ({"rule": "self > 1"}, "failed rule: self > 1"),

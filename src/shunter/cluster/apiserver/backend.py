@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json
@@ -29,11 +30,17 @@ class StoredObjects:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
         entry = self._store.collection(resource.group, resource.plural).head(namespace, name)
-        return entry.document() if entry else None
+        return _document(entry) if entry else None
 
     def all(self, resource: Resource) -> Iterable[Json]:
         for entry in self._store.collection(resource.group, resource.plural).heads():
-            yield entry.document()
+            yield _document(entry)
+
+
+@lru_cache(maxsize=128)
+def _document(entry: Entry) -> Json:
+    """Admission asks for the same few objects again and again: classes, quotas, runtimes."""
+    return entry.document()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,6 +25,9 @@ NO_OLD: Final = object()
 
 _IDENTITY = re.compile(r"\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*")
 _OLD_SELF = re.compile(r"(?<![\w.])oldSelf\b")
+_ODD_STRINGS = re.compile(r"\b[rR][bB]?['\"]|'{3}|\"{3}")
+"""Raw and triple-quoted ones, whose ends `_STRINGS` misses."""
+_SELF = re.compile(r"(?<![\w.])(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
 _STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _RESERVED = frozenset(
     (
@@ -67,6 +70,8 @@ class Rule(NamedTuple):
     """What to say when it does not hold."""
     uses_old_self: bool
     optional_old_self: bool
+    reads: frozenset[str] | None
+    """The fields of self and old self that rule and message look at, under the names that rules use; None: any of them."""
 
     @property
     def applies_without_old(self) -> bool:
@@ -113,7 +118,16 @@ def compile_rule(source: Json) -> Rule:
         message=message,
         uses_old_self=_OLD_SELF.search(_STRINGS.sub("", expression)) is not None,
         optional_old_self=optional,
+        reads=_fields_read(f"{expression} {message_expression}"),
     )
+
+
+def _fields_read(expression: str) -> frozenset[str] | None:
+    """The names after `self.` and `oldSelf.`; None when they are used in any other way, e.g. as a whole."""
+    if _ODD_STRINGS.search(expression):
+        return None
+    found = [match[1] for match in _SELF.finditer(_STRINGS.sub("''", expression))]
+    return frozenset(found) if all(found) else None
 
 
 def compilation_fault(source: Json) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -25,8 +26,7 @@ class Metrics:
         self._requests[verb, group, resource, code] += 1
         if verb in ("watch", "connect"):
             return
-        index = next((i for i, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))
-        self._buckets[verb][index] += 1
+        self._buckets[verb][bisect_left(BUCKETS, seconds)] += 1
         self._seconds[verb] += seconds  # type: ignore[assignment]
 
     def exposition(self, store: Store) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, required
@@ -40,6 +41,7 @@ class Target(NamedTuple):
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
+@lru_cache(maxsize=1024)
 def target(path: str) -> Target | None:
     """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE` taken apart; None for other paths."""
     parts = [part for part in path.split("/") if part]

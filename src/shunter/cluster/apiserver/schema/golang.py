@@ -13,26 +13,26 @@ import binascii
 import gzip
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.quantity import canonical, canonical_resource
 from shunter.cluster.apiserver.kinds import MalformedError
 
 Decode = Callable[[Any, list[str]], Any]
 """Takes a value other than None and the list of unknown paths (relative to it) to add to; returns it in Go's form."""
 
-ABSENT: Final = object()
-"""A zero value that is not written."""
 _TABLE = Path(__file__).parent.parent / "data" / "go-types.json.gz"
 _JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 _NAMED = re.compile(r"([A-Za-z0-9]+\.[A-Za-z0-9]+)=")
 _RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1), "int": (-(2**63), 2**63 - 1)}
+_EXACT: dict[str, type] = {"string": str, "bool": bool}
 _ZEROES: dict[str, Any] = {"string": "", "bool": False, "float64": 0} | dict.fromkeys(_RANGES, 0)
 
 
@@ -86,8 +86,11 @@ def empty(definition: str, field: str) -> Any:
     return zero()
 
 
-class _Field(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Field:
     decode: Decode
+    exact: type | None
+    """The Python type whose values are taken as they are; None where there is more to look at."""
     keeps_empty: bool
     """Written even when empty: pointers that are set, structs, fields without omitempty."""
     zero: Callable[[], Any] | None
@@ -105,15 +108,16 @@ class _Struct:
         self.name = definition.rpartition(".")[2]
         self.text = f"{definition.split('.')[-2]}.{self.name}"
         self._rows = rows
-        self._compiled: dict[str, _Field] | None = None
+        self._places = {row[0]: place for place, row in enumerate(rows)}
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, _Field]:
-        if self._compiled is None:
-            self._compiled = {
-                name: _compile_field(shape, keep=bool(keep), inside=inside) for name, shape, keep, inside in self._rows
-            }
-        return self._compiled
+        return {name: _compile_field(shape, keep=bool(keep), inside=inside) for name, shape, keep, inside in self._rows}
+
+    @cached_property
+    def _always(self) -> frozenset[str]:
+        """The fields that are written even when absent."""
+        return frozenset(name for name, field in self.fields.items() if field.zero is not None)
 
     def decode(self, value: Any, unknown: list[str], old: Any = None) -> Json:
         if type(value) is not dict:
@@ -124,6 +128,8 @@ class _Struct:
             field = fields.get(name)
             if field is None:
                 unknown.append(name)
+            elif type(item) is field.exact:
+                read[name] = item
             elif item is not None:
                 before = len(unknown)
                 try:
@@ -145,10 +151,12 @@ class _Struct:
 
     def written(self, read: Json) -> Json:
         """The fields in Go's order, without empty ones that Go leaves out and with absent ones that it writes."""
+        fields = self.fields
         result: Json = {}
-        for name, field in self.fields.items():
-            item = read.get(name, ABSENT)
-            if item is ABSENT or item is None:
+        for name in sorted(read.keys() | self._always, key=self._places.__getitem__):
+            field = fields[name]
+            item = read.get(name)
+            if item is None:
                 if field.zero is not None:
                     result[name] = field.zero()
             elif item or field.keeps_empty:
@@ -168,20 +176,21 @@ def _table() -> dict[str, list[list[str]]]:
 
 def _compile_field(shape: str, *, keep: bool, inside: str) -> _Field:
     decode = _compile(shape)
+    exact = _EXACT.get(_split(shape.lstrip("*"))[1])
     if shape.startswith("*"):
-        return _Field(decode, True, _null if keep else None, inside)
+        return _Field(decode, exact, True, _null if keep else None, inside)
     core = _split(shape)[1]
     if core.startswith("@"):
         struct = _struct(core[1:])
-        return _Field(decode, keep, (lambda: struct.written({})) if keep else None, inside, struct)
+        return _Field(decode, exact, keep, (lambda: struct.written({})) if keep else None, inside, struct)
     if core.startswith("!"):
-        return _Field(decode, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None, inside)
+        return _Field(decode, exact, True, _null if keep and core in ("!v1.Time", "!v1.MicroTime") else None, inside)
     if not keep:
-        return _Field(decode, False, None, inside)
+        return _Field(decode, exact, False, None, inside)
     if core[0] in "[{" or core == "bytes":
-        return _Field(decode, True, _null, inside)
+        return _Field(decode, exact, True, _null, inside)
     zero = _ZEROES[core]
-    return _Field(decode, True, lambda: zero, inside)
+    return _Field(decode, exact, True, lambda: zero, inside)
 
 
 def _null() -> None:
@@ -357,16 +366,25 @@ def _int_or_string(value: Any, unknown: list[str]) -> Any:
 
 
 def _time(value: Any, unknown: list[str]) -> Any:
-    return _instant(value).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _whole_seconds(_checked_text(value))
 
 
 def _micro_time(value: Any, unknown: list[str]) -> Any:
-    return _instant(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return rfc3339_micro(_instant(_checked_text(value)))
 
 
-def _instant(value: Any) -> datetime:
+def _checked_text(value: Any) -> str:
     if type(value) is not str:
         raise _MismatchError(value, "string")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _whole_seconds(value: str) -> str:
+    return rfc3339(_instant(value))
+
+
+def _instant(value: str) -> datetime:
     try:
         if len(value) < 20 or value[10] not in "Tt":
             raise ValueError

@@ -71,8 +71,9 @@ class _Run:
         due = [rule for rule in node.rules if has_old or rule.applies_without_old]
         if not due:
             return
-        seen = _seen(node, value, is_resource=is_resource)
-        seen_old = _seen(node, old, is_resource=is_resource) if has_old else NO_OLD
+        reads = _fields_read(due)
+        seen = _seen(node, _only(reads, value), is_resource=is_resource)
+        seen_old = _seen(node, _only(reads, old), is_resource=is_resource) if has_old else NO_OLD
         if has_old and any(rule.uses_old_self for rule in due):
             seen = _in_order_of(node, seen, seen_old)
         kind = node.types[0] if len(node.types) == 1 else ""
@@ -89,6 +90,23 @@ class _Run:
                 continue
             if rule.uses_old_self or not unchanged:
                 self.errors.append(fault)
+
+
+def _fields_read(due: list[Rule]) -> frozenset[str] | None:
+    """The fields that these rules look at; None: any of them."""
+    reads: set[str] = set()
+    for rule in due:
+        if rule.reads is None:
+            return None
+        reads |= rule.reads
+    return frozenset(reads)
+
+
+def _only(reads: frozenset[str] | None, value: Any) -> Any:
+    """The value without the fields that no rule looks at: turning them into rule values costs more than the rules."""
+    if reads is None or type(value) is not dict:
+        return value
+    return {name: item for name, item in value.items() if name in reads or escaped(name) in reads}
 
 
 def _fault(rule: Rule, node: Node, value: Any, path: str, message: str) -> FieldError:
