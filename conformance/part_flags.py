@@ -79,7 +79,8 @@ def _apiserver(settings: Settings) -> Flags:
     if settings.plain_pods:
         flags["disable-admission-plugins"] = "ServiceAccount"
     else:
-        flags["enable-admission-plugins"] = "PodTolerationRestriction,OwnerReferencesPermissionEnforcement"
+        plugins = ("NodeRestriction", "PodTolerationRestriction", "OwnerReferencesPermissionEnforcement")
+        flags["enable-admission-plugins"] = ",".join(plugins)
     if settings.feature_gates:
         gates = (f"{name}={str(is_on).lower()}" for name, is_on in settings.feature_gates.items())
         flags["feature-gates"] = ",".join(gates)
@@ -94,6 +95,8 @@ def _controller_manager(settings: Settings) -> Flags:
         "secure-port": 0,
         "service-account-private-key-file": "service-accounts.key",
         "root-ca-file": "ca.crt",
+        # Until a silent node is NotReady; nodes renew their lease every 10 s.
+        "node-monitor-grace-period": "30s",
     }
 
 
