@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +42,11 @@ class _WithMetadata(msgspec.Struct, gc=False):
     metadata: _Labelled = msgspec.field(default_factory=_Labelled)
 
 
+class _WithRawMetadata(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+
+
+_metadata_of = msgspec.json.Decoder(_WithRawMetadata).decode
 _labels_of = msgspec.json.Decoder(_WithMetadata).decode
 _decode = msgspec.json.Decoder().decode
 
@@ -80,8 +86,13 @@ class Entry:
         if self._fields is None:
             self._fields = {}
         if path not in self._fields:
-            self._fields[path] = _text_at(self.document(), path)
+            self._fields[path] = _text_at(b"{" + self.tail, path)
         return self._fields[path]
+
+    @property
+    def metadata(self) -> bytes:
+        """The JSON text of its metadata."""
+        return bytes(_metadata_of(b"{" + self.tail).metadata)
 
     def document(self) -> Json:
         """A fresh copy of the object, without kind and apiVersion; the caller may change it."""
@@ -89,12 +100,27 @@ class Entry:
         return document
 
 
-def _text_at(document: Any, path: str) -> str:
-    for part in path.split("."):
-        document = document.get(part) if isinstance(document, dict) else None
-    if isinstance(document, bool):
-        return "true" if document else "false"
-    return "" if document is None else str(document)
+def _text_at(text: bytes, path: str) -> str:
+    decode, depth = _decoder_at(path)
+    try:
+        found = decode(text)
+    except msgspec.ValidationError:
+        return ""
+    for _ in range(depth):
+        found = None if found is None else found.value
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return "" if found is None else str(found)
+
+
+@cache
+def _decoder_at(path: str) -> tuple[Callable[[bytes], Any], int]:
+    """Decodes nothing but what stands at the path, in as many nested values as it has parts; absent parts are None."""
+    parts = path.split(".")
+    shape: Any = Any
+    for part in reversed(parts):
+        shape = msgspec.defstruct("At", [("value", shape | None, None)], rename={"value": part}, gc=False)
+    return msgspec.json.Decoder(shape).decode, len(parts)
 
 
 class Event:
