@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from control_plane import ControlPlane, answers, free_ports
@@ -23,26 +24,27 @@ PR_SET_PDEATHSIG = 1
 
 
 class RealCluster(Cluster):
-    """`shunter operator` and `shunter node` as processes beside a control plane that runs already."""
+    """`shunter operator` and, unless without nodes, `shunter node` as processes beside a control plane that runs already."""
 
     kind = "real"
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, *, components: Sequence[Component] = ("operator", "node")) -> None:
         self.plane = plane
+        self._components = components
         self._processes: dict[Component, subprocess.Popen[bytes]] = {}
         self._ports = dict(zip(("operator", "node"), free_ports(2), strict=True))
         super().__init__(plane.kubeconfig, KUBECONFIG=str(plane.kubeconfig))
 
     def up(self) -> None:
-        """Installs our kinds and starts operator and node; returns when both are ready."""
+        """Installs our kinds and starts the components; returns when they are ready."""
         for manifest in sorted(CRDS.glob("*.yaml")):
             if "jobset" not in manifest.name:  # JobSet's own is there
                 self.kubectl("apply", "--server-side", "-f", str(manifest))
         self.create_namespace("training")  # the examples' own, which they apply without an annotation
-        self._start("operator")
-        self._start("node")
-        self._wait_until_ready("operator")
-        self._wait_until_ready("node")
+        for component in self._components:
+            self._start(component)
+        for component in self._components:
+            self._wait_until_ready(component)
 
     def down(self) -> None:
         """Ends every pod, then node and operator."""

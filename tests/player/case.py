@@ -7,10 +7,13 @@ server's `answers`, objects `new` and `changed` and `removed`, and `events`.
 from __future__ import annotations
 
 import fnmatch
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+
+_SECONDS = re.compile("DeadlineSeconds|ttlSeconds")
 
 
 class Step(NamedTuple):
@@ -30,6 +33,11 @@ class Case(NamedTuple):
     def namespace(self) -> str:
         """The namespace a case is played in; messages in recordings name it."""
         return f"g-{self.name}"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether seconds pass in it that count: a wait, a deadline, a time to live."""
+        return any(step.verb == "wait" or _SECONDS.search(str(step.argument)) for step in self.steps)
 
 
 def load(path: Path) -> Case:

@@ -19,6 +19,8 @@ from player.case import Case, cases
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 Place = Literal["plans", "webhooks", "embedded", "real"]
 PLACES: tuple[Place, ...] = ("plans", "webhooks", "embedded", "real")
+CONTROLLERS = ("job", "jobset")
+"""Folders that are about Kubernetes' own controllers, not about operators."""
 Verdict = Literal["equal", "on purpose", "not yet", "chance"]
 
 
@@ -45,10 +47,15 @@ class Recorded(NamedTuple):
         return {obj["kind"] for step in self.case.steps if step.verb == "apply" for obj in step.argument}
 
 
+def played_on(place: Place) -> list[str]:
+    """The folders that say something about a place: on a real control plane, Job and JobSet controllers are the recorded ones."""
+    originals = CONTROLLERS if place == "real" else ()
+    return sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir() and path.name not in originals)
+
+
 def recorded(*folders: str) -> list[Recorded]:
-    """The cases of these folders; of all when none is named."""
-    chosen = folders or sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
-    return [Recorded(folder, case) for folder in chosen for case in cases(RECORDINGS / folder)]
+    """The cases of these folders."""
+    return [Recorded(folder, case) for folder in folders for case in cases(RECORDINGS / folder)]
 
 
 def outcome(one: Recorded, place: Place) -> Outcome:

@@ -6,7 +6,8 @@ import asyncio
 import copy
 import fnmatch
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 
 from player.case import Case, Step
 from player.live_cluster import NAMESPACES, RESOURCES, LiveCluster, Place, resource_of
@@ -21,20 +22,39 @@ QUIET = 1.5
 LONGEST = 25.0
 
 
-async def play(case: Case, live: LiveCluster, *, quiet: float = QUIET) -> AsyncIterator[tuple[Step, Json]]:
-    """Yields each step with its record. The case's namespace is made first and must not be there."""
-    shapes = live.shapes(case.namespace)
-    recorder = Recorder(shapes)
+async def play(
+    case: Case,
+    live: LiveCluster,
+    *,
+    quiet: float = QUIET,
+    patience: float = 0.0,
+    is_met: Callable[[Step, Json], bool] = lambda step, record: True,
+) -> AsyncIterator[tuple[Step, Json]]:
+    """Yields each step with its record. The case's namespace is made first and must not be there.
+
+    A step is over after `quiet` seconds without a change, and when its record then is not as it is to be, up to `patience`
+    seconds later: a busy machine may pause that long between two changes.
+    """
+    recorder = Recorder(live.shapes(case.namespace))
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}}
     made = await live.send("POST", NAMESPACES.path(), body)
     assert made.code == 201, made
     for step in case.steps:
         answers = await _Turn(case, live).take(step)
         await live.rest(case.namespace, quiet=quiet, longest=LONGEST)
-        places = live.mine(case.namespace, case.name)
-        objects = [live.objects[place] for place in places if place.resource.kind != "Event"]
-        events = [live.objects[place] for place in places if place.resource.kind == "Event"]
-        yield step, recorder.record(objects, events, answers)
+        deadline = time.monotonic() + patience
+        while not is_met(step, record := _look(case, live, recorder, answers)) and time.monotonic() < deadline:
+            await live.rest(case.namespace, quiet=quiet / 2, longest=patience)
+        recorder.advance()
+        yield step, record
+
+
+def _look(case: Case, live: LiveCluster, recorder: Recorder, answers: list[Json]) -> Json:
+    """What the step has changed so far."""
+    places = live.mine(case.namespace, case.name)
+    objects = [live.objects[place] for place in places if place.resource.kind != "Event"]
+    events = [live.objects[place] for place in places if place.resource.kind == "Event"]
+    return recorder.look(objects, events, answers)
 
 
 class _Turn:

@@ -9,6 +9,8 @@ from typing import Any
 from player.shape import Json, Shapes
 
 NOISE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+NOT_RECORDED = {"persistentvolume-controller", "resource_claim"}
+"""Controllers that did not run when the recordings were made, and speak up where they do."""
 
 
 class Recorder:
@@ -18,9 +20,20 @@ class Recorder:
         self._shapes = shapes
         self._before: dict[str, Json] = {}
         self._events: set[str] = set()
+        self._seen: tuple[dict[str, Json], set[str]] = {}, set()
 
     def record(self, objects: Iterable[Json], events: Iterable[Json], answers: list[Json]) -> Json:
-        """The step's record. Several objects of one shown name are told apart as NAME#2, oldest first."""
+        """The step's record; the next one starts from here."""
+        record = self.look(objects, events, answers)
+        self.advance()
+        return record
+
+    def advance(self) -> None:
+        """The step is over: the next one starts from what was last looked at."""
+        self._before, self._events = self._seen[0], self._events | self._seen[1]
+
+    def look(self, objects: Iterable[Json], events: Iterable[Json], answers: list[Json]) -> Json:
+        """The step's record so far. Several objects of one shown name are told apart as NAME#2, oldest first."""
         now: dict[str, Json] = {}
         normal = self._shapes.normal
         relevant = [obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) not in NOISE]
@@ -42,21 +55,23 @@ class Recorder:
                 del record["changed"]
         if removed := sorted(set(self._before) - set(now)):
             record["removed"] = removed
-        if fresh := self._fresh(events):
-            record["events"] = fresh
-        self._before = now
+        fresh = self._fresh(events)
+        if fresh:
+            record["events"] = [fresh[text] for text in sorted(fresh)]
+        self._seen = now, set(fresh)
         return record
 
-    def _fresh(self, events: Iterable[Json]) -> list[Json]:
-        """Events whose shown form was not there before, in a fixed order."""
+    def _fresh(self, events: Iterable[Json]) -> dict[str, Json]:
+        """Events whose shown form was not there before, by that form."""
         fresh: dict[str, Json] = {}
         for event in events:
             shown = self._shapes.event(event)
+            if shown["from"] in NOT_RECORDED:
+                continue
             text = json.dumps(shown, sort_keys=True)
             if text not in self._events:
                 fresh[text] = shown
-        self._events |= set(fresh)
-        return [fresh[text] for text in sorted(fresh)]
+        return fresh
 
 
 def _changed_parts(before: Json, now: Json) -> Json:
