@@ -58,9 +58,9 @@ class Pod:
         spec = {"containers": [{**main, **container}, *(containers or ())], "terminationGracePeriodSeconds": 1}
         metadata = {"name": self.name, "namespace": self.namespace}
         self.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, "restartPolicy": "Never"}})
-        self.cluster.kubectl(
-            "wait", "--for=condition=Ready", f"pod/{self.name}", "-n", self.namespace, f"--timeout={SECONDS}s", timeout=SECONDS
-        )
+        name = ("-n", self.namespace, f"pod/{self.name}")
+        waited = self.cluster.try_kubectl("wait", "--for=condition=Ready", "--timeout=40s", *name)
+        assert waited.returncode == 0, waited.stderr + self.cluster.kubectl("get", "-o", "yaml", *name)
 
     def command(self, verb: str, *arguments: str) -> list[str]:
         return [self._client.program, verb, "-n", self.namespace, *arguments]
