@@ -54,10 +54,10 @@ class ProcessNode:
             )
         self.eventually(lambda: answers(f"http://127.0.0.1:{self._health}/readyz"), "ready", READY_SECONDS)
 
-    def run(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        """`shunter node` with more flags, to its end."""
+    def run(self, *flags: str, seconds: float = STOP_SECONDS) -> subprocess.CompletedProcess[str]:
+        """`shunter node` with more flags, to its end; TimeoutExpired when that is not within `seconds`."""
         command = [*self._command(), *flags]
-        return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+        return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=seconds, check=False)
 
     def kill(self) -> None:
         assert self._process is not None, "the node was started"
@@ -125,6 +125,10 @@ class ProcessNode:
     def wait_for_phase(self, pod: str, phase: str) -> Json:
         self.eventually(lambda: self.phase(pod) == phase, f"pod {pod} {phase}")
         return self.get("pod", pod)
+
+    def restarts(self, pod: str) -> int:
+        """How often the pod's first container was started again."""
+        return sum(one["restartCount"] for one in self.get("pod", pod)["status"].get("containerStatuses", ())[:1])
 
     def is_ready(self, *what: str) -> bool:
         """Whether a Node or a Pod says that it is ready."""
