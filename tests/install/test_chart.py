@@ -37,7 +37,9 @@ any_values = section(
         caBundle=text,
         issuer=section(name=names, kind=st.sampled_from(["Issuer", "ClusterIssuer"])),
     ),
-    config=st.dictionaries(names, st.one_of(text, flags, st.integers(0, 9), st.dictionaries(names, text, max_size=2)), max_size=2),
+    config=st.dictionaries(
+        names, st.one_of(text, flags, st.integers(0, 9), st.dictionaries(names, text, max_size=2)), max_size=2
+    ),
     resources=st.sampled_from([{}, {"limits": {"cpu": "2"}}, {"limits": None, "requests": None}]),
     nodeSelector=st.dictionaries(names, text, max_size=2),
     tolerations=st.lists(st.fixed_dictionaries({"key": names, "operator": st.just("Exists")}), max_size=2),

@@ -127,6 +127,7 @@ def _container() -> Json:
         "name": "operator",
         "image": image,
         "imagePullPolicy": Value("image.pullPolicy"),
+        "command": ["shunter"],
         "args": _arguments(),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()],
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 20, "failureThreshold": 3},
