@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from shunter.api.meta import Json
-from shunter.api.resources import PODS, PYTORCH_JOBS, TRAIN_JOBS, Resource
+from shunter.api.resources import PODS, TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
 from shunter.install.installing import Screen, Wanted
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.install.resources import DEPLOYMENTS
+from shunter.kube.canary import asked_by_server, canary
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, ServerProblem
+from shunter.kube.errors import ApiError
+from shunter.operator.kinds import served
+from shunter.operator.webhooks import canaries
 
 ASK_SECONDS = 0.5
-DENIED = "denied the request"
-"""In every answer that a webhook refused: the API server's words."""
 
 
 async def wait_until_ready(client: Client, wanted: Wanted, screen: Screen, *, seconds: float) -> None:
@@ -39,11 +40,7 @@ async def _trouble(client: Client, wanted: Wanted) -> str:
         selector = ",".join(f"{key}={value}" for key, value in SELECTOR.items())
         pods = (await client.list(PODS, wanted.namespace, label_selector=selector)).items
         return "; ".join((unfinished, *pod_troubles(pods)))
-    namespace = (wanted.values["namespaces"] or [wanted.namespace])[0]
-    for resource, job in _refused_jobs(wanted.values, namespace):
-        if unanswered := await _webhook_trouble(client, resource, job):
-            return unanswered
-    return ""
+    return await _webhook_trouble(client, wanted)
 
 
 def rollout_trouble(deployment: Json) -> str:
@@ -77,24 +74,15 @@ def _reasons(pod: Json) -> Iterator[str]:
             yield f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
 
 
-async def _webhook_trouble(client: Client, resource: Resource, job: Json) -> str:
-    """Why our webhook did not refuse the job, in a dry run; empty when it did."""
+async def _webhook_trouble(client: Client, wanted: Wanted) -> str:
+    """Why the API server got no answer about a job of one of the kinds; empty when it got all."""
+    kinds = served([kind for kind, is_on in wanted.values["kinds"].items() if is_on])
+    namespace = (wanted.values["namespaces"] or [wanted.namespace])[0]
     try:
-        await client.create(resource, job, dry_run=True)
-    except ServerProblem as error:
-        return f"the webhook of {resource.kind} does not answer: {error.message}"
+        for resource, spec in canaries(kinds):
+            body = canary(resource, namespace, spec)
+            if unanswered := await asked_by_server(client, resource, body, is_mutated=resource == TRAIN_JOBS):
+                return unanswered
     except ApiError as error:
-        return "" if DENIED in error.message else f"the webhook of {resource.kind} cannot be tried: {error.message}"
-    return f"the API server does not ask the webhook of {resource.kind}"
-
-
-def _refused_jobs(values: Json, namespace: str) -> Iterator[tuple[Resource, Json]]:
-    """A job of each kind that schemas accept and our webhooks do not."""
-    metadata = {"name": "is-the-webhook-there", "namespace": namespace}
-    if values["kinds"]["PyTorchJob"]:
-        template = {"spec": {"containers": [{"name": "no-training", "image": "none"}]}}
-        spec: Json = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": template}}}
-        yield PYTORCH_JOBS, {"apiVersion": PYTORCH_JOBS.api_version, "kind": "PyTorchJob", "metadata": metadata, "spec": spec}
-    if values["kinds"]["TrainJob"]:
-        spec = {"runtimeRef": {"name": "there-is-no-such-runtime"}}
-        yield TRAIN_JOBS, {"apiVersion": TRAIN_JOBS.api_version, "kind": "TrainJob", "metadata": metadata, "spec": spec}
+        return error.message
+    return ""

@@ -211,16 +211,11 @@ class Webhooks:
             if why := await asked_directly(address, self._hosts[0], authorities, validating[0], body):
                 return why
         mutated = {hook.resource for one in self._configurations if one.kind == "mutating" for hook in one.webhooks}
-        for resource, spec in self._canaries():
+        for resource, spec in canaries(self._kinds):
             body = canary(resource, self._options.canary_namespace, spec)
             if why := await asked_by_server(self._client, resource, body, is_mutated=resource in mutated):
                 return why
         return ""
-
-    def _canaries(self) -> list[tuple[Resource, Json]]:
-        """One for each kind of job."""
-        v1 = [(framework.resource, framework.least_spec) for framework in self._kinds.frameworks]
-        return [*v1, (TRAIN_JOBS, {"runtimeRef": {"name": NAME}})] if self._kinds.train_jobs else v1
 
     def _new_source(self, now: Callable[[], datetime]) -> Source:
         options = self._options
@@ -240,6 +235,12 @@ class Webhooks:
             log.info("an admission request came through to the webhooks")
             self._said = ""
         self._trouble = trouble
+
+
+def canaries(kinds: Served) -> list[tuple[Resource, Json]]:
+    """What to ask about, for each kind of job, to see that its webhooks answer."""
+    v1 = [(framework.resource, framework.least_spec) for framework in kinds.frameworks]
+    return [*v1, (TRAIN_JOBS, {"runtimeRef": {"name": NAME}})] if kinds.train_jobs else v1
 
 
 def called_host(host: str) -> str:
