@@ -7,6 +7,7 @@ k8s.io/apimachinery `util/proxy`.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -18,11 +19,10 @@ from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.pod_logs import NodeClient, container_name, node_address
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag
-from shunter.cluster.apiserver.status import bad_request, internal
+from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.upgrade import BUFFER_BYTES, connection_streams
 from shunter.kube.http_server import Request, Response
 
-SUBRESOURCES = ("exec", "attach", "portforward")
 _NODE_NAMES = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 """What the node calls the options of exec and attach."""
 _PASSED_ON = ("sec-websocket-protocol", "sec-websocket-key", "sec-websocket-version", "x-stream-protocol-version")
@@ -39,8 +39,13 @@ class StreamLocation(NamedTuple):
 
 
 def stream_location(backend: Backend, call: Call, served: Served, query_string: str) -> StreamLocation:
-    """Where a request leads to. Raises StatusError: 400 for a container that is not given or unknown, or a pod on no node; 404
-    when there is no such pod."""
+    """Where a request leads to.
+
+    Raises StatusError: 405 for methods other than GET and POST, 404 when there is no such pod, 400 for a container that is not
+    given or unknown, or a pod on no node.
+    """
+    if call.method not in ("GET", "POST"):
+        raise method_not_allowed()
     entry = backend.entry(served, call.target.namespace, call.target.name)
     pod = served.document(entry)
     kind = call.target.subresource
@@ -62,21 +67,21 @@ def stream_location(backend: Backend, call: Call, served: Served, query_string: 
 async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -> Response | None:
     """Passes the upgrade on to the node and carries bytes until one side ends; or returns the node's refusal.
 
-    Raises StatusError: 400 for a request that asks for no upgrade, 500 when the node cannot be reached.
+    Raises StatusError: 400 when no upgrade is asked for, 500 when the node cannot be reached.
     """
     if not request.upgrade:
         raise bad_request("Upgrade request required")
     try:
         reader, writer = await nodes.open(location.address, BUFFER_BYTES)
     except OSError as error:
-        raise internal(f"error dialing backend: dial tcp {location.address}: {error}") from None
+        raise _unreachable(location, "connect: " + (os.strerror(error.errno) if error.errno else str(error)).lower()) from None
     try:
         writer.write(_head(request, location))
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 answer = await _read_answer(reader)
         except (ConnectionError, EOFError, TimeoutError, httptools.HttpParserError) as error:
-            raise internal(f"error dialing backend: {location.address} gave no answer: {error}") from None
+            raise _unreachable(location, f"no answer: {error or type(error).__name__}") from None
         if answer.status != 101:
             return Response(answer.body, status=answer.status, content_type=answer.headers.get("content-type", "text/plain"))
         transport, received = request.take_over()
@@ -86,6 +91,10 @@ async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -
     finally:
         writer.close()
     return None
+
+
+def _unreachable(location: StreamLocation, why: str) -> StatusError:
+    return plain(500, f"error dialing backend: dial tcp {location.address}: {why}")
 
 
 class _Answer(NamedTuple):

@@ -163,7 +163,7 @@ class ApiServer:
         match served.key, call.target.subresource, call.method:
             case ("", "pods"), "log", "GET":
                 return await self._log(request, call, served)
-            case ("", "pods"), "exec" | "attach" | "portforward", "GET" | "POST":
+            case ("", "pods"), "exec" | "attach" | "portforward", _:
                 return await self._streams(request, call, served)
             case ("", "pods"), "binding", "POST":
                 outcome = await subresources.bind(backend, call, served)
