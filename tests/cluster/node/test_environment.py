@@ -49,6 +49,13 @@ def test_later_variables_win_and_see_only_earlier_ones() -> None:
     assert declared == {"A": "$(B)", "B": "1", "C": "1"}
 
 
+def test_variables_may_refer_to_what_every_container_is_given_without_declaring_it() -> None:
+    container = {"name": "c", "env": [{"name": "A", "value": "$(HOST) $(OWN)"}, {"name": "HOST", "value": "mine"}]}
+    given = {"HOST": "given", "OWN": "given"}
+    declared = declared_environment(POD, container, sources=SOURCES, around=AROUND, given=given)
+    assert declared == {"A": "given given", "HOST": "mine"}
+
+
 def test_env_overrides_env_from() -> None:
     source = {"prefix": "X_", "configMapRef": {"name": "cm"}}
     assert environment({"name": "X_a", "value": "mine"}, envFrom=[source]) == {"X_a": "mine", "X_b": "B"}

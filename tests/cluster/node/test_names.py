@@ -44,6 +44,12 @@ def test_a_headless_service_resolves_to_its_pods_and_each_pod_to_itself() -> Non
     assert found.names["10.1.0.2"] == "p-2.job.ns.svc.cluster.local"
 
 
+def test_fixed_names_resolve_beside_those_of_services() -> None:
+    found = zone([service("job")], [endpoint(2)], {"kubernetes.default.svc.cluster.local": "10.1.0.1"})
+    assert found.addresses["kubernetes.default.svc.cluster.local"] == ("10.1.0.1",)
+    assert found.addresses["job.ns.svc.cluster.local"] == ("10.1.0.2",)
+
+
 @pytest.mark.parametrize(
     ("services", "endpoints"),
     [

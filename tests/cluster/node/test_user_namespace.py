@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cluster.node.api_access import major_version_seen_by_a_pod
 from shunter.api.resources import NODES, PODS, SERVICES
 from shunter.cluster.node.launch import linux, user_namespace
 from shunter.kube.errors import ApiError
@@ -96,6 +97,8 @@ async def test_pods_have_names_probes_and_roots_of_their_own_and_outlive_the_age
     fetch = "import urllib.request; print(urllib.request.urlopen('http://j-0.job:8080/greeting').read().decode(), end='')"
     await node.run_shell("before", f'python -c "{fetch}"')
     assert await node.log("before") == "hello\n"
+
+    assert await major_version_seen_by_a_pod(node, "asks") == "1\n"
 
     agent.kill()
     agent.start()

@@ -1,0 +1,118 @@
+"""What `shunter node` makes of its flags and of this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from shunter.api.core import Pod, PodStatus
+from shunter.api.meta import ObjectMeta, OwnerReference
+from shunter.cluster.node.draining import eviction, to_evict
+from shunter.cluster.node.process import (
+    allocatable_amounts,
+    alone,
+    node_name,
+    own_address,
+    running_process,
+    serving_certificate,
+)
+from shunter.cluster.node.resources import claimed, written
+from shunter.cluster.node.runtime import HostPort
+from shunter.errors import EnvironmentProblem, InputError
+
+MACHINE = {"cpu": Fraction(2), "memory": Fraction(2**34), "pods": Fraction(1000)}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param("cpu=64", {"cpu": "64"}, id="cores"),
+        pytest.param("cpu=1500m", {"cpu": "1500m"}, id="parts-of-cores"),
+        pytest.param("memory=256Gi,nvidia.com/gpu=8", {"memory": "268435456Ki", "nvidia.com/gpu": "8"}, id="several"),
+    ],
+)
+def test_claims_are_read_as_kubernetes_writes_them(text: str, found: dict[str, str]) -> None:
+    assert written(claimed(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("gpu=8", "'gpu' is not a resource", id="resource-without-a-domain"),
+        pytest.param("cpu", "cpu: '' is not a resource quantity", id="no-amount"),
+        pytest.param("cpu=lots", "cpu=lots: 'lots' is not a resource quantity", id="no-quantity"),
+    ],
+)
+def test_a_claim_that_means_nothing_is_named(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        claimed(text)
+
+
+def test_claims_go_before_what_the_machine_has() -> None:
+    assert allocatable_amounts("cpu=64", MACHINE, strict=False) == {**MACHINE, "cpu": 64}
+
+
+@pytest.mark.parametrize("text", ["cpu=3", "nvidia.com/gpu=1"])
+def test_a_strict_node_claims_no_more_than_there_is(text: str) -> None:
+    with pytest.raises(InputError, match="--strict-resources allows no more"):
+        allocatable_amounts(text, MACHINE, strict=True)
+
+
+def test_a_strict_node_may_claim_less() -> None:
+    assert allocatable_amounts("cpu=1", MACHINE, strict=True)["cpu"] == 1
+
+
+def test_a_node_is_called_like_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "Big-Box.example")
+    assert (node_name(""), node_name("mine")) == ("big-box.example", "mine")
+
+
+@pytest.mark.parametrize("name", ["Upper", "-x", "x_y", "x" * 254])
+def test_a_name_that_no_node_can_have_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="is not a node name"):
+        node_name(name)
+
+
+def test_the_nodes_address_is_the_one_on_the_way_to_the_server() -> None:
+    assert own_address(HostPort("127.0.0.1", 6443)) == "127.0.0.1"
+    with pytest.raises(EnvironmentProblem, match=r"no way to the API server at no\.such\.host\.invalid"):
+        own_address(HostPort("no.such.host.invalid", 6443))
+
+
+def test_a_serving_certificate_is_made_or_read(tmp_path: Path) -> None:
+    made = serving_certificate(None, "n", "127.0.0.1")
+    (tmp_path / "tls.crt").write_bytes(made.certificate)
+    (tmp_path / "tls.key").write_bytes(made.key)
+    assert serving_certificate(tmp_path, "n", "127.0.0.1") == made
+    with pytest.raises(InputError, match=r"--tls-cert-dir: .*tls\.crt cannot be read"):
+        serving_certificate(tmp_path / "missing", "n", "127.0.0.1")
+
+
+def test_one_process_at_a_time_runs_a_node_on_a_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "state"
+    assert running_process(directory) == 0
+    with alone(directory):
+        assert running_process(directory) == os.getpid()
+        with pytest.raises(EnvironmentProblem, match="Another process runs a node"), alone(directory):
+            pass
+    assert running_process(directory) == 0
+
+
+def pod(name: str, phase: str = "Running", owner: str = "Job") -> Pod:
+    reference = OwnerReference(api_version="v1", kind=owner, name="o", uid="u", controller=True)
+    metadata = ObjectMeta(name=name, namespace="team", uid=f"uid-of-{name}", owner_references=(reference,))
+    return Pod(metadata=metadata, status=PodStatus(phase=phase))
+
+
+def test_a_drain_evicts_what_runs_and_would_not_come_back() -> None:
+    pods = [pod("a"), pod("b", "Pending"), pod("c", "Succeeded"), pod("d", "Failed"), pod("e", owner="DaemonSet")]
+    assert [one.metadata.name for one in to_evict(pods)] == ["a", "b"]
+
+
+def test_an_eviction_is_of_this_very_pod() -> None:
+    assert eviction(pod("a"))["deleteOptions"] == {"preconditions": {"uid": "uid-of-a"}}
