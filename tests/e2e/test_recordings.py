@@ -13,10 +13,13 @@ from e2e.real_cluster import RealCluster
 from player.check import PATIENCE, differing_step
 from player.live_cluster import LiveCluster
 from player.outcomes import Place, Recorded, outcome, parameters, played_on
+from player.play import QUIET
 from shunter.cluster import lifecycle
 from shunter.kube import kubeconfig
 
 AT_ONCE = 12
+QUIET_EMBEDDED = 0.8
+"""Seconds; the embedded cluster's controllers act at once, Kubernetes' own gather changes for up to a second."""
 TIMED_AT_ONCE = 3
 """Cases that have seconds in them run first and few at a time, so that a busy machine does not miss a deadline."""
 
@@ -60,6 +63,7 @@ async def _differing_steps(nodeless: Path, chosen: list[Recorded], place: Place)
     timed = [one for one in chosen if one.case.is_timed]
     others = [one for one in chosen if not one.case.is_timed]
     found: dict[str, str] = {}
+    quiet = QUIET_EMBEDDED if place == "embedded" else QUIET
     async with LiveCluster(kubeconfig.load(nodeless)) as live:
         for cases, at_once in ((timed, TIMED_AT_ONCE), (others, AT_ONCE)):
             gate = asyncio.Semaphore(at_once)
@@ -67,7 +71,7 @@ async def _differing_steps(nodeless: Path, chosen: list[Recorded], place: Place)
             async def check(one: Recorded, gate: asyncio.Semaphore = gate) -> None:
                 patience = PATIENCE if outcome(one, place).verdict == "equal" else 0.0
                 async with gate:
-                    found[one.id] = await differing_step(one.case, live, patience=patience)
+                    found[one.id] = await differing_step(one.case, live, quiet=quiet, patience=patience)
 
             await asyncio.gather(*map(check, cases))
     return found
