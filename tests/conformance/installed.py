@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import yaml
-from control_plane import ControlPlane, free_ports
 
+from control_plane import ControlPlane, free_ports
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, NAMESPACES, Resource
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, Resource
 from shunter.install import manifests, values
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from shunter.kube import kubeconfig
@@ -43,15 +43,11 @@ def definitions() -> list[Json]:
     return [definition for definition in found if not definition["metadata"]["name"].startswith("jobsets.")]
 
 
-async def install(
-    client: Client, plane: ControlPlane, *, namespaces: Sequence[str] = (), crds: Sequence[Json] | None = None
-) -> None:
+async def install(client: Client, *, namespaces: Sequence[str] = (), crds: Sequence[Json] | None = None) -> None:
     """Applies CRDs and all objects of an installation but its Deployment, whose place the tests take."""
     for definition in definitions() if crds is None else crds:
         await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition)
         await established(client, definition["metadata"]["name"])
-    for name in namespaces:
-        await client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     objects = manifests.manifests(values.checked({"namespaces": list(namespaces)}), namespace=NAMESPACE)
     for kinds in (INSTALLED_FIRST, INSTALLED_LAST):
         for body in objects:
@@ -107,10 +103,8 @@ class Replica:
         self.health = f"127.0.0.1:{health}"
         self.metrics = f"127.0.0.1:{metrics}"
         self.log = directory / f"operator-{name}.log"
-        credentials = json.loads(plane.kubeconfig_for(USER, GROUPS).read_text())
-        credentials["contexts"][0]["context"]["namespace"] = NAMESPACE
         config = directory / f"kubeconfig-{name}"
-        config.write_text(json.dumps(credentials))
+        config.write_text(json.dumps(service_account(plane)))
         self._command = [
             *(str(Path(sys.executable).with_name("shunter")), "operator", f"--kubeconfig={config}"),
             *(f"--webhook-service={SERVICE}", f"--webhook-secret={SECRET}"),
@@ -160,6 +154,17 @@ async def route(client: Client, replicas: Sequence[Replica]) -> None:
             "endpoints": [{"addresses": [replica.address], "conditions": {"ready": True}}],
         }
         await client.apply(ENDPOINT_SLICES, body)
+
+
+def service_account(plane: ControlPlane) -> Json:
+    """A kubeconfig with the rights and the namespace that the installed pod has."""
+    content: Json = json.loads(plane.kubeconfig_for(USER, GROUPS).read_text())
+    content["contexts"][0]["context"]["namespace"] = NAMESPACE
+    return content
+
+
+def as_operator(plane: ControlPlane) -> Client:
+    return connect(kubeconfig.load(plane.kubeconfig_for(USER, GROUPS)), component="tests")
 
 
 def admin(plane: ControlPlane) -> Client:

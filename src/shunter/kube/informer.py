@@ -46,6 +46,9 @@ class Informer(Generic[T]):
         self._handlers: list[Handler[T]] = []
         self._feeds = [_Feed(self, scope) for scope in scopes]
         self._synced = asyncio.Event()
+        self._known = asyncio.Event()
+        """Set when the store holds everything, or the server is known not to serve the kind."""
+        self._presence_handlers: list[Callable[[], None]] = []
         self._refreshing = asyncio.Event()
         self.is_synced = False
         """Whether the store holds everything that was there at some moment since the start."""
@@ -68,13 +71,23 @@ class Informer(Generic[T]):
         """Why the collection cannot be read right now; None when it can."""
         return next((feed.trouble for feed in self._feeds if feed.trouble), None)
 
+    @property
+    def is_kind_missing(self) -> bool:
+        """Whether the server does not serve the kind, as far as is known."""
+        return self.trouble is not None and self.trouble.is_missing_kind
+
     async def wait_synced(self) -> None:
         """Returns when the store holds everything that was there at some moment since the start, or the last `refresh`."""
         await self._synced.wait()
 
+    async def wait_known(self) -> None:
+        """As `wait_synced`, but returns also when the server does not serve the kind."""
+        await self._known.wait()
+
     def refresh(self) -> None:
         """Has everything listed anew: a watch may lag behind by as long as its connection may be silent."""
         self._synced.clear()
+        self._known.clear()
         self._refreshing.set()
 
     def add_handler(self, handler: Handler[T]) -> None:
@@ -82,6 +95,10 @@ class Informer(Generic[T]):
         self._handlers.append(handler)
         for obj in self.store.list():
             self._call(handler, None, obj)
+
+    def add_presence_handler(self, handler: Callable[[], None]) -> None:
+        """Calls `handler` when the server has begun, or ceased, to serve the kind."""
+        self._presence_handlers.append(handler)
 
     async def run(self) -> None:
         """Never returns; ends by being cancelled."""
@@ -107,6 +124,15 @@ class Informer(Generic[T]):
         if all(feed.is_synced for feed in self._feeds) and not self._refreshing.is_set():
             self.is_synced = True
             self._synced.set()
+            self._known.set()
+
+    def check_presence(self, *, was_missing: bool) -> None:
+        """For the feeds: the trouble of one of them has changed."""
+        if self.is_kind_missing:
+            self._known.set()
+        if self.is_kind_missing != was_missing:
+            for handler in self._presence_handlers:
+                handler()
 
     def _call(self, handler: Handler[T], old: T | None, new: T | None) -> None:
         try:
@@ -148,4 +174,6 @@ class _Feed(Generic[T]):
         self._store.saw(self.scope, resource_version)
 
     def troubled(self, trouble: Trouble | None) -> None:
+        was_missing = self._informer.is_kind_missing
         self.trouble = trouble
+        self._informer.check_presence(was_missing=was_missing)

@@ -32,7 +32,7 @@ from shunter.kube.mapping import Mapping as KeyMapping
 from shunter.kube.mapping import enqueuing, own_key, to_controller
 from shunter.kube.plan import Reconciler
 from shunter.kube.reflector import Timing
-from shunter.kube.store import Index, Object
+from shunter.kube.store import Index, Object, key_of
 from shunter.kube.workqueue import WorkQueue
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class _Share(NamedTuple):
 class _Registered(NamedTuple):
     controller: Controller[Any]
     reads: Sequence[Informer[Any]]
+    optional: Sequence[Informer[Any]]
 
 
 class LeadershipLost(EnvironmentProblem):
@@ -159,13 +160,15 @@ class Manager:
         primary: Informer[Any],
         owned: Sequence[Informer[Any]] = (),
         mapped: Sequence[tuple[Informer[Any], KeyMapping[Any]]] = (),
+        optional: Sequence[Informer[Any]] = (),
         workers: int = 4,
         recorder: EventRecorder | None = None,
         first_wait: float = 0.005,
         longest_wait: float = 60.0,
     ) -> Controller[Observed]:
         """A controller of `primary`'s objects, woken by changes of them, of objects whose managing owner they are (`owned`), and
-        of whatever `mapped` maps to their keys. Failed keys wait `first_wait` seconds, doubled up to `longest_wait`."""
+        of whatever `mapped` maps to their keys. Of `optional` informers the server may not serve the kind: that holds up nothing,
+        and all keys are looked at again when it changes. Failed keys wait `first_wait` seconds, doubled up to `longest_wait`."""
         reads = [primary, *owned, *(informer for informer, _ in mapped)]
         metrics = self.metrics.of_controller(name) if self.metrics else None
         controller: Controller[Observed] = Controller(
@@ -185,7 +188,14 @@ class Manager:
             informer.add_handler(enqueuing(to_controller(primary.resource), controller.add))
         for informer, mapping in mapped:
             informer.add_handler(enqueuing(mapping, controller.add))
-        self._controllers.append(_Registered(controller, reads))
+
+        def look_at_all() -> None:
+            for obj in primary.store.list():
+                controller.add(key_of(obj))
+
+        for informer in optional:
+            informer.add_presence_handler(look_at_all)
+        self._controllers.append(_Registered(controller, reads, optional))
         return controller
 
     def background(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
@@ -261,7 +271,8 @@ class Manager:
 
     async def _run_controller(self, registered: _Registered) -> None:
         for informer in registered.reads:
-            if not await self._unless_stopping(informer.wait_synced()):
+            known = informer.wait_known() if informer in registered.optional else informer.wait_synced()
+            if not await self._unless_stopping(known):
                 return
         log.info("%s: starting %d workers", registered.controller.name, registered.controller.workers)
         await registered.controller.run()
@@ -355,7 +366,7 @@ class _Signals:
 
 def _holds_up(informer: Informer[Any]) -> bool:
     """Whether the informer is not synced for another reason than that the server does not know its kind."""
-    return not informer.is_synced and not (informer.trouble and informer.trouble.is_missing_kind)
+    return not informer.is_synced and not informer.is_kind_missing
 
 
 def _new_metrics() -> Metrics:

@@ -247,3 +247,17 @@ def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
     (replicated,) = template["spec"]["replicatedJobs"]
     pod = replicated["template"]["spec"]["template"]
     assert (template["metadata"], pod["metadata"], pod["spec"]["containers"][0]["resources"]) == ({}, {}, {})
+
+
+def test_a_cluster_without_jobset_is_said_in_a_condition_and_once_in_an_event(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime(), is_jobset_installed=False), now)
+    assert (made.writes, conditions(made)) == ((), [("Created", "False", "JobSetNotInstalled")])
+    assert "jobsets.jobset.x-k8s.io" in made.events[0].message
+    assert made.status is not None
+    again = make_trainjob(trainer={}, status=made.status.wanted)
+    made = plan(Observed(job=again, runtime=make_runtime(), is_jobset_installed=False), now)
+    assert made.events == ()
+    made = plan(Observed(job=again, runtime=make_runtime()), now)
+    assert (len(made.writes), conditions(made)) == (2, [])

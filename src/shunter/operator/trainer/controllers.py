@@ -34,13 +34,16 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS) -> None
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, snapshots, jobsets = runtime_informers(manager), snapshot_informer(manager), jobset_informer(manager)
     stores = {resource: informer.store for resource, informer in runtimes.items()}
-    reconciler = TrainJobReconciler(jobs.store, stores, snapshots.store, jobsets.store)
+    reconciler = TrainJobReconciler(
+        jobs.store, stores, snapshots.store, jobsets.store, is_jobset_installed=lambda: not jobsets.is_kind_missing
+    )
     manager.controller(
         "trainjob_controller",
         reconciler,
         primary=jobs,
         owned=(jobsets, snapshots),
         mapped=[(informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()],
+        optional=(jobsets,),
         workers=workers,
         recorder=manager.recorder(COMPONENT),
     )

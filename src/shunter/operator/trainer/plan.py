@@ -18,11 +18,13 @@ from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, ru
 from shunter.operator.trainer.status import (
     DEADLINE_EXCEEDED,
     FAILED,
+    NOT_CREATED,
     find,
     is_finished,
     jobs_status,
     status_json,
     with_condition,
+    with_jobset_installed,
     with_outcome,
     with_suspension,
     without_retryable_failure,
@@ -41,6 +43,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     runtime: Json | None = None
     snapshot: Snapshot | None = None
     jobset: JobSet | None = None
+    is_jobset_installed: bool = True
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -54,6 +57,10 @@ def plan(observed: Observed, now: datetime) -> Plan:
     status, remaining = _status(observed, now.replace(microsecond=0))
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
+    if not observed.is_jobset_installed:
+        is_new = find(job.status.conditions, NOT_CREATED.type) is None
+        events = (_creation_failed(job, NOT_CREATED.message),) if is_new else ()
+        return Plan(status=_status_write(job, status), events=events, requeue_after=remaining)
     try:
         writes = _wanted(observed)
     except BuildError as error:
@@ -95,6 +102,7 @@ def _status(observed: Observed, now: datetime) -> tuple[TrainJobStatus, float | 
     job, jobset, status = observed.job, observed.jobset, observed.job.status
     conditions = without_retryable_failure(status.conditions)
     conditions = with_suspension(conditions, bool(job.spec.suspend), now)
+    conditions = with_jobset_installed(conditions, observed.is_jobset_installed, now)
     counters = status.jobs_status
     missed_deadline = _has_missed_deadline(status)
     if jobset is not None:

@@ -30,12 +30,19 @@ def by_runtime(job: TrainJob) -> Iterable[str]:
 
 class TrainJobReconciler:
     def __init__(
-        self, jobs: Store[TrainJob], runtimes: RuntimeStores, snapshots: Store[Snapshot], jobsets: Store[JobSet]
+        self,
+        jobs: Store[TrainJob],
+        runtimes: RuntimeStores,
+        snapshots: Store[Snapshot],
+        jobsets: Store[JobSet],
+        *,
+        is_jobset_installed: Callable[[], bool] = lambda: True,
     ) -> None:
         self._jobs = jobs
         self._runtimes = runtimes
         self._snapshots = snapshots
         self._jobsets = jobsets
+        self._is_jobset_installed = is_jobset_installed
 
     def observe(self, key: Key) -> Observed | None:
         job = self._jobs.get(key)
@@ -46,6 +53,7 @@ class TrainJobReconciler:
             runtime=present_runtime(job, self._runtimes),
             snapshot=self._snapshots.get(Key(key.namespace, snapshot_name(key.name))),
             jobset=self._jobsets.get(key),
+            is_jobset_installed=self._is_jobset_installed(),
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:

@@ -1,0 +1,284 @@
+"""The operator needs exactly what its roles grant: run under them nothing is refused, and nothing granted stays unused."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from conformance.installed import NAMESPACE, SECRET, USER, Replica, admin, as_operator, install, installed_rules, route
+from control_plane import ControlPlane
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    EVENTS,
+    JOBSETS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    PODS,
+    PYTORCH_JOBS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.install.resources import CLUSTER_ROLES
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.kube.registration import bundles, trust
+from shunter.operator import permissions
+from shunter.operator.trainer.reconciler import LEGACY_FINALIZER
+
+pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("permissions"), pytest.mark.timeout(300)]
+
+TEAM = "team-a"
+CONTAINER = {"name": "pytorch", "image": "python"}
+
+
+class Use(NamedTuple):
+    """What a request does, as RBAC sees it. `resource` is with its subresource."""
+
+    group: str
+    resource: str
+    verb: str
+    namespace: str
+    name: str
+
+
+@pytest.fixture(params=["whole cluster", "one namespace"])
+def namespaces(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """What the operator is limited to."""
+    return () if request.param == "whole cluster" else (TEAM,)
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    """Without streaming lists, which would make `list` superfluous: not every server has them."""
+    parts = ("kube-controller-manager", "jobset")
+    with ControlPlane(tmp_path / "plane", parts=parts, audit=True, feature_gates={"WatchList": False}) as plane:
+        yield plane
+
+
+@pytest.fixture
+async def client(plane: ControlPlane) -> AsyncIterator[Client]:
+    async with admin(plane) as client:
+        await client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
+        await until(lambda: is_there(client, SERVICE_ACCOUNTS, "default"))
+        yield client
+
+
+async def test_every_request_is_granted_and_every_grant_is_used(
+    plane: ControlPlane, client: Client, namespaces: tuple[str, ...], tmp_path: Path
+) -> None:
+    await install(client, namespaces=namespaces)
+    replica = Replica(plane, tmp_path, flags=[f"--namespace={name}" for name in namespaces])
+    await route(client, [replica])
+    rules = installed_rules(namespaces)
+
+    async def is_everything_used() -> bool:
+        return not unused(rules, uses(plane.audit_log()))
+
+    replica.start()
+    try:
+        await asyncio.to_thread(replica.wait_ready)
+        for scene in (v1_jobs, train_jobs, runtimes_of_earlier_trainers, certificates):
+            await scene(client)
+        await until(is_everything_used, lambda: f"never used: {unused(rules, uses(plane.audit_log()))}")
+    finally:
+        replica.stop()
+    assert refusals(plane.audit_log()) == []
+
+
+async def test_grants_that_only_admission_asks_for_are_needed(plane: ControlPlane, client: Client) -> None:
+    await install(client)
+    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "a", "uid": "u", "blockOwnerDeletion": True}
+    pod = {
+        "metadata": {"generateName": "a-", "namespace": TEAM, "ownerReferences": [owner]},
+        "spec": {"containers": [CONTAINER]},
+    }
+    role = await client.get(CLUSTER_ROLES, "shunter-operator-controller")
+    seen = [rule for rule in role["rules"] if not any(resource.endswith("/finalizers") for resource in rule["resources"])]
+    assert len(role["rules"]) - len(seen) == len([g for g in permissions.in_served_namespaces() if not g.is_seen])
+    async with as_operator(plane) as operator:
+
+        async def is_refused() -> bool:
+            try:
+                await operator.create(PODS, pod, dry_run=True)
+            except Forbidden as error:
+                return "blockOwnerDeletion" in error.message
+            return False
+
+        assert not await is_refused()
+        await client.patch(CLUSTER_ROLES, "shunter-operator-controller", "", {"rules": seen})
+        await until(is_refused)
+
+
+async def v1_jobs(client: Client) -> None:
+    """Created, suspended and resumed twice, finished, deleted when its time is over."""
+    template = {"spec": {"containers": [CONTAINER]}}
+    spec = {
+        "runPolicy": {"ttlSecondsAfterFinished": 0},
+        "pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template}},
+    }
+    await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "v1"), "spec": spec})
+    for _ in range(2):
+        await until(lambda: is_there(client, PODS, "v1-master-0"))
+        await client.patch(PYTORCH_JOBS, "v1", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
+        await until(lambda: is_gone(client, PODS, "v1-master-0"))
+        await until(lambda: is_gone(client, SERVICES, "v1-master-0"))
+        await client.patch(PYTORCH_JOBS, "v1", TEAM, {"spec": {"runPolicy": {"suspend": False}}})
+    await until(lambda: is_there(client, PODS, "v1-master-0"))
+    await client.patch_status(PODS, "v1-master-0", TEAM, {"status": {"phase": "Succeeded"}})
+    await until(lambda: is_gone(client, PYTORCH_JOBS, "v1"))
+
+
+async def train_jobs(client: Client) -> None:
+    """One that runs, has its snapshot broken twice, and misses its deadline; one that is resumed; some without a runtime."""
+    for name, more in (("v2", {"activeDeadlineSeconds": 15}), ("v2-suspended", {"suspend": True})):
+        spec = {"runtimeRef": {"name": "torch-distributed"}, **more}
+        await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, name), "spec": spec})
+    await until(lambda: is_there(client, JOBSETS, "v2-suspended"))
+    await client.patch(TRAIN_JOBS, "v2-suspended", TEAM, {"spec": {"suspend": False}})
+    await until(lambda: is_there(client, JOBSETS, "v2"))
+    for text in ("of: nothing", "of: nothing at all"):
+        await client.patch(CONFIG_MAPS, "v2-runtime-snapshot", TEAM, {"data": {"runtime": text}})
+        await until(lambda: is_told(client, "wrong runtime"))
+    for kind in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES):
+        reference = {"name": "nobody", "kind": kind.kind}
+        with pytest.raises(Forbidden, match="not found"):
+            await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, "v2-none"), "spec": {"runtimeRef": reference}})
+    await until(lambda: is_gone(client, JOBSETS, "v2"))
+
+
+async def runtimes_of_earlier_trainers(client: Client) -> None:
+    """Their finalizer is taken off."""
+    for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES):
+        body = head(resource, "earlier")
+        body["metadata"] |= {
+            "finalizers": [LEGACY_FINALIZER],
+            "labels": {"trainer.kubeflow.org/webhook-validation": "disabled"},
+        }
+        await client.create(resource, {**body, "spec": {"template": {"spec": {}}}})
+        await until(lambda resource=resource: has_no_finalizers(client, resource, "earlier"))
+
+
+async def certificates(client: Client) -> None:
+    """What others destroyed is repaired: the certificate, and the trust in it."""
+    before = await client.get(SECRETS, SECRET, NAMESPACE)
+    await client.patch(SECRETS, SECRET, NAMESPACE, {"data": {"tls.key": base64.b64encode(b"gone").decode()}})
+
+    async def is_restored() -> bool:
+        return (await client.get(SECRETS, SECRET, NAMESPACE))["data"] == before["data"]
+
+    await until(is_restored)
+    for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+        for configuration in (await client.list(resource)).items:
+            if "jobset" not in configuration["metadata"]["name"]:
+                await trust(client, resource, configuration, b"")
+
+    async def is_trusted() -> bool:
+        found = [one for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS) for one in (await client.list(resource)).items]
+        return all(all(bundles(one)) for one in found)
+
+    await until(is_trusted)
+
+
+def uses(audit_log: Path) -> set[Use]:
+    """What the operator has done. A server-side apply that created was asked for `create` as well."""
+    found = set()
+    for event in events(audit_log):
+        reference = event.get("objectRef")
+        if reference is None:
+            continue
+        resource = "/".join(part for part in (reference["resource"], reference.get("subresource")) if part)
+        verbs = [event["verb"]]
+        if event["verb"] == "patch" and event["responseStatus"]["code"] == 201:
+            verbs.append("create")
+        place = (reference.get("namespace", ""), reference.get("name", ""))
+        found |= {Use(reference.get("apiGroup", ""), resource, verb, *place) for verb in verbs}
+    return found
+
+
+def refusals(audit_log: Path) -> list[str]:
+    """Requests of the operator that it may not make, or that were refused as forbidden for another reason."""
+    return [
+        f"{event['verb']} {event['requestURI']}: {event['responseStatus'].get('message', '')}"
+        for event in events(audit_log)
+        if event["responseStatus"]["code"] == 403 or event["annotations"]["authorization.k8s.io/decision"] != "allow"
+    ]
+
+
+def unused(rules: list[tuple[str, Json]], used: set[Use]) -> list[str]:
+    """What is granted, name by name, and was never made use of."""
+    hidden = {
+        (g.resource.group, f"{g.resource.plural}/{g.subresource}") for g in permissions.in_served_namespaces() if not g.is_seen
+    }
+    missing = []
+    for where, rule in rules:
+        assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        for group, resource, verb in itertools.product(rule["apiGroups"], rule["resources"], rule["verbs"]):
+            for name in rule.get("resourceNames", [""]):
+                is_used = any(
+                    (use.group, use.resource, use.verb) == (group, resource, verb)
+                    and (not where or use.namespace == where)
+                    and (not name or use.name == name)
+                    for use in used
+                )
+                if not is_used and (group, resource) not in hidden:
+                    missing.append(f"{verb} {resource}.{group} {name} {where}".strip())
+    return missing
+
+
+def events(audit_log: Path) -> Iterator[Json]:
+    """The operator's finished requests, and watches that began."""
+    for line in audit_log.read_text().splitlines():
+        if f'"{USER}"' in line:
+            event = json.loads(line)
+            if event["user"]["username"] == USER and event["stage"] in ("ResponseComplete", "ResponseStarted"):
+                yield event
+
+
+def head(resource: Resource, name: str) -> Json:
+    metadata: Json = {"name": name, **({"namespace": TEAM} if resource.namespaced else {})}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+async def is_there(client: Client, resource: Resource, name: str) -> bool:
+    try:
+        await client.get(resource, name, TEAM)
+    except NotFound:
+        return False
+    return True
+
+
+async def is_gone(client: Client, resource: Resource, name: str) -> bool:
+    return not await is_there(client, resource, name)
+
+
+async def is_told(client: Client, text: str) -> bool:
+    """Whether an event says so."""
+    return any(text in event["note"] for event in (await client.list(EVENTS, TEAM)).items)
+
+
+async def has_no_finalizers(client: Client, resource: Resource, name: str) -> bool:
+    found = await client.get(resource, name, TEAM if resource.namespaced else "")
+    return not found["metadata"].get("finalizers")
+
+
+async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str] = str, *, seconds: float = 60.0) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            while not await condition():  # noqa: ASYNC110 -- the condition is the server's
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        pytest.fail(f"not within {seconds:.0f} s: {what()}")

@@ -1,0 +1,169 @@
+"""O19: kinds that the server does not serve hold up no others, are told about, and are served once they are there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster.api_server import start_api_server
+from control_plane import ControlPlane
+from faults.operators import Operator, running, until
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    JOBSETS,
+    NAMESPACES,
+    PYTORCH_JOBS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
+from shunter.kube import kubeconfig
+from shunter.kube.client import Client, connect
+from shunter.kube.errors import NotFound
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.reflector import Timing
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+TEAM = "team-a"
+SOON = Timing(longest_wait_for_kind=0.2)
+RUNTIME = {
+    "replicatedJobs": [
+        {
+            "name": "node",
+            "template": {
+                "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "python"}]}}},
+            },
+        }
+    ]
+}
+
+
+@pytest.fixture
+def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """An API server of its own: others would miss the kinds that these tests take away."""
+    if request.config.getoption("--cluster") == "real":
+        with ControlPlane(tmp_path / "plane", parts=()) as plane:
+            yield kubeconfig.load(plane.kubeconfig)
+    else:
+        server = start_api_server(tmp_path / "state")
+        yield kubeconfig.load(server.kubeconfig)
+        server.stop()
+
+
+@pytest.fixture
+async def client(connection: Connection) -> AsyncIterator[Client]:
+    """Of a server that has none of our kinds."""
+    async with connect(connection) as client:
+        for definition in (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items:
+            await client.delete(CUSTOM_RESOURCE_DEFINITIONS, definition["metadata"]["name"])
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
+        yield client
+
+
+async def test_kinds_that_exist_are_served_and_the_others_once_they_exist(
+    connection: Connection, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    await define(client, PYTORCH_JOBS)
+    async with running(Operator(connection, timing=SOON)) as operator:
+        template = {"spec": {"containers": [{"name": "pytorch", "image": "python"}]}}
+        spec = {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template}}}
+        await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS), "spec": spec})
+        await there(client, SERVICES, "a-master-0")
+        await until(lambda: operator.is_synced)
+        said = "The server does not serve trainjobs.trainer.kubeflow.org (trainer.kubeflow.org/v1alpha1). Install its"
+        assert said in caplog.text
+        others = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES, JOBSETS)
+        await asyncio.gather(*(define(client, resource) for resource in others))
+        await submit(client)
+        await there(client, JOBSETS, "a")
+
+
+async def test_a_trainjob_says_that_jobset_is_missing_and_goes_on_when_it_is_installed(
+    connection: Connection, client: Client
+) -> None:
+    await asyncio.gather(*(apply_definition(client, path) for path in CRDS.glob("*.trainer.kubeflow.org.yaml")))
+    async with running(Operator(connection, timing=SOON)):
+        await submit(client)
+        conditions: list[Json] = []
+        events: list[Json] = []
+
+        async def is_told() -> bool:
+            found = await client.get(TRAIN_JOBS, "a", TEAM)
+            conditions[:] = (found.get("status") or {}).get("conditions") or []
+            events[:] = (await client.list(EVENTS, TEAM)).items
+            return bool(conditions and events)
+
+        await eventually(is_told)
+        assert [(one["type"], one["status"], one["reason"]) for one in conditions] == [("Created", "False", "JobSetNotInstalled")]
+        assert "jobsets.jobset.x-k8s.io" in conditions[0]["message"]
+        assert [event["reason"] for event in events] == ["TrainJobResourcesCreationFailed"]
+        assert not await exists(client, CONFIG_MAPS, "a-runtime-snapshot")
+        await define(client, JOBSETS)
+        await there(client, JOBSETS, "a")
+
+        async def is_forgotten() -> bool:
+            return not (await client.get(TRAIN_JOBS, "a", TEAM)).get("status", {}).get("conditions")
+
+        await eventually(is_forgotten)
+
+
+async def submit(client: Client) -> None:
+    await client.create(TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES), "spec": {"template": {"spec": RUNTIME}}})
+    spec = {"runtimeRef": {"name": "a", "kind": TRAINING_RUNTIMES.kind}}
+    await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS), "spec": spec})
+
+
+def head(resource: Resource) -> Json:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "a", "namespace": TEAM}}
+
+
+async def define(client: Client, resource: Resource) -> None:
+    await apply_definition(client, CRDS / f"{resource.plural}.{resource.group}.yaml")
+
+
+async def apply_definition(client: Client, path: Path) -> None:
+    """Returns when its kind is served."""
+    definition = yaml.safe_load(path.read_text())
+    await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    spec = definition["spec"]
+    resource = Resource(spec["group"], spec["versions"][0]["name"], spec["names"]["kind"], spec["names"]["plural"])
+
+    async def is_served() -> bool:
+        try:
+            await client.list(resource)
+        except NotFound:
+            return False
+        return True
+
+    await eventually(is_served)
+
+
+async def there(client: Client, resource: Resource, name: str) -> None:
+    async def is_there() -> bool:
+        return await exists(client, resource, name)
+
+    await eventually(is_there)
+
+
+async def exists(client: Client, resource: Resource, name: str) -> bool:
+    try:
+        await client.get(resource, name, TEAM)
+    except NotFound:
+        return False
+    return True
+
+
+async def eventually(condition: Callable[[], Awaitable[bool]], *, seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 -- the condition is the server's
+            await asyncio.sleep(0.05)
