@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 
+from faults.disturbance import Undisturbed, undisturbed
 from faults.history import History
 from faults.operators import Clock
 from faults.planes import Plane, connection, new_plane
-from faults.scenarios import Stage
+from faults.scenarios import Scenario, Stage
 from shunter.kube.kubeconfig import Connection
 
 
 @pytest.fixture(scope="session")
 def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    running = new_plane(request.config.getoption("--cluster", "embedded"), tmp_path_factory.mktemp("plane") / "state")
+    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
     yield running
     running.close()
 
@@ -50,6 +51,26 @@ def new_stage(plane: Plane, history: History) -> NewStage:
 @pytest.fixture
 async def stage(new_stage: NewStage) -> Stage:
     return await new_stage()
+
+
+Reference = Callable[[Scenario], Awaitable[Undisturbed]]
+
+
+@pytest.fixture(scope="session")
+def known_references() -> dict[str, Undisturbed]:
+    return {}
+
+
+@pytest.fixture
+def reference(server: Connection, history: History, new_stage: NewStage, known_references: dict[str, Undisturbed]) -> Reference:
+    """What a life looks like without faults, led once."""
+
+    async def get(scenario: Scenario) -> Undisturbed:
+        if scenario.name not in known_references:
+            known_references[scenario.name] = await undisturbed(server, history, await new_stage(), scenario)
+        return known_references[scenario.name]
+
+    return get
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ from shunter.kube.kubeconfig import Connection
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.manager import LeadershipLost, Manager
 from shunter.kube.reflector import Timing
-from shunter.kube.transport import AioHttpTransport
+from shunter.kube.transport import HttpTransport
 from shunter.operator.process import COMPONENT
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.training import controllers as training
@@ -41,7 +41,7 @@ class Operator:
         clock: Clock | None = None,
         timing: Timing = Timing(),  # noqa: B008 -- frozen
     ) -> None:
-        self.faults = FaultTransport(AioHttpTransport(connection, user_agent=COMPONENT))
+        self.faults = FaultTransport(HttpTransport(connection, user_agent=COMPONENT))
         self.sent = RecordingTransport(self.faults)
         self.manager = Manager(
             Client(self.sent, field_manager=COMPONENT),

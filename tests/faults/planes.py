@@ -16,6 +16,12 @@ from shunter.kube.kubeconfig import Connection
 
 Kind = Literal["embedded", "real"]
 
+KUBECTL = str(Path(sys.executable).parent / "kubectl")
+DEFINITIONS = [
+    file for file in sorted((Path(__file__).parents[2] / "deploy" / "crds").glob("*.yaml")) if not file.name.startswith("jobsets")
+]
+"""What our operator serves; JobSet brings its own."""
+
 
 class Plane(Protocol):
     """One control plane; the API server may be taken away and brought back with what it had stored."""
@@ -70,6 +76,10 @@ class RealPlane:
         self._plane = ControlPlane(directory, parts=PARTS)
         self._plane.start()
         self.kubeconfig = self._plane.kubeconfig
+        files = [argument for file in DEFINITIONS for argument in ("-f", str(file))]
+        kubectl = [KUBECTL, "--kubeconfig", str(self.kubeconfig)]
+        subprocess.run([*kubectl, "apply", "--server-side", *files], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*kubectl, "wait", "--for=condition=Established", *files], check=True, stdout=subprocess.DEVNULL)
 
     def stop_api_server(self) -> None:
         self._plane.stop_part("kube-apiserver", kill=True)

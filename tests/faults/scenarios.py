@@ -32,8 +32,8 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
 TOUCHED = "shunter.dev/touched"
-HASH = re.compile(r"\b[0-9a-f]{40}\b")
-"""JobSet labels with hashes of names, the namespace's among them."""
+RANDOM = re.compile(r"\b[0-9a-f]{40}\b|kube-api-access-[a-z0-9]{5}")
+"""Hashes that JobSet makes of names, the namespace's among them; volumes that admission adds to pods."""
 
 
 class Stage:
@@ -132,7 +132,7 @@ def _without_namespace(value: Any, namespace: str) -> Any:
         return {key: _without_namespace(item, namespace) for key, item in value.items() if key not in (TOUCHED, "generation")}
     if isinstance(value, list):
         return [_without_namespace(item, namespace) for item in value]
-    return HASH.sub("<hash>", value.replace(namespace, "NAMESPACE")) if isinstance(value, str) else value
+    return RANDOM.sub("<random>", value.replace(namespace, "NAMESPACE")) if isinstance(value, str) else value
 
 
 def pytorch_job(name: str = "j", *, workers: int = 2, restart_policy: str = "ExitCode", **run_policy: Any) -> Json:

@@ -97,6 +97,12 @@ class CutStream(NamedTuple):
     chunks: int = 0
 
 
+class Truncate(NamedTuple):
+    """After so many chunks half of the next arrives, and the connection breaks."""
+
+    chunks: int = 0
+
+
 class EndStream(NamedTuple):
     """The stream ends cleanly after so many chunks."""
 
@@ -115,7 +121,7 @@ class Mangle(NamedTuple):
     change: Callable[[list[bytes]], list[bytes]]
 
 
-Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | EndStream | Silence | Mangle
+Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | Truncate | EndStream | Silence | Mangle
 
 
 @dataclass(slots=True)
@@ -125,14 +131,15 @@ class _Injection:
     path: str
     times: int
     every: int
+    after: int
     met: int = 0
 
     def strikes(self, method: str, path: str) -> bool:
         """Whether this request is one that the fault happens to; counts it."""
-        if self.times == 0 or self.method not in ("", method) or self.path not in path:
+        if self.times == 0 or not method.startswith(self.method) or self.path not in path:
             return False
         self.met += 1
-        if self.met % self.every:
+        if self.met <= self.after or (self.met - self.after) % self.every:
             return False
         self.times -= 1
         return True
@@ -149,10 +156,10 @@ class FaultTransport:
         self.writes = 0
         """Writes that reached the server."""
 
-    def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int = 1, every: int = 1) -> None:
-        """Lets `fault` happen to `times` requests of this method whose path contains `path`: to each that comes, or to every
-        n-th only."""
-        self._injections.append(_Injection(fault, method, path, times, every))
+    def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int = 1, every: int = 1, after: int = 0) -> None:
+        """Lets `fault` happen to `times` requests whose method starts so and whose path contains `path`: to each that comes, or
+        to every n-th only, once `after` of them have passed."""
+        self._injections.append(_Injection(fault, method, path, times, every, after))
 
     def heal(self) -> None:
         """Takes all faults back."""
@@ -220,10 +227,12 @@ class FaultTransport:
                     chunks = _late(chunks, seconds)
                 case Mangle(change=change):
                     chunks = _mangled(chunks, change)
-            breaks_after = fault.chunks if isinstance(fault, CutStream | EndStream | Silence) else None
+            breaks_after = fault.chunks if isinstance(fault, CutStream | Truncate | EndStream | Silence) else None
             while passed != breaks_after and (chunk := await anext(chunks, None)) is not None:
                 yield chunk
                 passed += 1
+            if isinstance(fault, Truncate) and (chunk := await anext(chunks, None)) is not None:
+                yield chunk[: len(chunk) // 2]
             if passed == breaks_after:
                 await _break(fault, path)
 
@@ -274,7 +283,7 @@ async def _mangled(
 
 async def _break(fault: Fault | None, path: str) -> None:
     match fault:
-        case CutStream():
+        case CutStream() | Truncate():
             raise ConnectionProblem(f"{path}: injected: connection reset")
         case Silence():
             await asyncio.Event().wait()
@@ -289,5 +298,5 @@ def _refusal(fault: Refuse) -> Response:
         "reason": fault.reason,
         "message": fault.message,
     }
-    headers = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
+    headers = {"retry-after": str(fault.retry_after)} if fault.retry_after is not None else {}
     return Response(fault.code, headers, msgspec.json.encode(status))
