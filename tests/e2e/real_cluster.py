@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from control_plane import ControlPlane, answers, free_ports
+from e2e.kept_process import KeptProcess
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, Component, assert_nothing_left, eventually
 
 NODE = "process-node"
@@ -19,8 +17,7 @@ ALLOCATABLE = "cpu=64,memory=256Gi,nvidia.com/gpu=8"
 TAINT = "shunter.dev/process"
 CRDS = REPOSITORY / "deploy/crds"
 START_SECONDS = 60.0
-STOP_SECONDS = 30.0
-PR_SET_PDEATHSIG = 1
+PODS_END_SECONDS = 30
 
 
 class RealCluster(Cluster):
@@ -31,7 +28,7 @@ class RealCluster(Cluster):
     def __init__(self, plane: ControlPlane, *, components: Sequence[Component] = ("operator", "node")) -> None:
         self.plane = plane
         self._components = components
-        self._processes: dict[Component, subprocess.Popen[bytes]] = {}
+        self._processes: dict[Component, KeptProcess] = {}
         self._ports = dict(zip(("operator", "node"), free_ports(2), strict=True))
         super().__init__(plane.kubeconfig, KUBECONFIG=str(plane.kubeconfig))
 
@@ -51,16 +48,10 @@ class RealCluster(Cluster):
         try:
             if "node" in self._processes:
                 self.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--wait=false")
-                self.kubectl("wait", "pods", "--all", "--all-namespaces", "--for=delete", f"--timeout={STOP_SECONDS:.0f}s")
+                self.kubectl("wait", "pods", "--all", "--all-namespaces", "--for=delete", f"--timeout={PODS_END_SECONDS}s")
         finally:
             for process in self._processes.values():
-                process.terminate()
-            for process in self._processes.values():
-                try:
-                    process.wait(STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+                process.stop()
         assert_nothing_left(self._directory("node"))
 
     def create_namespace(self, name: str) -> None:
@@ -72,11 +63,8 @@ class RealCluster(Cluster):
         if component == "apiserver":
             self.plane.stop_part("kube-apiserver", kill=True)
             self.plane.start_part("kube-apiserver")
-            return
-        process = self._processes[component]
-        process.kill()
-        process.wait()
-        self._start(component)
+        else:
+            self._processes[component].kill()
 
     def _start(self, component: Component) -> None:
         if component == "operator":
@@ -95,23 +83,13 @@ class RealCluster(Cluster):
             f"--kubeconfig={self.kubeconfig}",
             f"--health-probe-bind-address=127.0.0.1:{self._ports[component]}",
         ]
-        with self._log(component).open("ab") as log:
-            self._processes[component] = subprocess.Popen(
-                [*SHUNTER, *arguments],
-                cwd=REPOSITORY,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=_die_with_parent,
-            )
+        self._processes[component] = KeptProcess([*SHUNTER, *arguments], log=self._log(component))
 
     def _wait_until_ready(self, component: Component) -> None:
         url = f"http://127.0.0.1:{self._ports[component]}/readyz"
         deadline = time.monotonic() + START_SECONDS
         while not answers(url):
             log = self._log(component)
-            assert self._processes[component].poll() is None, f"{component} ended; {log}:\n{log.read_text()[-2000:]}"
             assert time.monotonic() < deadline, f"{component} is not ready; {log}:\n{log.read_text()[-2000:]}"
             time.sleep(0.05)
         if component == "node":
@@ -123,8 +101,3 @@ class RealCluster(Cluster):
 
     def _directory(self, component: Component) -> Path:
         return self.plane.directory / component
-
-
-def _die_with_parent() -> None:
-    """Runs between fork and exec: a test session that is killed leaves neither operator nor node."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
