@@ -18,6 +18,10 @@ demo: setup ## start an embedded cluster, train three distributed jobs, show the
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 	@$(PY) -m pytest -n 2 --dist loadgroup
 
+conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
+	@conformance/build >/dev/null
+	@$(PY) -m pytest -n 2 --dist loadgroup --cluster=real -m "conformance or e2e"
+
 lint: setup
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
@@ -40,4 +44,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test lint generate lock format clean
+.PHONY: help setup demo test conformance lint generate lock format clean

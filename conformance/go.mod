@@ -4,8 +4,6 @@ go 1.26.0
 
 godebug default=go1.26
 
-require k8s.io/kubernetes v1.36.3
-
 require (
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/etcd/server/v3 v3.6.8
@@ -13,6 +11,7 @@ require (
 	k8s.io/client-go v0.36.3
 	k8s.io/component-base v0.36.3
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/kubernetes v1.36.3
 	sigs.k8s.io/controller-runtime v0.24.0
 	sigs.k8s.io/jobset v0.12.0
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from control_plane import ControlPlane, answers, free_ports
 from e2e.kept_process import KeptProcess
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, Component, assert_nothing_left, eventually
+from shunter.cluster.lifecycle import DEFAULT_BACKOFF_LIMIT
 
 NODE = "process-node"
 ALLOCATABLE = "cpu=64,memory=256Gi,nvidia.com/gpu=8"
@@ -75,6 +76,7 @@ class RealCluster(Cluster):
                 "--webhook-host=127.0.0.1",
                 "--webhook-port=0",
                 "--metrics-bind-address=0",
+                f"--default-backoff-limit={DEFAULT_BACKOFF_LIMIT}",
             ]
         else:
             state_dir = f"--state-dir={self._directory('node')}"

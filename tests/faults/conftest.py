@@ -76,4 +76,5 @@ def reference(server: Connection, history: History, new_stage: NewStage, known_r
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/faults" in item.path.as_posix():
+            item.add_marker(pytest.mark.e2e)
             item.add_marker(pytest.mark.xdist_group("faults"))
