@@ -1,9 +1,9 @@
 """Those who watch a container's output and type its input while it runs: what `kubectl attach` does.
 
 The supervisor listens on the socket `attach` in the attempt's directory. A client sends one byte, the set of streams it wants,
-with a pipe for each output among them, and gets one byte with the container's input, if there is one. From then on the connection
-says only whether the client is there; a byte means that no more input comes. Whoever is slow holds the container back, as a pipe
-does, but not for ever: a training job shall not stop because of a terminal that nobody looks at.
+with a pipe for each output among them, and gets one byte with the container's input, if it is to have that. From then on the
+connection says only whether the client is there; a byte means that no more input comes. Whoever is slow holds the container back,
+as a pipe does, but not for ever: a training job shall not stop because of a terminal that nobody looks at.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ class Attachments:
         names = [name for bit, name in enumerate(_STREAMS) if wanted >> bit & 1]
         client.types = "stdin" in names
         client.pipes = dict(zip((name for name in names if name != "stdin"), descriptors, strict=True))
-        if self._streams.input >= 0:
+        # Nobody else: as long as somebody holds it, the container does not see its end.
+        if self._streams.input >= 0 and (client.types or self._streams.has_terminal):
             socket.send_fds(client.connection, [b" "], [self._streams.input])
         else:
             client.connection.sendall(b" ")
@@ -149,7 +150,7 @@ def attach(directory: str, streams: list[str]) -> list[int]:
     """Attaches to the container of the attempt in `directory`.
 
     Returns a connection that lasts as long as the attachment (a byte on it ends the input), a pipe for each of stdout and stderr
-    in `streams`, and the container's input, if it has one. Raises OSError when there is no such container.
+    in `streams`, and the container's input, if it wants it and there is one. Raises OSError when there is no such container.
     """
     os.chdir(directory)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

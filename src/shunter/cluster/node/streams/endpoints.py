@@ -36,7 +36,7 @@ _SPDY = "SPDY/3.1"
 _OFFERED = "X-Stream-Protocol-Version"
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """What a WebSocket message may hold, as with kubelet."""
-_CLOSE_SECONDS = 5.0
+_CLOSE_SECONDS = 2.0
 
 
 class Pods(Protocol):

@@ -18,6 +18,8 @@ from shunter.cluster.node.streams.spdy import SpdyConnection, SpdyStream
 
 PROTOCOL = "portforward.k8s.io"
 _PAIR_SECONDS = 30.0
+_LAST_WORDS_SECONDS = 1.0
+"""For the client to send, once the pod's side of a connection has ended; as containerd."""
 _BUFFER_BYTES = 128 * 1024
 _CHUNK = 64 * 1024
 
@@ -44,7 +46,7 @@ class Pipe(Protocol):
 
 
 async def forward(pod: ForwardedPod, port: int, pipe: Pipe) -> str:
-    """Carries one connection until both sides have ended; returns what went wrong, in kubelet's words, or nothing."""
+    """Carries one connection until the pod's side has ended; returns what went wrong, in kubelet's words, or nothing."""
     try:
         connection = await pod.connect(port)
     except (LauncherError, OSError) as error:
@@ -57,7 +59,8 @@ async def forward(pod: ForwardedPod, port: int, pipe: Pipe) -> str:
             while data := await reader.read(_CHUNK):
                 await pipe.write(data)
         await pipe.finish()
-        await sending
+        # Whoever closed its end may still read, but seldom does; not every client can say that it has no more to send.
+        await asyncio.wait((sending,), timeout=_LAST_WORDS_SECONDS)
     finally:
         sending.cancel()
         writer.close()
