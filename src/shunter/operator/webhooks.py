@@ -1,15 +1,13 @@
 """The webhooks of one replica: served, registered, trusted, and seen to be asked.
 
-One loop looks again and again: what is registered, which certificate the replicas share, whether clients trust it, and whether a
-canary comes through. Each look repairs what it finds, so it does not matter who changed it or who was killed in between. The
-order inside a look matters: configurations are read before the certificate, so nobody writes into them what is older than they.
+One loop looks again and again: registration and certificate are brought in step (registrar.py), then a canary must come through.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from logging import getLogger
 from pathlib import Path
@@ -23,10 +21,11 @@ from shunter.kube.certificate_secret import CertificateSecret, SecretProblem
 from shunter.kube.certificate_sources import CertificateFiles, OwnCertificate, SharedCertificate, Source
 from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
-from shunter.kube.registration import Configuration, Place, ServiceReference, Url, bundles, manifest, register, trust
+from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
+from shunter.kube.registration import Configuration, Place, ServiceReference, Url
 from shunter.kube.webhook import Handler, WebhookServer
 from shunter.operator.kinds import Served
+from shunter.operator.registrar import Registrar, Writes
 
 log = getLogger(__name__)
 
@@ -93,10 +92,8 @@ class Webhooks:
         self._called_as = ServiceReference(client.namespace, options.service) if options.service else None
         self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host)]
         self._source = self._new_source(now)
+        self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
-        self._was_registered = False
-        self._is_asked = options.is_registered_by_us or bool(options.service)
-        """Whether the API server is known to have been told of us: then it must be seen to ask."""
         self._trouble = "the webhooks have not been asked yet"
         self._said = ""
 
@@ -147,65 +144,27 @@ class Webhooks:
             return f"{error.message} {error.remedy}".strip()
 
     async def _synchronised(self) -> str:
-        options = self._options
-        is_ours = options.is_registered_by_us
-        is_first = is_ours and not self._was_registered
-        stored = await self._stored() if self._is_asked and not is_first else []
-        trusted = [bundle for registered in stored if registered for bundle in bundles(registered)]
-        offer = await self._source.offer(trusted)
-        server = await self._serving(offer.certificate)
-        place = self._called_as or Url(f"https://{self._hosts[0]}:{server.port}")
-        if not self._is_asked:
+        if self._registrar is None:
+            await self._serve((await self._source.offer([])).certificate)
             return ""
-        if is_ours:
-            await self._register(stored, place, offer.authorities)
-            trusted = [offer.authorities]
-        else:
-            for configuration, registered in zip(self._configurations, stored, strict=True):
-                if registered is None:
-                    return f"{configuration.resource.kind} {configuration.name} is not there. Install it with `shunter install`."
-            if options.secret:
-                await self._trust(stored, offer.authorities)
-                trusted = [offer.authorities]
-        return await self._why_unproven(server, set(trusted))
+        agreed = await self._registrar.look(self._serve)
+        return agreed.problem or await self._why_unproven(agreed.authorities)
 
-    async def _stored(self) -> list[Json | None]:
-        return [await self._read(configuration) for configuration in self._configurations]
-
-    async def _read(self, configuration: Configuration) -> Json | None:
-        try:
-            return await self._client.get(configuration.resource, configuration.name)
-        except NotFound:
-            return None
-
-    async def _serving(self, certificate: KeyPair | Path) -> WebhookServer:
-        """The server, listening, with this certificate."""
+    async def _serve(self, certificate: KeyPair | Path) -> Place:
+        """Listens, and serves with this certificate."""
         if self._server is None:
             server = WebhookServer(self._options.host, self._options.port, certificate, self._routes)
             await server.start()
             self._server = server
         elif isinstance(certificate, KeyPair):
             self._server.use(certificate)
-        return self._server
+        return self._called_as or Url(f"https://{self._hosts[0]}:{self._server.port}")
 
-    async def _register(self, stored: Sequence[Json | None], place: Place, authorities: bytes) -> None:
-        wanted = [manifest(configuration, place, authority=authorities) for configuration in self._configurations]
-        if self._was_registered and [_called(one) for one in stored] == [_called(one) for one in wanted]:
-            return
-        await register(self._client, self._configurations, place, authority=authorities)
-        self._was_registered = True
-        log.info("registered the webhooks at %s", place.url if isinstance(place, Url) else place.hosts[0])
-
-    async def _trust(self, stored: Sequence[Json | None], authorities: bytes) -> None:
-        for configuration, registered in zip(self._configurations, stored, strict=True):
-            if registered and any(bundle != authorities for bundle in bundles(registered)):
-                await trust(self._client, configuration.resource, registered, authorities)
-                log.info("%s %s trusts our certificate now", configuration.resource.kind, configuration.name)
-
-    async def _why_unproven(self, server: WebhookServer, trusted: set[bytes]) -> str:
+    async def _why_unproven(self, trusted: Collection[bytes]) -> str:
         """Why an admission request would not be answered: by this replica, or on the way from the API server to any."""
+        assert self._server is not None
         validating = [hook.path for one in self._configurations if one.kind == "validating" for hook in one.webhooks]
-        address = (EVERYWHERE.get(self._options.host, self._options.host), server.port)
+        address = (EVERYWHERE.get(self._options.host, self._options.host), self._server.port)
         body = canary(TRAIN_JOBS, self._options.canary_namespace, {})
         for authorities in trusted:
             if why := await asked_directly(address, self._hosts[0], authorities, validating[0], body):
@@ -216,6 +175,16 @@ class Webhooks:
             if why := await asked_by_server(self._client, resource, body, is_mutated=resource in mutated):
                 return why
         return ""
+
+    def _new_registrar(self) -> Registrar | None:
+        """None when the API server is not known to have been told of us."""
+        options = self._options
+        if options.is_registered_by_us:
+            return Registrar(self._client, self._configurations, self._source, writes="configurations")
+        if options.service:
+            writes: Writes = "trust" if options.secret else "nothing"
+            return Registrar(self._client, self._configurations, self._source, writes=writes)
+        return None
 
     def _new_source(self, now: Callable[[], datetime]) -> Source:
         options = self._options
@@ -231,7 +200,7 @@ class Webhooks:
         if trouble and is_lasting and trouble != self._said:
             log.warning("webhooks: %s", trouble)
             self._said = trouble
-        elif self._trouble and not trouble and self._is_asked:
+        elif self._trouble and not trouble and self._registrar:
             log.info("an admission request came through to the webhooks")
             self._said = ""
         self._trouble = trouble
@@ -246,8 +215,3 @@ def canaries(kinds: Served) -> list[tuple[Resource, Json]]:
 def called_host(host: str) -> str:
     """The name or address under which an API server reaches this process."""
     return socket.getfqdn() if host in EVERYWHERE else host
-
-
-def _called(registered: Json | None) -> dict[str, Json]:
-    """How each webhook of a configuration is called."""
-    return {webhook["name"]: webhook["clientConfig"] for webhook in (registered or {}).get("webhooks") or ()}
