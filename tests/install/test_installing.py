@@ -32,7 +32,7 @@ from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.kube.faults import FaultTransport, Killed, RecordingTransport
-from shunter.kube.transport import AioHttpTransport
+from shunter.kube.transport import HttpTransport
 
 NAMESPACE = "shunter-system"
 
@@ -128,7 +128,7 @@ async def test_a_run_that_was_cut_off_is_completed_by_the_next(client: Client, s
     complete = await stored(client)
     for missing in (1, 6, 11, 16, 21):
         await uninstall(client, Remembered(), namespace=NAMESPACE)
-        faults = FaultTransport(AioHttpTransport(kubeconfig.load(server.kubeconfig)))
+        faults = FaultTransport(HttpTransport(kubeconfig.load(server.kubeconfig)))
         faults.kill_after(len(counted.writes) - missing)
         async with Client(faults) as dying:
             with pytest.raises(Killed):
@@ -139,7 +139,7 @@ async def test_a_run_that_was_cut_off_is_completed_by_the_next(client: Client, s
 
 async def test_an_uninstallation_that_was_cut_off_is_completed_by_the_next(client: Client, server: RunningApiServer) -> None:
     await install(client, wanted(), Remembered())
-    faults = FaultTransport(AioHttpTransport(kubeconfig.load(server.kubeconfig)))
+    faults = FaultTransport(HttpTransport(kubeconfig.load(server.kubeconfig)))
     faults.kill_after(40)
     async with Client(faults) as dying:
         with pytest.raises(Killed):

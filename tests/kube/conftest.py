@@ -10,7 +10,7 @@ from shunter.kube.client import Client
 from shunter.kube.faults import FaultTransport, RecordingTransport
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.retry import RetryPolicy
-from shunter.kube.transport import AioHttpTransport
+from shunter.kube.transport import HttpTransport
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def peer() -> AsyncIterator[Peer]:
 
 @pytest.fixture
 async def faults(peer: Peer) -> AsyncIterator[FaultTransport]:
-    transport = FaultTransport(AioHttpTransport(Connection(server=peer.url)))
+    transport = FaultTransport(HttpTransport(Connection(server=peer.url)))
     yield transport
     await transport.close()
 

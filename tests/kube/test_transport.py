@@ -10,7 +10,7 @@ from aiohttp import web
 from shunter.kube.credentials import ClientCertificate, Headers, TokenFile, bearer
 from shunter.kube.errors import ConnectionProblem, Forbidden, Unauthorized
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.transport import AioHttpTransport
+from shunter.kube.transport import HttpTransport
 
 
 class Rotating:
@@ -60,17 +60,17 @@ async def url() -> Any:
     ("tokens", "status"), [(["good"], 200), (["old", "good"], 200), (["old", "older"], 401)], ids=["good", "renewed", "bad"]
 )
 async def test_a_refused_identity_is_refreshed_once(url: str, tokens: list[str], status: int) -> None:
-    transport = AioHttpTransport(Connection(server=url, credentials=Rotating(*tokens)), user_agent="me")
+    transport = HttpTransport(Connection(server=url, credentials=Rotating(*tokens)), user_agent="me")
     answer = await transport.request("POST", "/echo", body=b"hello")
     assert answer.status == status
     if status == 200:
         assert answer.body == b"hello"
-        assert answer.headers["Seen-Agent"].startswith("me/")
+        assert answer.headers["seen-agent"].startswith("me/")
     await transport.close()
 
 
 async def test_credentials_that_cannot_be_had_refuse_the_request_with_their_reason(url: str, tmp_path: Path) -> None:
-    transport = AioHttpTransport(Connection(server=url, credentials=TokenFile(tmp_path / "token")))
+    transport = HttpTransport(Connection(server=url, credentials=TokenFile(tmp_path / "token")))
     with pytest.raises(Unauthorized, match=r"The token file .*token cannot be read: No such file"):
         await transport.request("GET", "/echo")
     (tmp_path / "token").write_text("good")
@@ -79,13 +79,13 @@ async def test_credentials_that_cannot_be_had_refuse_the_request_with_their_reas
 
 
 async def test_a_redirect_is_not_followed_with_our_identity(url: str) -> None:
-    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    transport = HttpTransport(Connection(server=url, credentials=Rotating("good")))
     assert (await transport.request("GET", "/redirect")).status == 302
     await transport.close()
 
 
 async def test_a_refused_stream_raises_before_its_first_chunk(url: str) -> None:
-    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    transport = HttpTransport(Connection(server=url, credentials=Rotating("good")))
     with pytest.raises(Forbidden, match="GET /refused was answered 403: no"):
         async for _ in transport.stream("GET", "/refused"):
             pass
@@ -93,7 +93,7 @@ async def test_a_refused_stream_raises_before_its_first_chunk(url: str) -> None:
 
 
 async def test_a_stream_that_is_cut_is_told_from_one_that_ends(url: str) -> None:
-    transport = AioHttpTransport(Connection(server=url, credentials=Rotating("good")))
+    transport = HttpTransport(Connection(server=url, credentials=Rotating("good")))
     async with aclosing(transport.stream("GET", "/cut")) as chunks:
         assert await anext(chunks) == b"begun"
         with pytest.raises(ConnectionProblem):

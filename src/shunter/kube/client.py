@@ -19,7 +19,7 @@ from shunter.errors import InputError
 from shunter.kube.answers import Page, decoded, decoded_page
 from shunter.kube.errors import ApiError, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
-from shunter.kube.transport import AioHttpTransport, Transport
+from shunter.kube.transport import HttpTransport, Transport
 from shunter.kube.watch_events import Bookmark, Change, Malformed, line_decoder, lines
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class Client:
 
 def connect(connection: Connection, *, component: str = "shunter") -> Client:
     """A client of a real API server, to be closed after use; `component` is both user agent and field manager."""
-    return Client(AioHttpTransport(connection, user_agent=component), field_manager=component, namespace=connection.namespace)
+    return Client(HttpTransport(connection, user_agent=component), field_manager=component, namespace=connection.namespace)
 
 
 def _object_path(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:

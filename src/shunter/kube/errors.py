@@ -185,7 +185,7 @@ def from_answer(method: str, path: str, code: int, headers: Mapping[str, str], b
         )
     if status.code != code:
         status = msgspec.structs.replace(status, code=code)
-    return from_status(status, retry_after=_seconds(headers.get("Retry-After", "")))
+    return from_status(status, retry_after=_seconds(headers.get("retry-after", "")))
 
 
 def _decoded(body: bytes) -> Status | None:

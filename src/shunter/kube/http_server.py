@@ -203,7 +203,7 @@ class Connection(asyncio.Protocol):
         self._url += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        known, text = _header_name(name), value.decode("latin-1")
+        known, text = header_name(name), value.decode("latin-1")
         self._headers[known] = f"{self._headers[known]}, {text}" if known in self._headers else text
 
     def on_headers_complete(self) -> None:
@@ -356,7 +356,8 @@ def _date(second: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _header_name(name: bytes) -> str:
+def header_name(name: bytes) -> str:
+    """In lower case."""
     return name.decode("latin-1").lower()
 
 

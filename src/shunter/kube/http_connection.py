@@ -1,0 +1,240 @@
+"""One connection of the HTTP client: made, directly or through a proxy, asked, and read.
+
+What to know before changing it: one request is under way at a time, and waiting costs one future a request or a chunk. Parsing
+is httptools'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import httptools
+
+from shunter.kube.http_server import header_name
+
+BUFFER_BYTES = 2**20
+"""What a stream holds for its reader before the connection is read no further."""
+_PROXY_SECONDS = 10.0
+"""For a proxy to open its tunnel."""
+
+
+class Origin(NamedTuple):
+    """A server and the way to it."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    """None for plain HTTP."""
+    server_name: str = ""
+    """The name that its certificate must have, when that is not the host."""
+    proxy: str = ""
+    """URL, or nothing."""
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+class Connection(asyncio.Protocol):
+    """One connection: asks, and collects the answer. `on_...` are what httptools calls."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.idle_since = 0.0
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.was_answered = False
+        """Whether anything has come since the last request."""
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._news: asyncio.Future[None] | None = None
+        self._wants = ""
+        """What `_news` waits for: `head`, `chunk` or `end`."""
+        self._trouble: OSError | None = None
+        self._is_asking = False
+        self._has_head = False
+        self._keeps = False
+        self._body: list[bytes] = []
+        self._waiting_bytes = 0
+        self._is_paused = False
+
+    @property
+    def is_usable(self) -> bool:
+        return self._transport is not None and not self._is_asking and self._keeps
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def ask(self, text: bytes, *, whole: bool, seconds: float | None = None) -> None:
+        """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError."""
+        self._is_asking, self._has_head, self.was_answered, self._keeps = True, False, False, True
+        self._body = []
+        if self._transport is None:
+            raise self._trouble or _hung_up()
+        self._transport.write(text)
+        expiry = self.loop.call_later(seconds, self._fail, TimeoutError(f"no answer within {seconds:g} s")) if seconds else None
+        try:
+            await self._until("end" if whole else "head")
+        finally:
+            if expiry is not None:
+                expiry.cancel()
+
+    async def tunnel(self, tls: ssl.SSLContext, name: str) -> Connection:
+        """TLS inside this connection, which is used up by that."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            raise self._trouble or _hung_up()
+        inner = Connection()
+        wrapped = await self.loop.start_tls(transport, inner, tls, server_hostname=name)
+        if wrapped is None:
+            raise _hung_up()
+        inner.connection_made(wrapped)
+        return inner
+
+    def body(self) -> bytes:
+        return self._body[0] if len(self._body) == 1 else b"".join(self._body)
+
+    async def chunk(self) -> bytes | None:
+        """What has come since the last one; None at the end. Raises OSError when the connection breaks before that."""
+        if not self._body and self._is_asking:
+            await self._until("chunk")
+        if not self._body:
+            return None
+        chunk = self.body()
+        self._body = []
+        self._waiting_bytes = 0
+        if self._is_paused and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return chunk
+
+    async def _until(self, wants: str) -> None:
+        if self._trouble is None:
+            self._wants = wants
+            self._news = self.loop.create_future()
+            await self._news
+        if self._trouble is not None and self._is_asking:
+            raise self._trouble
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _fail(self, trouble: OSError) -> None:
+        self._trouble = self._trouble or trouble
+        self._keeps = False
+        self.abort()
+        self._tell()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is no asyncio.Transport
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_asking:
+            self.abort()
+            return
+        self.was_answered = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(ConnectionError(f"the answer is not HTTP: {error}"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        if self._has_head and error is None and self.headers.keys().isdisjoint(("content-length", "transfer-encoding")):
+            # A body without a length ends with its connection.
+            self._is_asking = False
+        self._fail(error if isinstance(error, OSError) else _hung_up())
+
+    def on_message_begin(self) -> None:
+        self.headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[header_name(name)] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.status = self._parser.get_status_code()
+        self._has_head = self.status >= 200
+        if self._has_head and self._wants == "head":
+            self._tell()
+
+    def on_body(self, part: bytes) -> None:
+        self._body.append(part)
+        if self._wants != "end":
+            self._waiting_bytes += len(part)
+            if self._waiting_bytes > BUFFER_BYTES and not self._is_paused and self._transport is not None:
+                self._is_paused = True
+                self._transport.pause_reading()
+            if self._wants == "chunk":
+                self._tell()
+
+    def on_message_complete(self) -> None:
+        if self.status < 200:
+            return
+        self._is_asking = False
+        self._keeps = self._parser.should_keep_alive()
+        self._tell()
+
+
+def _hung_up() -> ConnectionError:
+    return ConnectionResetError("the server closed the connection")
+
+
+async def connected(origin: Origin) -> Connection:
+    """Tries all addresses of the server, or goes through the proxy."""
+    if origin.proxy:
+        return await _connected_by_proxy(origin)
+    name = (origin.server_name or origin.host) if origin.tls else None
+    return await _dialled(origin.host, origin.port, origin.tls, name)
+
+
+async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str | None) -> Connection:
+    """Addresses one after another, so that the trouble with one address is told and not a summary of all."""
+    loop = asyncio.get_running_loop()
+    trouble: OSError | None = None
+    for _, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        try:
+            _, connection = await loop.create_connection(Connection, str(address[0]), port, ssl=tls, server_hostname=name)
+        except ssl.SSLCertVerificationError:
+            raise
+        except OSError as error:
+            trouble = trouble or error
+        else:
+            return connection
+    raise trouble or OSError(f"{host} has no address")
+
+
+async def _connected_by_proxy(origin: Origin) -> Connection:
+    """A tunnel for TLS; a plain connection to the proxy else, which then is asked for whole URLs."""
+    proxy = urlsplit(origin.proxy)
+    host, is_secure = proxy.hostname or "", proxy.scheme == "https"
+    tls = ssl.create_default_context() if is_secure else None
+    outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None)
+    if origin.tls is None:
+        return outer
+    place = f"{origin.host}:{origin.port}"
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}", *proxy_authorization(origin.proxy)]
+    try:
+        await outer.ask("".join(f"{line}\r\n" for line in (*lines, "")).encode(), seconds=_PROXY_SECONDS, whole=False)
+        if outer.status != 200:
+            raise ConnectionError(f"the proxy {host} answered {outer.status}")
+        return await outer.tunnel(origin.tls, origin.server_name or origin.host)
+    except BaseException:
+        outer.abort()
+        raise
+
+
+def proxy_authorization(proxy: str) -> list[str]:
+    """The header line for the user and password in a proxy's URL."""
+    url = urlsplit(proxy)
+    if not url.username:
+        return []
+    identity = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    return [f"Proxy-Authorization: Basic {base64.b64encode(identity.encode()).decode()}"]
