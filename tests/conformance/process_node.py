@@ -47,11 +47,18 @@ class ProcessNode:
 
     def start(self, *flags: str) -> None:
         """Returns once the node is ready."""
+        self.launch(*flags)
+        self.wait_until_ready()
+
+    def launch(self, *flags: str) -> None:
+        """Returns at once."""
         health = f"--health-probe-bind-address=127.0.0.1:{self._health}"
         with (self.directory / "node.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._command(), health, *flags], cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
+
+    def wait_until_ready(self) -> None:
         self.eventually(lambda: answers(f"http://127.0.0.1:{self._health}/readyz"), "ready", READY_SECONDS)
 
     def run(self, *flags: str, seconds: float = STOP_SECONDS) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.process_node import ProcessNode
+from conformance.process_node import TAINT, ProcessNode
 from control_plane import ControlPlane
 from shunter.cluster.node.teardown import teardown
 from shunter.kube.kubeconfig import read
@@ -157,6 +157,39 @@ def test_a_silent_node_is_not_ready_until_it_is_back(node: ProcessNode) -> None:
     node.start()
     node.eventually(lambda: node.is_ready("node", node.name) and node.is_ready("pod", "p"), "back")
     (node.files / "go").touch()
+    node.wait_for_phase("p", "Succeeded")
+
+
+def test_a_deleted_node_comes_back_with_its_pods(node: ProcessNode) -> None:
+    node.run_pod("p", "echo run >>/files/runs; while [ ! -e /files/go ]; do sleep 0.1; done")
+    node.wait_for_phase("p", "Running")
+    first = node.get("node", node.name)["metadata"]["uid"]
+    node.kubectl("delete", "node", node.name)
+    node.eventually(lambda: node.try_kubectl("get", "node", node.name).returncode == 0, "registered again")
+    again = node.get("node", node.name)
+    assert again["metadata"]["uid"] != first
+    assert any(taint["key"] == TAINT for taint in again["spec"]["taints"])
+
+    def lease_owner() -> str:
+        lease = node.try_kubectl("get", "lease", node.name, "-n", "kube-node-lease", "-o", "json")
+        return str(json.loads(lease.stdout)["metadata"]["ownerReferences"][0]["uid"]) if lease.returncode == 0 else ""
+
+    node.eventually(lambda: lease_owner() == again["metadata"]["uid"], "alive")
+    (node.files / "go").touch()
+    node.wait_for_phase("p", "Succeeded")
+    assert (node.files / "runs").read_text() == "run\n"
+
+
+def test_a_node_waits_for_a_server_that_is_away(control_plane: ControlPlane, new_node: NewNode) -> None:
+    node = new_node()
+    control_plane.stop_part("kube-apiserver")
+    try:
+        node.launch()
+        node.eventually(lambda: "Waiting for the API server" in node.log, "waiting")
+    finally:
+        control_plane.start_part("kube-apiserver")
+    node.wait_until_ready()
+    node.run_pod("p", "true")
     node.wait_for_phase("p", "Succeeded")
 
 

@@ -33,7 +33,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import Client, connect
-from shunter.kube.errors import ApiError
+from shunter.kube.errors import ConnectionProblem, Forbidden, NotFound, ServerProblem
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.logs import set_up
 from shunter.kube.manager import Manager
@@ -43,6 +43,7 @@ log = getLogger(__name__)
 COMPONENT = "shunter-node"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SERVING_DAYS = 3650
+_RETRY_SECONDS = 1.0
 _LOCK = "lock"
 
 
@@ -219,18 +220,22 @@ def serving_certificate(directory: Path | None, name: str, address: str) -> KeyP
 
 async def client_authority(client: Client, connection: Connection, file: Path | None) -> bytes:
     """The authority whose client certificates are taken: the file's, else the one that the cluster publishes for this purpose,
-    else (a node may not read that) the one that the kubeconfig trusts. Raises InputError."""
+    else (a node may not read that) the one that the kubeconfig trusts. Waits for a server that is away. Raises InputError."""
     if file is not None:
         try:
             return file.read_bytes()
         except OSError as error:
             raise InputError(f"--client-ca-file {file} cannot be read: {error.strerror}.") from error
-    try:
-        published = await client.get(CONFIG_MAPS, "extension-apiserver-authentication", "kube-system", view=dict)
-    except ApiError as error:
-        log.info("Client certificates are checked with the kubeconfig's authority: %s", error.message)
-        return connection.tls.ca
-    return str((published.get("data") or {}).get("client-ca-file") or "").encode()
+    while True:
+        try:
+            published = await client.get(CONFIG_MAPS, "extension-apiserver-authentication", "kube-system", view=dict)
+            return str((published.get("data") or {}).get("client-ca-file") or "").encode()
+        except (Forbidden, NotFound) as error:
+            log.info("Client certificates are checked with the kubeconfig's authority: %s", error.message)
+            return connection.tls.ca
+        except (ConnectionProblem, ServerProblem) as error:
+            log.warning("Waiting for the API server: %s", error.message)
+            await asyncio.sleep(_RETRY_SECONDS)
 
 
 @contextlib.contextmanager
