@@ -116,6 +116,14 @@ async def test_an_object_larger_than_a_mebibyte_is_read(server: WebhookServer) -
     assert (await review(server, "/yes", {"data": "x" * 3 * 2**20}))["allowed"]
 
 
+async def test_who_asks_for_a_webhook_that_another_replica_may_have_connects_anew(server: WebhookServer) -> None:
+    async with aiohttp.ClientSession() as session:
+        for path, closes in (("/yes", False), ("/nowhere", True)):
+            url = f"https://127.0.0.1:{server.port}{path}"
+            async with session.post(url, data=b"{}", ssl=False) as answer:
+                assert (answer.headers.get("Connection") == "close") == closes
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [("/nowhere", b"{}", 404), ("/yes", b"not json", 400), ("/yes", b"{}", 400), ("/yes", b"x" * (8 * 2**20 + 1), 413)],

@@ -147,7 +147,7 @@ def defaults() -> Json:
 def checked(given: Json) -> Json:
     """The defaults with what is given over them, as Helm merges values: objects key by key, all else as a whole, null takes a
     key out. InputError names the value that is wrong."""
-    merged = _merged(defaults(), given)
+    merged = _without_nulls(_merged(defaults(), given))
     try:
         values = msgspec.convert(merged, Values)
     except msgspec.ValidationError as error:
@@ -210,10 +210,16 @@ def _nested(path: list[str], value: Any) -> Json:
 def _merged(below: Json, above: Json) -> Json:
     merged = dict(below)
     for key, value in above.items():
-        if value is None:
-            merged.pop(key, None)
-        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
             merged[key] = _merged(merged[key], value)
         else:
             merged[key] = value
     return merged
+
+
+def _without_nulls(values: Json) -> Json:
+    found = {}
+    for key, value in values.items():
+        if value is not None:
+            found[key] = _without_nulls(value) if isinstance(value, dict) else value
+    return found

@@ -211,7 +211,11 @@ class WebhookServer:
 
         handler = self._routes.get(request.path)
         if handler is None:
-            return web.Response(status=404, text="no such webhook\n")
+            unknown = web.Response(status=404, text="no such webhook\n")
+            # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it
+            # lasts. A rollout that brings a kind waits until its first replica has been asked.
+            unknown.force_close()
+            return unknown
         # Not request.read(): that refuses more than 1 MiB.
         body = bytearray()
         async for chunk in request.content.iter_any():

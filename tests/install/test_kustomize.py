@@ -1,0 +1,54 @@
+"""The Kustomize base, as kubectl builds it, is what `shunter install` applies and prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from install.charts import DEPLOY, by_name
+from shunter.install import manifests
+from shunter.install.values import checked
+
+BINARIES = Path(sys.executable).parent
+
+
+def built(directory: Path) -> dict[tuple[str, str, str], Any]:
+    done = subprocess.run([BINARIES / "kubectl", "kustomize", directory], capture_output=True, text=True, check=True, timeout=60)
+    return by_name(list(yaml.load_all(done.stdout, yaml.CSafeLoader)))
+
+
+def printed(*flags: str) -> dict[tuple[str, str, str], Any]:
+    command = [BINARIES / "shunter", "install", "--dry-run", "-o", "yaml", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
+    return by_name(list(yaml.load_all(done.stdout, yaml.CSafeLoader)))
+
+
+def test_the_base_is_what_install_prints() -> None:
+    assert built(DEPLOY / "base") == printed()
+
+
+def test_the_base_with_monitoring_is_what_install_prints_with_it(tmp_path: Path) -> None:
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    overlay = tmp_path / "kustomization.yaml"
+    overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": ["deploy/monitoring"]}))
+    assert built(tmp_path) == printed("--set", "monitoring=always")
+
+
+def test_only_the_printed_form_needs_no_cluster() -> None:
+    done = subprocess.run(
+        [BINARIES / "shunter", "install", "--dry-run"], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"}
+    )
+    assert done.returncode == 2
+    assert "no cluster was named" in done.stderr
+
+
+@pytest.mark.parametrize("namespace", ["shunter-system", "training"])
+def test_every_object_says_that_it_is_ours_and_names_the_namespace(namespace: str) -> None:
+    for obj in manifests.manifests(checked({"monitoring": "always"}), namespace=namespace):
+        assert obj["metadata"]["labels"]["app.kubernetes.io/part-of"] == "shunter", obj
+        assert obj["metadata"].get("namespace", namespace) == namespace, obj
