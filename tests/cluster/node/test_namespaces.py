@@ -198,7 +198,9 @@ async def test_teardown_leaves_no_process_mount_bridge_or_group(node: NodeUnderT
     assert name not in os.listdir("/sys/class/net")
     assert not cgroups(node)
     assert not processes_with("sleep\x00600.125\x00")
-    assert files_below(node.directory) == {"pod.json", "spec.json", "state.json", "log", "termination", "events", "control"}
+    assert files_below(node.directory) == {
+        "pod.json", "spec.json", "state.json", "log", "termination", "events", "control", "attach",
+    }  # fmt: skip
 
 
 def files_below(directory: Path) -> set[str]:
@@ -232,3 +234,11 @@ def processes_with(command_line: str) -> list[Path]:
             if path.read_text() == command_line:
                 found.append(path.parent)
     return found
+
+
+async def test_a_node_whose_files_were_deleted_takes_the_bridge_over_that_is_still_there(node: NodeUnderTest) -> None:
+    await node.stop()
+    NodeDirectory(node.directory).network_file.unlink()
+    await node.start()
+    done = await node.run_shell("asks", "exit 0")
+    assert done["status"]["phase"] == "Succeeded"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -49,13 +50,15 @@ def mount_memory(path: str, size: int) -> None:
 
 
 def create_bridge(request: dict[str, Any]) -> None:
-    """Creates the node's bridge with the gateway address on it, or leaves the one that is there."""
+    """Sees to it that the node's bridge is there and has the gateway address.
+
+    A bridge without that address is what a node leaves that was killed between both steps, or whose files were deleted since.
+    """
     routes = RouteSocket()
-    try:
+    with suppress(FileExistsError):
         routes.add_bridge(request["bridge"])
-    except FileExistsError:
-        return
-    routes.add_address(request["bridge"], request["gateway"], request["prefix"])
+    with suppress(FileExistsError):
+        routes.add_address(request["bridge"], request["gateway"], request["prefix"])
 
 
 def enter_container(spec: dict[str, Any], directory: str) -> None:
