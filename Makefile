@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 STAMP := .venv/.synced
+CONFORMANCE := tests/conformance tests/e2e tests/faults
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,7 +21,7 @@ test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 2 --dist loadgroup --cluster=real -m "conformance or e2e"
+	@$(PY) -m pytest -n 2 --dist loadgroup --cluster=real -m "conformance or e2e" $(CONFORMANCE)
 
 lint: setup
 	@.venv/bin/ruff check .

@@ -11,6 +11,7 @@ from control_plane import ControlPlane, answers, free_ports
 from e2e.kept_process import KeptProcess
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, Component, assert_nothing_left, eventually
 from shunter.cluster.lifecycle import DEFAULT_BACKOFF_LIMIT
+from shunter.cluster.node.process import remove_files
 
 NODE = "process-node"
 ALLOCATABLE = "cpu=64,memory=256Gi,nvidia.com/gpu=8"
@@ -53,6 +54,8 @@ class RealCluster(Cluster):
         finally:
             for process in self._processes.values():
                 process.stop()
+            if "node" in self._processes:
+                remove_files(self._directory("node"))
         assert_nothing_left(self._directory("node"))
 
     def create_namespace(self, name: str) -> None:
