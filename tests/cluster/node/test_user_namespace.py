@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cluster.node.api_access import major_version_seen_by_a_pod
+from cluster.node.stream_client import stream_client
 from shunter.api.resources import NODES, PODS, SERVICES
 from shunter.cluster.node.launch import linux, user_namespace
 from shunter.kube.errors import ApiError
@@ -112,6 +113,28 @@ async def test_pods_have_names_probes_and_roots_of_their_own_and_outlive_the_age
 
     await node.client.delete(PODS, "j-0", node.namespace)
     await node.gone("j-0")
+
+
+async def test_commands_terminals_and_ports_reach_into_pods(node: NodeUnderTest, agent: Agent, api_server: Any) -> None:
+    server = {
+        "name": "main",
+        "image": "any",
+        "command": ["sh", "-c", "echo hello > /srv/greeting; exec python -m http.server 8080 --bind 127.0.0.1 --directory /srv"],
+    }
+    await node.create("p", {"terminationGracePeriodSeconds": 0, "containers": [server]})
+    await node.ready("p")
+    async with stream_client(api_server, node.namespace) as streams:
+        assert (await streams.run("p", "hostname; cat /srv/greeting; exit 3"))[:2] == (3, "p\nhello\n")
+        async with streams.converse("p", "exec", command=["sh", "-c", "tty; stty size"], tty=1, stderr=0) as conversation:
+            assert await conversation.exit_code() == 0
+        assert conversation.output().startswith("/dev/pts/0\r\n")
+
+        async def answers() -> bool:
+            async with streams.forward("p", 8080) as forwarded:
+                await forwarded.send(0, b"GET /greeting HTTP/1.0\r\n\r\n")
+                return (await forwarded.end())[0].endswith(b"\r\n\r\nhello\n")
+
+        await node.until(answers)
 
 
 async def test_teardown_ends_the_namespace_and_what_runs_in_it(node: NodeUnderTest, agent: Agent) -> None:

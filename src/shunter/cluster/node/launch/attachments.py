@@ -132,9 +132,12 @@ class Attachments:
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
             os.set_blocking(descriptor, False)
-        names = [name for bit, name in enumerate(_STREAMS) if wanted >> bit & 1]
-        client.types = "stdin" in names
-        client.pipes = dict(zip((name for name in names if name != "stdin"), descriptors, strict=True))
+        outputs = [name for bit, name in enumerate(_STREAMS) if wanted >> bit & 1 and name != "stdin"]
+        client.types = bool(wanted & 1)
+        client.pipes = dict(zip(outputs, descriptors, strict=False))
+        if len(outputs) != len(descriptors):
+            self._drop(client)
+            return
         # Nobody else: as long as somebody holds it, the container does not see its end.
         if self._streams.input >= 0 and (client.types or self._streams.has_terminal):
             socket.send_fds(client.connection, [b" "], [self._streams.input])
