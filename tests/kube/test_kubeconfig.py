@@ -181,7 +181,7 @@ async def test_a_token_file_is_relative_to_its_kubeconfig_and_read_again(tmp_pat
     assert await user.headers() == (("Authorization", "Bearer two"),)
     assert not await user.refresh()
     (tmp_path / "token").write_text("three")
-    monkeypatch.setattr(credentials, "TOKEN_FILE_AGE", -1.0)
+    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
     assert await user.headers() == (("Authorization", "Bearer three"),)
 
 
@@ -284,6 +284,32 @@ async def test_a_client_certificate_is_shown_to_the_server(tmp_path: Path, form:
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert [dict(pair[0] for pair in ca["subject"])["commonName"] for ca in context.get_ca_certs()] == ["ca"]
     assert await connection.credentials.certificate() == (pair.certificate, pair.key)
+
+
+async def test_a_client_certificate_that_is_renewed_in_its_files_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(pair: KeyPair, *, key: KeyPair | None = None) -> None:
+        (tmp_path / "a.crt").write_bytes(pair.certificate)
+        (tmp_path / "a.key").write_bytes((key or pair).key)
+
+    one, two, three = (issue(new_authority("ca"), "alice", []) for _ in range(3))
+    write(one)
+    user = {"client-certificate": "a.crt", "client-key": "a.key"}
+    credentials = kubeconfig.load(written(tmp_path / "c", config(user))).credentials
+    assert not await credentials.refresh(), "nothing new"
+    write(two, key=one)
+    assert not await credentials.refresh(), "half a renewal"
+    assert await credentials.certificate() == one
+    write(two)
+    assert await credentials.refresh()
+    assert await credentials.certificate() == two
+    write(three)
+    assert await credentials.certificate() == two
+    monkeypatch.setattr("shunter.kube.credentials.FILE_AGE", -1.0)
+    assert await credentials.certificate() == three, "before the old one is refused"
+    (tmp_path / "a.crt").unlink()
+    assert await credentials.certificate() == three
 
 
 async def test_a_certificate_and_a_key_that_do_not_fit_are_said(tmp_path: Path) -> None:

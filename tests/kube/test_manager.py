@@ -212,10 +212,20 @@ async def test_readyz_names_what_is_waited_for(
     faults.inject(Refuse(403, "Forbidden", "pods is forbidden"), path="pods", times=1000)
     manager = Manager(client, component="test", health_probe_bind_address="127.0.0.1:0")
     with_children(manager)
+    manager.add_ready_check("other", lambda: "")
+    config_maps = manager.informer(CONFIG_MAPS, ConfigMap)
+
+    async def readiness() -> tuple[int, str]:
+        async with session.get(f"http://{manager._servers[0].address}/readyz?verbose") as answer:
+            return answer.status, await answer.text()
+
     async with running(manager), aiohttp.ClientSession() as session:
-        await eventually(lambda: manager._servers[0].address.port)
-        async with session.get(f"http://{manager._servers[0].address}/readyz") as answer:
-            assert (answer.status, await answer.text()) == (500, "[-]informers failed: waiting for configmaps, pods\n")
+        await eventually(lambda: manager._servers[0].address.port and config_maps.is_synced)
+        assert await readiness() == (500, "[-]informers failed: waiting for pods\n[+]other ok\n")
+        faults.heal()
+        async with asyncio.timeout(5):
+            while await readiness() != (200, "[+]informers ok\n[+]other ok\n/readyz check passed\n"):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
 
 
 async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client, eventually: Eventually) -> None:

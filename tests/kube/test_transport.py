@@ -1,5 +1,6 @@
 """The real transport: identity, refreshed when the server refuses it, and streams that end as they should."""
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -99,4 +100,20 @@ async def test_a_stream_that_is_cut_is_told_from_one_that_ends(url: str) -> None
         with pytest.raises(ConnectionProblem):
             await anext(chunks)
     assert [chunk async for chunk in transport.stream("GET", "/echo")] == []
+    await transport.close()
+
+
+async def test_requests_that_are_refused_together_share_a_refresh(url: str) -> None:
+    """Only the first sees that the token is another; all go out again."""
+
+    class Renewed(Rotating):
+        async def refresh(self) -> bool:
+            if len(self.tokens) == 1:
+                return False
+            self.tokens.pop(0)
+            return True
+
+    transport = HttpTransport(Connection(server=url, credentials=Renewed("old", "good")))
+    answers = await asyncio.gather(*(transport.request("GET", "/echo") for _ in range(8)))
+    assert {answer.status for answer in answers} == {200}
     await transport.close()

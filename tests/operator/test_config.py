@@ -38,6 +38,16 @@ def test_election_and_concurrency_are_read(tmp_path: Path) -> None:
     assert file.train_job_workers == 7
 
 
+def test_rates_and_certificates_are_read(tmp_path: Path) -> None:
+    flags = OperatorOptions(webhook_secret="flag")
+    text = "clientConnection: {qps: 50, burst: 100}\ncertManagement: {webhookServiceName: w, webhookSecretName: s}\n"
+    options = configured(flags, read(written(tmp_path, text)))
+    assert (options.kube_api_qps, options.kube_api_burst) == (50, 100)
+    assert (options.webhook_service, options.webhook_secret) == ("w", "s")
+    assert configured(flags, read(written(tmp_path, "certManagement: {enable: false}\n"))).webhook_secret == ""
+    assert configured(flags, read(written(tmp_path, ""))).webhook_secret == "flag"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -45,6 +55,7 @@ def test_election_and_concurrency_are_read(tmp_path: Path) -> None:
         ("webhook: {port: 70000}\n", "webhook.port is 70000: must be between 1 and 65535"),
         ("webhook: {port: high}\n", "Expected `int | null`, got `str` - at `webhook.port`"),
         ("controller: {groupKindConcurrency: {a: 0}}\n", "groupKindConcurrency[a] is 0: must be greater than 0"),
+        ("clientConnection: {qps: -1}\n", "clientConnection.qps is -1.0: must be greater than or equal to 0"),
         ("featureGates: {Nope: true}\n", "featureGates.Nope does not exist"),
         ("kind: Other\n", "it is a Other"),
         ("a: [\n", "is not YAML"),
@@ -57,8 +68,8 @@ def test_faults_are_named(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_settings_without_effect_are_listed(tmp_path: Path) -> None:
-    text = "metrics: {secureServing: true}\nfeatureGates: {TrainJobStatus: true}\nclientConnection: {qps: 50}\n"
-    assert read(written(tmp_path, text)).ignored == ["metrics.secureServing", "clientConnection", "featureGates.TrainJobStatus"]
+    text = "metrics: {secureServing: true}\nfeatureGates: {TrainJobStatus: true}\nstatusServer: {port: 1}\n"
+    assert read(written(tmp_path, text)).ignored == ["metrics.secureServing", "statusServer", "featureGates.TrainJobStatus"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -33,6 +33,12 @@ def operator(
     metrics_bind_address: Annotated[str, typer.Option(help="Address of /metrics; 0 switches it off.")] = ":8080",
     health_probe_bind_address: Annotated[str, typer.Option(help="Address of /healthz and /readyz; 0 switches it off.")] = ":8081",
     leader_elect: Annotated[bool, typer.Option("--leader-elect/--no-leader-elect", help="Only the leader reconciles.")] = True,
+    kube_api_qps: Annotated[
+        float, typer.Option(help="Requests a second to the API server, on average; 0 leaves it to the server's own fairness.")
+    ] = 0.0,
+    kube_api_burst: Annotated[
+        int, typer.Option(help="How many of them may go at once after a pause; 0 means twice --kube-api-qps.")
+    ] = 0,
     default_backoff_limit: Annotated[
         int | None, typer.Option(help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream].")
     ] = None,
@@ -58,6 +64,8 @@ def operator(
             metrics_bind_address=metrics_bind_address,
             health_probe_bind_address=health_probe_bind_address,
             leader_elect=leader_elect,
+            kube_api_qps=kube_api_qps,
+            kube_api_burst=kube_api_burst,
             default_backoff_limit=default_backoff_limit,
         )
     )

@@ -18,6 +18,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.http_client import HttpClient
+from shunter.kube.http_connection import Origin
 from shunter.kube.registration import Configuration
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, denied, mutated
 
@@ -65,24 +67,21 @@ async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_
 
 async def asked_directly(address: tuple[str, int], server_name: str, authorities: bytes, path: str, body: Json) -> str:
     """Why a client that trusts `authorities` gets no answer from the webhook server at this address; else empty."""
-    import aiohttp
-
-    request = {"uid": "canary", "operation": "CREATE", "dryRun": True, "object": body}
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    host, port = address
-    url = f"https://[{host}]:{port}{path}" if ":" in host else f"https://{host}:{port}{path}"
     try:
-        context = ssl.create_default_context(cadata=authorities.decode())
-        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.post(url, data=msgspec.json.encode(review), ssl=context, server_hostname=server_name) as answer,
-        ):
-            text = await answer.text()
+        tls = ssl.create_default_context(cadata=authorities.decode())
     except ValueError:
         return "the caBundle that is registered is no certificate"
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+    request = {"uid": "canary", "operation": "CREATE", "dryRun": True, "object": body}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    client = HttpClient(Origin(*address, tls, server_name), connect_seconds=TIMEOUT)
+    try:
+        headers = [("Content-Type", "application/json")]
+        answer = await client.request("POST", path, headers, msgspec.json.encode(review), seconds=TIMEOUT)
+    except OSError as error:
         return f"this replica's own server, as {server_name}: {error or type(error).__name__}"
+    finally:
+        client.close()
+    text = answer.body.decode(errors="replace")
     return "" if _words(body, False) in text else f"this replica's own server answered a review with {text[:200]!r}"
 
 

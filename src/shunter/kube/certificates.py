@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import ssl
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +29,15 @@ class KeyPair(NamedTuple):
 
     certificate: bytes
     key: bytes
+
+
+def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Lets a TLS context show this certificate (PEM). ssl.SSLError when the key is not its own."""
+    # ssl reads certificates from files only.
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(certificate + b"\n" + key)
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
 def new_authority(common_name: str, *, days: int = AUTHORITY_DAYS, now: datetime | None = None) -> KeyPair:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,10 +15,11 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from shunter.api.meta import Json, Struct
-from shunter.errors import EnvironmentProblem
+from shunter.errors import EnvironmentProblem, ShunterError
+from shunter.kube.certificates import load_pair
 
-TOKEN_FILE_AGE = 60.0
-"""Seconds before a token file is read again; the kubelet rewrites projected tokens long before they expire."""
+FILE_AGE = 60.0
+"""Seconds before a file is read again; the kubelet renews projected tokens, and others certificates, long before they expire."""
 
 EXPIRY_MARGIN = timedelta(seconds=30)
 """An exec plugin's answer is renewed this long before it expires."""
@@ -70,11 +72,11 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._token = ""
-        self._read_at = -TOKEN_FILE_AGE
+        self._read_at = -FILE_AGE
 
     async def headers(self) -> Headers:
         now = time.monotonic()
-        if not self._token or now - self._read_at > TOKEN_FILE_AGE:
+        if not self._token or now - self._read_at > FILE_AGE:
             try:
                 self._token = self._path.read_text().strip()
             except OSError as error:
@@ -88,6 +90,38 @@ class TokenFile:
     async def refresh(self) -> bool:
         before, self._token = self._token, ""
         return await self.headers() != bearer(before)
+
+
+class CertificateFiles:
+    """A client certificate that somebody else renews in files, besides fixed headers."""
+
+    def __init__(self, certificate: Callable[[], bytes], key: Callable[[], bytes], headers: Headers = ()) -> None:
+        """`certificate` and `key` read what is there now, and raise ShunterError when they cannot."""
+        self._certificate = certificate
+        self._key = key
+        self._headers = headers
+        self._current = ClientCertificate(certificate(), key())
+        self._read_at = time.monotonic()
+
+    async def headers(self) -> Headers:
+        return self._headers
+
+    async def certificate(self) -> ClientCertificate | None:
+        if time.monotonic() - self._read_at > FILE_AGE:
+            await self.refresh()
+        return self._current
+
+    async def refresh(self) -> bool:
+        """Half a renewal, or files that are gone for a moment, change nothing: the next look sees the rest."""
+        self._read_at = time.monotonic()
+        before = self._current
+        try:
+            found = ClientCertificate(self._certificate(), self._key())
+            load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *found)
+        except (ShunterError, ssl.SSLError):
+            return False
+        self._current = found
+        return found != before
 
 
 class ExecPlugin:

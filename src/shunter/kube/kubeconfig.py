@@ -10,7 +10,6 @@ import base64
 import binascii
 import os
 import ssl
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,9 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.certificates import load_pair
 from shunter.kube.credentials import (
+    CertificateFiles,
     ClientCertificate,
     Credentials,
     ExecPlugin,
@@ -71,14 +72,10 @@ class Connection:
             context.verify_mode = ssl.CERT_NONE
         certificate = await self.credentials.certificate()
         if certificate is not None:
-            # ssl reads certificates from files only.
-            with tempfile.NamedTemporaryFile() as file:
-                file.write(certificate.certificate + b"\n" + certificate.key)
-                file.flush()
-                try:
-                    context.load_cert_chain(file.name)
-                except ssl.SSLError as error:
-                    raise InputError(f"Context {self.context}: the client certificate and key do not fit: {error}.") from error
+            try:
+                load_pair(context, *certificate)
+            except ssl.SSLError as error:
+                raise InputError(f"Context {self.context}: the client certificate and key do not fit: {error}.") from error
         return context
 
 
@@ -333,6 +330,12 @@ def _own_credentials(user: User, who: str, server: str, tls: Tls) -> Credentials
     if user.token_file and not user.token:
         return TokenFile(Path(user.token_file))
     headers = bearer(user.token) if user.token else basic(user.username, user.password) if user.username else ()
+    if certificate and not (user.client_certificate_data and user.client_key_data):
+        return CertificateFiles(
+            lambda: _pem(user.client_certificate_data, user.client_certificate, who),
+            lambda: _pem(user.client_key_data, user.client_key, who),
+            headers,
+        )
     return StaticCredentials(headers, ClientCertificate(certificate, key) if certificate else None)
 
 

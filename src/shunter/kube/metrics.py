@@ -56,11 +56,18 @@ class Metrics:
         )
         self.workers = Gauge("controller_runtime_max_concurrent_reconciles", "Workers", controller, registry=registry)
         self.active = Gauge("controller_runtime_active_workers", "Workers that have a key", controller, registry=registry)
+        self.requests = Counter(
+            "rest_client_requests", "Requests to the API server", ["code", "method", "host"], registry=registry
+        )
         self.leading = Gauge("leader_election_master_status", "1 while this process leads", ["name"], registry=registry)
 
     def of_controller(self, name: str) -> ControllerMetrics:
         """The metrics of one controller and its queue."""
         return ControllerMetrics(self, name)
+
+    def request_counter(self, host: str) -> Callable[[str, str], None]:
+        """What a `CountingTransport` tells about requests to this host."""
+        return lambda method, code: self.requests.labels(code, method, host).inc()
 
     def follow_leader(self, lease: str, is_leader: Callable[[], bool]) -> None:
         self.leading.labels(lease).set_function(lambda: float(is_leader()))

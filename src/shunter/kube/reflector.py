@@ -273,7 +273,7 @@ class Reflector(Generic[T]):
     def _wait(self, problem: ApiError) -> float:
         longest = self._timing.longest_wait_for_kind if isinstance(problem, NotFound) else self._timing.longest_wait
         wait = self._timing.first_wait * 2.0 ** min(self._failures - 1, 16) * random.uniform(1.0, 2.0)
-        return min(max(wait, problem.retry_after or 0.0), longest)
+        return max(min(wait, longest), problem.retry_after or 0.0)
 
 
 def _explanation(problem: ApiError, resource: Resource, namespace: str) -> str:

@@ -21,9 +21,9 @@ class RetryPolicy:
     longest_wait: float = 30.0
 
     def wait(self, attempt: int, asked: float | None) -> float:
-        """Seconds to wait after attempt number `attempt` (from 1): at least what the server asked for, up to the longest."""
+        """Seconds to wait after attempt number `attempt` (from 1): never less than what the server asked for."""
         wait = self.first_wait * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.5)
-        return min(max(wait, asked or 0.0), self.longest_wait)
+        return max(min(wait, self.longest_wait), asked or 0.0)
 
 
 DEFAULT = RetryPolicy()

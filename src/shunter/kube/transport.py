@@ -19,6 +19,7 @@ from shunter.kube.http_client import Fields, HttpClient, target
 from shunter.kube.http_connection import Origin
 
 if TYPE_CHECKING:
+    from shunter.kube.credentials import ClientCertificate
     from shunter.kube.kubeconfig import Connection
 
 MAX_REQUESTS = 64
@@ -67,6 +68,8 @@ class HttpTransport:
         self._timeout = timeout
         self._slots = asyncio.Semaphore(MAX_REQUESTS)
         self._client: HttpClient | None = None
+        self._certificate: ClientCertificate | None = None
+        """Our identity in the TLS connections of `_client`."""
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
@@ -76,7 +79,7 @@ class HttpTransport:
             try:
                 client, fields = await self._identified(headers)
                 answer = await client.request(method, where, fields, body, seconds=self._timeout)
-                if answer.status == 401 and await self._refreshed():
+                if answer.status == 401 and await self._refreshed(client):
                     client, fields = await self._identified(headers)
                     answer = await client.request(method, where, fields, body, seconds=self._timeout)
             except OSError as error:
@@ -90,7 +93,7 @@ class HttpTransport:
         try:
             client, fields = await self._identified(headers)
             answer = await client.stream(method, where, fields)
-            if answer.status == 401 and await self._refreshed():
+            if answer.status == 401 and await self._refreshed(client):
                 answer.close()
                 client, fields = await self._identified(headers)
                 answer = await client.stream(method, where, fields)
@@ -109,11 +112,13 @@ class HttpTransport:
             self._client.close()
             self._client = None
 
-    async def _refreshed(self) -> bool:
-        """Whether there may be a better identity now. It may be one of TLS, so new connections are made for it."""
-        if not await self._connection.credentials.refresh():
-            return False
-        self._client = None
+    async def _refreshed(self, refused: HttpClient) -> bool:
+        """Whether there may be a better identity now than that of the client whose request was refused. It may be one of TLS, so
+        new connections are made for it; of many requests that are refused at once the first does that for all."""
+        if self._client is refused:
+            if not await self._connection.credentials.refresh():
+                return False
+            self._client = None
         return True
 
     async def _identified(self, headers: Mapping[str, str]) -> tuple[HttpClient, Fields]:
@@ -121,7 +126,9 @@ class HttpTransport:
         connection = self._connection
         try:
             identity = await connection.credentials.headers()
-            if self._client is None:
+            certificate = await connection.credentials.certificate()
+            if self._client is None or certificate != self._certificate:
+                self._certificate = certificate
                 tls = await connection.ssl_context() if self._server.startswith("https:") else None
                 origin = Origin(*connection.address, tls, connection.tls.server_name, connection.proxy)
                 self._client = HttpClient(origin, connect_seconds=CONNECT_TIMEOUT)

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import inspect
 import ssl
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
@@ -20,7 +19,7 @@ import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
-from shunter.kube.certificates import KeyPair
+from shunter.kube.certificates import KeyPair, load_pair
 from shunter.kube.json_patch import difference
 
 if TYPE_CHECKING:
@@ -195,8 +194,8 @@ class WebhookServer:
         try:
             pair = self._certificate if isinstance(self._certificate, KeyPair) else _read_pair(self._certificate)
             # First where it does no harm: a pair that does not fit would leave the serving context without its key.
-            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
-            _load(self._tls, pair)
+            load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *pair)
+            load_pair(self._tls, *pair)
         except (OSError, ssl.SSLError) as error:
             where = "" if isinstance(self._certificate, KeyPair) else f" from {self._certificate}"
             raise EnvironmentProblem(
@@ -235,14 +234,6 @@ _decoder = msgspec.json.Decoder(AdmissionReview)
 
 def _read_pair(directory: Path) -> KeyPair:
     return KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
-
-
-def _load(context: ssl.SSLContext, pair: KeyPair) -> None:
-    # ssl reads certificates from files only.
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(pair.certificate + b"\n" + pair.key)
-        file.flush()
-        context.load_cert_chain(file.name)
 
 
 async def _verdict(path: str, handler: Handler, request: AdmissionRequest) -> AdmissionResponse:

@@ -109,7 +109,6 @@ class Configuration(Section, frozen=True):
             "health.readinessEndpointName": self.health.readiness_endpoint_name,
             "health.livenessEndpointName": self.health.liveness_endpoint_name,
             "leaderElection.resourceLock": self.leader_election.resource_lock,
-            "clientConnection": self.client_connection,
             "statusServer": self.status_server,
             "tls": self.tls,
         }
@@ -163,5 +162,9 @@ def _problem(configuration: Configuration) -> str:
     for name, count in configuration.controller.group_kind_concurrency.items():
         if count <= 0:
             return f"controller.groupKindConcurrency[{name}] is {count}: must be greater than 0"
+    rate = configuration.client_connection or ClientConnection()
+    for field, value in (("qps", rate.qps), ("burst", rate.burst)):
+        if value is not None and value < 0:
+            return f"clientConnection.{field} is {value}: must be greater than or equal to 0"
     unknown = [name for name in configuration.feature_gates if name not in FEATURE_GATES]
     return f"featureGates.{unknown[0]} does not exist" if unknown else ""

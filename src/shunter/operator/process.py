@@ -16,6 +16,7 @@ from shunter.kube.errors import ApiError
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
 from shunter.kube.manager import Manager
+from shunter.kube.measured import CountingTransport, LimitedTransport
 from shunter.kube.registration import Configuration as WebhookConfiguration
 from shunter.kube.webhook import Handler
 from shunter.operator import config as configuration_file
@@ -63,6 +64,10 @@ class OperatorOptions:
     leader_elect: bool = True
     default_backoff_limit: int | None = None
     """For v1 jobs that set none; None lets them restart without end, as upstream."""
+    kube_api_qps: float = 0.0
+    """Requests a second to the API server; 0 leaves that to the server's own fairness."""
+    kube_api_burst: int = 0
+    """How many of them go at once after a pause; 0: twice as many as in a second."""
 
 
 def serve(options: OperatorOptions) -> None:
@@ -81,7 +86,11 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
         options = configured(options, configuration)
         for setting in configuration.ignored:
             log.warning("%s: %s has no effect", options.config, setting)
-    async with connect(kubeconfig.find(options.kubeconfig), component=COMPONENT) as client:
+    connection = kubeconfig.find(options.kubeconfig)
+    async with connect(connection, component=COMPONENT) as client:
+        if options.kube_api_qps > 0:
+            burst = options.kube_api_burst or round(2 * options.kube_api_qps)
+            client.transport = LimitedTransport(client.transport, qps=options.kube_api_qps, burst=burst)
         manager = Manager(
             client,
             component=COMPONENT,
@@ -90,6 +99,9 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             metrics_bind_address=options.metrics_bind_address,
             health_probe_bind_address=options.health_probe_bind_address,
         )
+        if manager.metrics:
+            host, port = connection.address
+            client.transport = CountingTransport(client.transport, manager.metrics.request_counter(f"{host}:{port}"))
         if options.controllers and kinds.frameworks:
             training.add_controllers(manager, kinds.frameworks, default_backoff_limit=options.default_backoff_limit)
         if options.controllers and kinds.train_jobs:
@@ -114,6 +126,7 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
     """The options with what the file says."""
     election, webhook = file.leader_election, file.webhook
     metrics, health = file.metrics.bind_address, file.health.health_probe_bind_address
+    rate = file.client_connection or configuration_file.ClientConnection()
     certificates = file.cert_management or configuration_file.CertManagement()
     secret = certificates.webhook_secret_name
     return replace(
@@ -122,6 +135,8 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
         webhook_secret="" if certificates.enable is False else secret or options.webhook_secret,
         webhook_host=options.webhook_host if webhook.host is None else webhook.host,
         webhook_port=options.webhook_port if webhook.port is None else webhook.port,
+        kube_api_qps=options.kube_api_qps if rate.qps is None else rate.qps,
+        kube_api_burst=options.kube_api_burst if rate.burst is None else rate.burst,
         leader_elect=options.leader_elect if election.leader_elect is None else election.leader_elect,
         metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
         health_probe_bind_address=options.health_probe_bind_address if health is None else health,

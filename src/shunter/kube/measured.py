@@ -1,0 +1,100 @@
+"""Transports around a transport: one that keeps to a rate, and one that counts.
+
+client-go limits itself to 5 requests a second by default, as API servers once had no fairness of their own. They have now (429
+with Retry-After, which is honoured), so nothing is limited here unless somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+
+from shunter.api.resources import LEASES
+from shunter.kube.errors import ApiError
+from shunter.kube.transport import Response, Transport
+
+Count = Callable[[str, str], None]
+"""Counts one request by method and code; the code of one that got no answer is `<error>`, as in client-go."""
+
+
+class LimitedTransport:
+    """Sends `qps` requests a second, after a pause up to `burst` at once; watches count as one. Waits, never refuses.
+
+    Leases go at once: a leader that had to queue behind its own writes would lose its lease.
+    """
+
+    def __init__(self, inner: Transport, *, qps: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._inner = inner
+        self._interval = 1.0 / qps
+        self._allowance = max(burst, 1) * self._interval
+        self._clock = clock
+        self._next_at = clock()
+        """When the next request may go if none had been saved up."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if LEASES.plural not in path.split("/"):
+            await self._turn()
+        return await self._inner.request(method, path, params=params, headers=headers, body=body)
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        await self._turn()
+        async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def _turn(self) -> None:
+        now = self._clock()
+        self._next_at = max(self._next_at, now - self._allowance) + self._interval
+        if self._next_at > now:
+            await asyncio.sleep(self._next_at - now)
+
+
+class CountingTransport:
+    """Tells `count` how every request ended, streams when their answer begins."""
+
+    def __init__(self, inner: Transport, count: Count) -> None:
+        self._inner = inner
+        self._count = count
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        try:
+            response = await self._inner.request(method, path, params=params, headers=headers, body=body)
+        except ApiError as error:
+            self._count(method, _code(error))
+            raise
+        self._count(method, str(response.status))
+        return response
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        has_begun = False
+        try:
+            async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
+                async for chunk in chunks:
+                    if not has_begun:
+                        has_begun = True
+                        self._count(method, "200")
+                    yield chunk
+        except ApiError as error:
+            if not has_begun:
+                self._count(method, _code(error))
+            raise
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def _code(error: ApiError) -> str:
+    return str(error.code) if error.code else "<error>"

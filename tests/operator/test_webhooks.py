@@ -1,0 +1,264 @@
+"""A replica is ready when an admission request has come through, and says why not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cluster.api_server import RunningApiServer, start_api_server
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    MUTATING_WEBHOOKS,
+    PYTORCH_JOBS,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_WEBHOOKS,
+)
+from shunter.errors import InputError
+from shunter.kube import kubeconfig
+from shunter.kube.canary import ANNOTATION, NAME, canary
+from shunter.kube.client import Client, connect
+from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.faults import Disconnect, FaultTransport, RecordingTransport, Refuse
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.leader import LeaderOptions
+from shunter.kube.manager import Manager
+from shunter.kube.webhook import AdmissionRequest
+from shunter.operator.kinds import EVERYTHING
+from shunter.operator.process import COMPONENT, routes, webhook_configurations
+from shunter.operator.trainer import controllers as trainer
+from shunter.operator.trainer.admission import validator_path
+from shunter.operator.webhooks import WebhookOptions, Webhooks
+
+BY_URL = WebhookOptions("127.0.0.1", 0, is_registered_by_us=True)
+NEVER = 3600.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApiServer]:
+    running = start_api_server(tmp_path_factory.mktemp("webhooks") / "state")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def connection(server: RunningApiServer) -> Connection:
+    return kubeconfig.load(server.kubeconfig)
+
+
+@pytest.fixture
+async def client(connection: Connection) -> AsyncIterator[Client]:
+    """Of a server where no webhooks are registered."""
+    async with connect(connection) as client:
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            for configuration in (await client.list(resource)).items:
+                await client.delete(resource, configuration["metadata"]["name"])
+        yield client
+
+
+class Replica:
+    """The webhooks of one process. `faults` happen to its requests; its certificate is made as if it were `days` from now."""
+
+    def __init__(self, connection: Connection, options: WebhookOptions = BY_URL, *, check_seconds: float = NEVER) -> None:
+        self.faults = FaultTransport(connect(connection).transport)
+        self.sent = RecordingTransport(self.faults)
+        self.client = Client(self.sent, field_manager=COMPONENT)
+        self.manager = Manager(self.client, component=COMPONENT)
+        self.days = 0
+        self.webhooks = Webhooks(
+            self.client,
+            options,
+            routes(self.manager),
+            webhook_configurations(),
+            EVERYTHING,
+            now=lambda: datetime.now(UTC) + timedelta(days=self.days),
+            check_seconds=check_seconds,
+        )
+
+    @property
+    def trouble(self) -> str:
+        return self.webhooks.why_not_ready()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Replica]:
+        task = asyncio.create_task(self.webhooks.run())
+        yield self
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await self.faults.close()
+
+
+async def until(condition: Callable[[], object], *, seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 -- the condition is the server's
+            await asyncio.sleep(0.01)
+
+
+async def test_ready_once_the_api_server_has_asked_about_every_kind(connection: Connection, client: Client) -> None:
+    replica = Replica(connection)
+    assert replica.trouble == "the webhooks have not been asked yet"
+    async with replica.running():
+        await until(lambda: not replica.trouble)
+        asked = [request for request in replica.sent.requests if request.params.get("dryRun") == "All"]
+        assert {request.path.rpartition("/")[2] for request in asked} == {"pytorchjobs", "trainjobs"}
+        with pytest.raises(NotFound):
+            await client.get(PYTORCH_JOBS, NAME, "default")
+    assert replica.trouble == "the webhook server does not listen"
+
+
+async def test_an_expired_certificate_is_said_and_replaced(connection: Connection, client: Client) -> None:
+    replica = Replica(connection)
+    replica.days = -100
+    async with replica.running():
+        await until(lambda: "certificate has expired" in replica.trouble)
+        replica.days = 0
+        await until(lambda: not replica.trouble)
+
+
+@pytest.mark.parametrize("damage", ["wrong address", "wrong authority", "deleted"])
+async def test_a_registration_that_somebody_broke_is_mended(connection: Connection, client: Client, damage: str) -> None:
+    (other,) = [one for one in webhook_configurations() if one.resource == MUTATING_WEBHOOKS]
+    async with Replica(connection, check_seconds=0.05).running() as replica:
+        await until(lambda: not replica.trouble)
+        before = await client.get(other.resource, other.name)
+        if damage == "deleted":
+            await client.delete(other.resource, other.name)
+        else:
+            broken = {"url": "https://127.0.0.1:1/default"} if damage == "wrong address" else {"caBundle": None}
+            patch = {"webhooks": [{"name": other.webhooks[0].name, "clientConfig": broken}]}
+            await client.patch(other.resource, other.name, "", patch, type="strategic")
+        async with asyncio.timeout(20):
+            while True:
+                with contextlib.suppress(NotFound):
+                    if (await client.get(other.resource, other.name))["webhooks"] == before["webhooks"]:
+                        break
+        await until(lambda: not replica.trouble)
+
+
+async def test_webhooks_that_are_not_asked_are_not_ready(connection: Connection, client: Client) -> None:
+    """As when a namespaceSelector leaves out the namespace that is to be served."""
+    async with Replica(connection, check_seconds=0.05).running() as replica:
+        await until(lambda: not replica.trouble)
+        (mutating,) = [one for one in webhook_configurations() if one.resource == MUTATING_WEBHOOKS]
+        selector = {"matchLabels": {"never": "there"}}
+        patch = {"webhooks": [{"name": mutating.webhooks[0].name, "namespaceSelector": selector}]}
+        await client.patch(mutating.resource, mutating.name, "", patch, type="strategic")
+        await until(lambda: replica.trouble)
+        assert replica.trouble == (
+            "a new TrainJob in namespace default is not given to the mutating webhooks; are their configurations installed?"
+        )
+
+
+async def test_who_was_ready_stays_so_while_the_api_server_is_away(connection: Connection, client: Client) -> None:
+    async with Replica(connection, check_seconds=0.01).running() as replica:
+        await until(lambda: not replica.trouble)
+        replica.faults.inject(Disconnect(), times=100)
+        sent = len(replica.sent.requests)
+        await until(lambda: len(replica.sent.requests) > sent + 20)
+        assert replica.trouble == ""
+
+
+async def test_who_was_never_ready_says_that_the_api_server_is_away(connection: Connection, client: Client) -> None:
+    replica = Replica(connection)
+    replica.faults.inject(Disconnect(), times=1000)
+    async with replica.running():
+        await until(lambda: "injected: connection refused" in replica.trouble)
+
+
+async def test_a_role_that_lacks_the_canary_is_named(connection: Connection, client: Client) -> None:
+    replica = Replica(connection)
+    message = "trainjobs.trainer.kubeflow.org is forbidden"
+    replica.faults.inject(Refuse(403, "Forbidden", message), method="POST", path="/trainjobs", times=1000)
+    async with replica.running():
+        await until(lambda: replica.trouble == f"a dry run of a new TrainJob in namespace default: {message}")
+
+
+async def test_a_kind_that_is_not_there_is_not_asked_about(connection: Connection, client: Client) -> None:
+    name = f"{PYTORCH_JOBS.plural}.{PYTORCH_JOBS.group}"
+    definition = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name)
+    await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
+    try:
+        async with Replica(connection).running() as replica:
+            await until(lambda: not replica.trouble)
+    finally:
+        fresh = {"apiVersion": definition["apiVersion"], "kind": definition["kind"], "spec": definition["spec"]}
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, {**fresh, "metadata": {"name": name}})
+
+
+async def test_nobody_gets_past_the_webhooks_by_looking_like_a_canary(connection: Connection, client: Client) -> None:
+    """What is meant to be stored is judged as ever."""
+    async with Replica(connection).running() as replica:
+        await until(lambda: not replica.trouble)
+        for dry_run, why in ((True, "webhook canary"), (False, "not found")):
+            job = canary(TRAIN_JOBS, "default", {"runtimeRef": {"name": "nobody"}})
+            assert job["metadata"]["annotations"][ANNOTATION]
+            with pytest.raises(ApiError, match=why):
+                await client.create(TRAIN_JOBS, job, dry_run=dry_run)
+
+
+async def test_without_registration_listening_is_all_that_can_be_asked(connection: Connection, client: Client) -> None:
+    async with Replica(connection, WebhookOptions("127.0.0.1", 0)).running() as replica:
+        await until(lambda: not replica.trouble)
+        assert replica.sent.requests == []
+
+
+async def test_a_replica_that_does_not_lead_answers_from_warm_caches(connection: Connection, client: Client) -> None:
+    runtime = {
+        "apiVersion": TRAINING_RUNTIMES.api_version,
+        "kind": TRAINING_RUNTIMES.kind,
+        "metadata": {"name": "warm", "namespace": "default"},
+        "spec": {"template": {"spec": {"replicatedJobs": [replicated_job()]}}},
+    }
+    await client.create(TRAINING_RUNTIMES, runtime)
+    stop = asyncio.Event()
+    async with contextlib.AsyncExitStack() as stack:
+        running, sent = [], []
+        for identity in ("leader", "other"):
+            recorded = RecordingTransport(connect(connection).transport)
+            stack.push_async_callback(recorded.close)
+            options = LeaderOptions(name="warm", namespace="default", identity=identity)
+            manager = Manager(Client(recorded), component=COMPONENT, leader=options, health_probe_bind_address="0")
+            trainer.add_controllers(manager)
+            running.append(asyncio.create_task(manager.run(stop)))
+            sent.append(recorded)
+            await until(lambda manager=manager: not manager._why_not_synced())
+        validate = routes(manager)[validator_path(TRAIN_JOBS)]
+        sent[1].requests.clear()
+        job = {
+            "metadata": {"name": "a", "namespace": "default"},
+            "spec": {"runtimeRef": {"name": "warm", "kind": TRAINING_RUNTIMES.kind}},
+        }
+        answer = validate(AdmissionRequest(uid="u", object=job))
+        assert not isinstance(answer, bool)
+        response = await answer if asyncio.iscoroutine(answer) else answer
+        assert (response.allowed, response.message) == (True, "")
+        assert not [request for request in sent[1].requests if "runtimes" in request.path]
+        assert not [request for request in sent[1].writes if "leases" not in request.path], "only the leader reconciles"
+        stop.set()
+        await asyncio.gather(*running)
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"secret": "s"}, "--webhook-service"),
+        ({"secret": "s", "service": "w", "cert_dir": "/c"}, "drop one"),
+        ({"service": "w"}, "--webhook-secret"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: Json, remedy: str) -> None:
+    with pytest.raises(InputError) as caught:
+        WebhookOptions("", 0, **options).check()
+    assert re.search(remedy, caught.value.remedy)
+
+
+def replicated_job() -> Json:
+    template = {"spec": {"containers": [{"name": "node", "image": "python"}]}}
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    return {"name": "node", "template": {"metadata": {"labels": labels}, "spec": {"template": template}}}
