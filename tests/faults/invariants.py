@@ -33,8 +33,8 @@ def never_two_live_pods_of_one_rank(history: History, namespace: str) -> None:
     for seen in history.of(PODS, namespace):
         rank, uid = _rank(seen.object), seen.object["metadata"]["uid"]
         if rank is None:
-            continue
-        if _is_live(seen):
+            live = {other: holder for other, holder in live.items() if holder != uid}
+        elif _is_live(seen):
             assert live.setdefault(rank, uid) == uid, f"two live pods of {rank}: {live[rank]} and {uid}"
         elif live.get(rank) == uid:
             del live[rank]

@@ -83,6 +83,27 @@ class Operator:
         return self._task is not None and not self._task.done()
 
 
+@contextlib.asynccontextmanager
+async def kept_running(new: Callable[[], Operator]) -> AsyncIterator[list[Operator]]:
+    """An operator that is started again whenever it ends, as Kubernetes does; yields all of them, the newest last."""
+    operators: list[Operator] = []
+    is_wanted = True
+
+    async def keep() -> None:
+        while is_wanted:
+            operators.append(new())
+            operators[-1].start()
+            await operators[-1].ended()
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield operators
+    finally:
+        is_wanted = False
+        await operators[-1].stop()
+        await keeping
+
+
 async def until(condition: Callable[[], object], *, seconds: float = 20.0) -> None:
     """Waits for what no object shows, e.g. what operators sent."""
     async with asyncio.timeout(seconds):

@@ -157,7 +157,7 @@ async def test_a_namespace_that_terminates_for_long_is_not_fought(server: Connec
         await history.until(lambda: stage.count(PODS) == 0, seconds=60)
         sent = len(operator.sent.writes)
         await asyncio.sleep(A_WHILE)
-        invariants.writes_are_bounded(operator.sent.writes[sent:], each=1)
+        invariants.writes_are_bounded(operator.sent.writes[sent:], each=TRIES)
         await stage.patch(PYTORCH_JOBS, "held", {"metadata": {"finalizers": None}})
         await history.until(lambda: stage.count(PYTORCH_JOBS) == 0, seconds=60)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from faults import invariants
 from faults.history import History
 from faults.operator_process import LEASE
-from faults.operators import Operator, running, until
+from faults.operators import Operator, kept_running, running, until
 from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
 from shunter.api.resources import JOBSETS, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -73,17 +74,14 @@ async def test_a_leader_without_server_gives_up_its_lead_and_takes_it_again(
         renew_deadline=10 / scale,
         retry_period=2 / scale,
     )
-    operator = Operator(server, namespaces=[stage.namespace], timing=timing(scale), leader=lease)
-    operator.start()
-    await stage.create(PYTORCH_JOBS, pytorch_job())
-    await history.until(lambda: stage.count(PODS) == 3)
-    await asyncio.to_thread(plane.stop_api_server)
-    await operator.ended()
-    again = Operator(server, namespaces=[stage.namespace], timing=timing(scale), leader=lease)
-    async with running(again):
-        await asyncio.sleep(1)
+    new = partial(Operator, server, namespaces=[stage.namespace], timing=timing(scale), leader=lease)
+    async with kept_running(new) as operators:
+        await stage.create(PYTORCH_JOBS, pytorch_job())
+        await history.until(lambda: stage.count(PODS) == stage.count(SERVICES) == 3)
+        before = len(operators)
+        await asyncio.to_thread(plane.stop_api_server)
+        await until(lambda: len(operators) > before, seconds=60)
         await asyncio.to_thread(plane.start_api_server)
-        await until(lambda: again.is_synced, seconds=60)
         await stage.pods("*", "Running")
         await history.until(lambda: "Running" in stage.conditions(PYTORCH_JOBS, "j"), seconds=60)
     invariants.check(history, stage.namespace)

@@ -4,6 +4,7 @@ Structs are immutable views: decoding drops fields we do not know, so an object 
 JSON (`Json`), built by the pure functions of operator/ and cluster/controllers/.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -90,6 +91,12 @@ def _holds(rule: Json, labels: dict[str, str]) -> bool:
             return key not in labels
         case _:
             return False
+
+
+def stamp(now: datetime, before: Iterable[datetime | None]) -> datetime:
+    """The time to write into a status: now in whole seconds, as the server keeps times, but not before what it says already. A
+    clock may be set back."""
+    return max([now.replace(microsecond=0), *filter(None, before)])
 
 
 def rfc3339(moment: datetime) -> str:

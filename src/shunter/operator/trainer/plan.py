@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import JobSet
-from shunter.api.meta import Condition, Json
+from shunter.api.meta import Condition, Json, stamp
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, TRAIN_JOBS
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
 from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
@@ -53,8 +53,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
         return NOTHING
     reference = job.spec.runtime_ref
     if (reference.kind, reference.api_group) not in KINDS:
-        return Plan(status=_status_write(job, _unsupported(job, now.replace(microsecond=0))))
-    status, remaining = _status(observed, now.replace(microsecond=0))
+        return Plan(status=_status_write(job, _unsupported(job, _stamp(job, now))))
+    status, remaining = _status(observed, _stamp(job, now))
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
     if not observed.is_jobset_installed:
@@ -74,7 +74,7 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     event = _creation_failed(observed.job, failure.message)
     if isinstance(failure.write, StatusWrite):
         return Plan(events=(event,))
-    status, _ = _status(observed, now.replace(microsecond=0))
+    status, _ = _status(observed, _stamp(observed.job, now))
     return Plan(status=_status_write(observed.job, status), events=(event,))
 
 
@@ -116,6 +116,11 @@ def _status(observed: Observed, now: datetime) -> tuple[TrainJobStatus, float | 
         if remaining is not None and remaining <= 0:
             conditions, remaining = with_condition(conditions, deadline.EXCEEDED, now), None
     return msgspec.structs.replace(status, conditions=conditions, jobs_status=counters), remaining
+
+
+def _stamp(job: TrainJob, now: datetime) -> datetime:
+    conditions = job.status.conditions
+    return stamp(now, [job.metadata.creation_timestamp, *(condition.last_transition_time for condition in conditions)])
 
 
 def _has_missed_deadline(status: TrainJobStatus) -> bool:

@@ -54,7 +54,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     progress = suspend.resumed(progress, job.name)
     progress = progress.notes(abnormal_pod_events(job.ref, children.pods))
     job = msgspec.structs.replace(job, status=progress.status)
-    remaining = deadline.remaining(job, now)
+    remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, children):
         return _written(_failed(progress, BACKOFF_EXCEEDED.format(name=job.name), "Normal"))
     if remaining is not None and remaining <= 0:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, stamp
 from shunter.api.training.job import JobStatus, ReplicaStatus
 from shunter.kube.plan import Note, Ref, StatusWrite
 from shunter.operator.training.conditions import Conditions, is_true, with_condition
@@ -23,7 +23,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     kind: str
     now: datetime
-    """In whole seconds, as the server keeps times."""
+    """In whole seconds, and never before what the status says already."""
     resource_version: str
     observed: JobStatus
     status: JobStatus
@@ -31,10 +31,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, job: AnyJob, now: datetime) -> Progress:
+        status = job.status
+        moments = (status.start_time, status.completion_time, *(one.last_transition_time for one in status.conditions))
         return cls(
             ref=job.ref,
             kind=job.kind,
-            now=now.replace(microsecond=0),
+            now=stamp(now, moments),
             resource_version=job.metadata.resource_version,
             observed=job.status,
             status=job.status,
