@@ -1,4 +1,4 @@
-"""A merge patch of status passes over what it leaves as it is, and must come to the same as a patch that replaces everything."""
+"""A patch of status passes over what it leaves as it is, and must come to the same as a patch that replaces everything."""
 
 from __future__ import annotations
 
@@ -45,15 +45,25 @@ _CONDITION = {"type": "Created", "status": "True", "lastTransitionTime": "2026-1
         pytest.param({}, id="nothing"),
     ],
 )
-@pytest.mark.parametrize("path", list(OBJECTS))
-async def test_status_patch_comes_to_the_same_as_replacing_everything(api: Api, namespace: str, path: str, patch: Json) -> None:
+@pytest.mark.parametrize(
+    ("path", "media"),
+    [
+        pytest.param(path, f"application/{kind}-patch+json", id=f"{kind} patch of {path.rpartition('/')[2]}")
+        for path in OBJECTS
+        for kind in ("merge", "strategic-merge")
+        if kind == "merge" or path.startswith("/api/")
+    ],
+)
+async def test_status_patch_comes_to_the_same_as_replacing_everything(
+    api: Api, namespace: str, path: str, media: str, patch: Json
+) -> None:
     path, template = path.format(namespace), OBJECTS[path]
     for name in ("patched", "replaced"):
         await api.create(path, {**template, "metadata": {**template["metadata"], "name": name}})
     current = await api.get(f"{path}/replaced")
     operations = [{"op": "add", "path": f"/{name}", "value": value} for name, value in merge_patch(current, patch).items()]
     replaced = await api.request("PATCH", f"{path}/replaced/status", operations, "application/json-patch+json")
-    patched = await api.merge(f"{path}/patched/status", patch)
+    patched = await api.request("PATCH", f"{path}/patched/status", patch, media)
     assert patched.code == replaced.code
     if replaced.code == 200:
         assert comparable(patched) == comparable(replaced)

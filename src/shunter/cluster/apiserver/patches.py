@@ -46,7 +46,7 @@ async def patch(backend: Backend, call: Call, served: Served) -> Outcome:
         return await _apply(backend, call, served)
     options = write_options(call.query, call.user_agent, "PatchOptions")
     patched = patcher(call, served, media)
-    shares = media == MERGE and call.target.subresource == "status"
+    shares = media in (MERGE, STRATEGIC) and call.target.subresource == "status"
 
     def change(old: Json) -> Json:
         document = patched(old)
