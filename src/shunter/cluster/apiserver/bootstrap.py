@@ -11,6 +11,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.builtin.scheduling import PRIORITY_CLASSES, SYSTEM_CLASSES
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.object_meta import new_uid
 from shunter.cluster.apiserver.storage import Collection
@@ -27,9 +28,19 @@ async def bootstrap(backend: Backend) -> None:
     for name in NAMESPACE_NAMES:
         if namespaces.head("", name) is None:
             await backend.store.write(namespaces, _namespace(backend, name), previous=None, durable=True)
+    classes = backend.store.collection(PRIORITY_CLASSES.group, PRIORITY_CLASSES.plural)
+    for packaged in SYSTEM_CLASSES:
+        if classes.head("", packaged["metadata"]["name"]) is None:
+            metadata = {**packaged["metadata"], "uid": new_uid(), "creationTimestamp": rfc3339(backend.now()), "generation": 1}
+            await backend.store.write(classes, _tail({**packaged, "metadata": metadata}), previous=None, durable=True)
     definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
     for packaged in custom_resource_definitions():
         await _install(backend, definitions, packaged)
+
+
+def _tail(document: Json) -> Json:
+    """What is stored of an object: kind and apiVersion come from where it lies."""
+    return {name: part for name, part in document.items() if name not in ("kind", "apiVersion")}
 
 
 def _namespace(backend: Backend, name: str) -> Json:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -185,11 +185,16 @@ def _evaluate(expression: str, value: Any, old: Any, *, optional: bool, shown: s
     raise _evaluation_error(_STATUS_CODE.sub("", fault).strip(), shown.strip())
 
 
-def _evaluation_error(fault: str, shown: str) -> EvaluationError:
+def _plain_fault(fault: str) -> str:
+    """In the words of CEL for Go."""
     for pattern, text in _FAULTS:
         if found := pattern.match(fault):
-            fault = found.expand(text)
-            break
+            return found.expand(text)
+    return fault
+
+
+def _evaluation_error(fault: str, shown: str) -> EvaluationError:
+    fault = _plain_fault(fault)
     if fault == "no such overload":
         detail = "call arguments did not match a supported operator, function or macro signature for rule"
         return EvaluationError(f"'{fault}': {detail}: {shown}")
@@ -197,6 +202,38 @@ def _evaluation_error(fault: str, shown: str) -> EvaluationError:
         detail = "no further validation rules will be run due to call cost exceeds limit for rule"
         return EvaluationError(f"'{fault}': {detail}: {shown}", is_final=True)
     return EvaluationError(f"{fault} evaluating rule: {shown}")
+
+
+def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
+    """The value of an expression over these variables. Raises EvaluationError."""
+    try:
+        result = _compiled_over(expression, tuple(values)).eval(data=dict(values))
+        if result.type().name().lower() != "error":
+            return result.value()
+        fault = str(result.value())
+    except CompilationError as error:
+        fault = str(error)
+    except RuntimeError as error:
+        fault = str(error)
+    raise EvaluationError(_plain_fault(_STATUS_CODE.sub("", fault).strip()))
+
+
+def result_type(expression: str, variables: tuple[str, ...]) -> str:
+    """The type that an expression over these variables has: `bool`, `int`, `dyn`. Raises CompilationError."""
+    name: str = _compiled_over(expression, variables).return_type().name().lower()
+    return name
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled_over(expression: str, variables: tuple[str, ...]) -> library.Expression:
+    from cel_expr_python import cel
+
+    functions = cel.CelExtension("kubernetes", _functions(cel))
+    environment = cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=[*_extensions(), functions])
+    try:
+        return environment.compile(expression)
+    except RuntimeError as error:
+        raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
 
 
 @functools.cache

@@ -59,7 +59,9 @@ def prune(call: Call, served: Served, document: Json, duplicates: list[str], opt
     try:
         faults = strict_faults(served, document, duplicates)
     except MalformedError as error:
-        raise bad_request(f"{what}: {error}") from None
+        # What is wrong inside an embedded resource names the kind already.
+        text = str(error)
+        raise bad_request(text if text.startswith(what) else f"{what}: {text}") from None
     if faults and options.strictness == "Strict":
         raise bad_request(f"{what}: strict decoding error: {', '.join(faults)}")
     if options.strictness == "Warn":
@@ -78,7 +80,10 @@ def strict_faults(served: Served, document: Json, duplicates: list[str], old: Js
     for `Schema.prune`."""
     if document.get("metadata") is None:
         document["metadata"] = {}
+    resets_owners = document["metadata"].get("managedFields") == [] if isinstance(document["metadata"], dict) else False
     paths = served.kind.schema().prune(document, old)
+    if resets_owners:
+        document["metadata"]["managedFields"] = []
     if served.custom:
         old_metadata = old["metadata"] if old else None
         paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"], old_metadata)] + paths

@@ -6,23 +6,27 @@ Dependents are the garbage collector's business; here an owner only gets the fin
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import NAMESPACES
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.kinds import Kind
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
+from shunter.cluster.apiserver.reads import page, rendered_list
 from shunter.cluster.apiserver.registry import Served
-from shunter.cluster.apiserver.requests import Call, dry_run_errors
-from shunter.cluster.apiserver.selectors import Selector
+from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, number
 from shunter.cluster.apiserver.status import (
+    StatusError,
     bad_request,
     forbidden,
     invalid,
+    method_not_allowed,
     not_found,
     precondition_failed,
     success,
@@ -31,6 +35,12 @@ from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome
 
+_ORPHANS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+_EXPECTED = re.compile(r"^the object provided is unrecognized \(must be of type DeleteOptions\): ")
+_SHOWN = re.compile(r" \([^()]*\)$")
 _PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
@@ -43,19 +53,17 @@ class DeleteOptions(NamedTuple):
     uid: str = ""
     resource_version: str = ""
     dry_run: bool = False
+    sent: Json = {}
+    """What of it was sent, as webhooks are shown it."""
 
 
 def delete_options(call: Call) -> DeleteOptions:
     """The options of a DELETE. Raises 400 or 422."""
-    body: Json = {}
-    if call.body:
-        body = read(call.body, call.content_type, "DeleteOptions").document
-        if body.get("kind", "DeleteOptions") != "DeleteOptions":
-            raise bad_request(f"{body.get('kind')} is no DeleteOptions")
+    body = _sent_options(call) if call.body else {}
     query = call.query
     dry_run = body.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
     propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
-    grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+    grace = body["gracePeriodSeconds"] if "gracePeriodSeconds" in body else number(query, "gracePeriodSeconds")
     orphan = body.get("orphanDependents", {"true": True, "false": False}.get(query.get("orphanDependents", "")))
     errors: list[FieldError] = []
     if orphan is not None and propagation:
@@ -72,47 +80,86 @@ def delete_options(call: Call) -> DeleteOptions:
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
     return DeleteOptions(
-        grace_seconds=None if grace is None else int(grace),
+        grace_seconds=grace,
         propagation=propagation,
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
         dry_run=bool(dry_run),
+        sent=_shown(body, query, dry_run, grace),
     )
 
 
-async def delete(backend: Backend, call: Call, served: Served) -> Outcome:
+def _shown(body: Json, query: Query, dry_run: list[str], grace: int | None) -> Json:
+    names = ("propagationPolicy", "orphanDependents", "preconditions")
+    shown = {name: body[name] for name in names if name in body}
+    if "propagationPolicy" in query:
+        shown.setdefault("propagationPolicy", query["propagationPolicy"])
+    if dry_run:
+        shown["dryRun"] = dry_run
+    return shown if grace is None else {**shown, "gracePeriodSeconds": grace}
+
+
+def _sent_options(call: Call) -> Json:
+    try:
+        body = read(call.body, call.content_type, "DeleteOptions").document
+    except StatusError as refusal:
+        # The original decodes these without saying what it expected, and without showing what it got.
+        raise bad_request(_EXPECTED.sub("", _SHOWN.sub("", refusal.message))) from None
+    kind, version = body.get("kind", "DeleteOptions"), body.get("apiVersion", "v1")
+    if kind != "DeleteOptions":
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"')
+    return body
+
+
+async def delete(backend: Backend, call: Call, served: Served, *, asks_webhooks: bool = True) -> Outcome:
     """DELETE of one object: its last state when it is gone or waits for something, with 200; a Status where kube-apiserver gives
     one. Raises 404 and 409."""
     options = delete_options(call)
     target = call.target
+    if served.kind.default_propagation == "Orphan" and not options.propagation:
+        call.warn(_ORPHANS)
     collection = backend.collection(served)
     while True:
         entry = collection.head(target.namespace, target.name)
         if entry is None:
             raise not_found(served.resource, target.name)
         try:
-            return await _delete_entry(backend, call, served, entry, options)
+            return await _delete_entry(backend, call, served, entry, options, asks_webhooks=asks_webhooks)
         except StaleError:
             continue
 
 
-async def delete_many(backend: Backend, call: Call, served: Served, selector: Selector) -> list[Entry]:
-    """deletecollection: every object that matches, and what they were."""
+async def delete_many(backend: Backend, call: Call, served: Served) -> bytes:
+    """deletecollection: deletes every object that a LIST with this query would show, and answers with that list. Namespaces go
+    one by one. Raises 405."""
+    if served.key == (NAMESPACES.group, NAMESPACES.plural):
+        raise method_not_allowed()
     options = delete_options(call)
     collection = backend.collection(served)
-    found = [entry for entry in collection.entries(call.target.namespace) if selector.matches(entry)]
-    for entry in found:
+    found = page(backend, call, served)
+    for entry in found.entries:
         current: Entry | None = entry
         while current is not None and current.uid == entry.uid:
             try:
-                await _delete_entry(backend, call, served, current, options)
+                await _delete_entry(backend, call, served, current, options, is_named=False)
                 break
             except StaleError:
                 current = collection.head(entry.namespace, entry.name)
-    return found
+    metadata = found.metadata
+    return rendered_list(served, found.entries, {"continue": "", **metadata} if served.custom else metadata)
 
 
-async def _delete_entry(backend: Backend, call: Call, served: Served, entry: Entry, options: DeleteOptions) -> Outcome:
+async def _delete_entry(
+    backend: Backend,
+    call: Call,
+    served: Served,
+    entry: Entry,
+    options: DeleteOptions,
+    *,
+    asks_webhooks: bool = True,
+    is_named: bool = True,
+) -> Outcome:
+    """`is_named`: the request names the object, and so do the questions to webhooks."""
     resource = served.resource
     old = served.document(entry)
     document = served.document(entry)
@@ -122,17 +169,18 @@ async def _delete_entry(backend: Backend, call: Call, served: Served, entry: Ent
     attributes = Attributes(
         operation="DELETE",
         resource=resource,
+        options=options.sent,
         subresource="",
         namespace=entry.namespace,
-        name=entry.name,
+        name=entry.name if is_named else "",
         old=old,
         user=call.user,
         dry_run=options.dry_run,
         warn=call.warn,
     )
-    if backend.webhooks.mutating(attributes, None):
+    if asks_webhooks and backend.webhooks.mutating(attributes, None):
         await backend.webhooks.mutate(attributes, {})
-    if backend.webhooks.validating(attributes, None):
+    if asks_webhooks and backend.webhooks.validating(attributes, None):
         await backend.webhooks.validate(attributes, {})
     now = backend.now()
     if served.kind.graceful_deletion:

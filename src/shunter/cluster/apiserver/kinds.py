@@ -126,6 +126,10 @@ class Kind:
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
+    created_by_update: bool = False
+    """A PUT of a name that is not there creates it."""
+    updates_need_revision: bool = False
+    """A PUT has to name the resourceVersion that it replaces."""
     durable: bool = True
     """False for Events and Leases: kept in memory, lost with the process, as nothing relies on them."""
     graceful_deletion: bool = False

@@ -19,7 +19,8 @@ from shunter.cluster.apiserver.status import StatusError, bad_request, not_accep
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 BODIES = ("application/json", "application/yaml", PROTOBUF)
-_AVAILABLE = ("application/json", "application/yaml", "application/json;stream=watch")
+_AVAILABLE = ("application/json", "application/yaml", PROTOBUF)
+
 
 def _whole_or_float(text: str) -> int | float:
     """A number as objects without Go types keep it: 2.0 is 2."""
@@ -38,6 +39,8 @@ class Form(NamedTuple):
     syntax: Literal["json", "yaml"] = "json"
     shape: Literal["object", "table", "metadata"] = "object"
     version: str = "v1"
+    of_lists: bool = True
+    """False for PartialObjectMetadata, in which a list cannot be shown."""
 
 
 _SHAPES: dict[str, Literal["object", "table", "metadata"]] = {
@@ -53,16 +56,23 @@ def form(accept: str) -> Form:
     """The first form in an Accept header that this server can give. Raises 406 when there is none."""
     if not accept:
         return Form()
+    transforms = False
     for clause in accept.split(","):
         media, *parameters = (part.strip() for part in clause.split(";"))
         options = dict(parameter.partition("=")[::2] for parameter in parameters)
-        shape = _SHAPES.get(options.get("as", ""))
-        if shape is None or (shape != "object" and options.get("g") != "meta.k8s.io"):
+        kind, version = options.get("as", ""), options.get("v", "v1")
+        transforms = transforms or bool(kind)
+        shape = _SHAPES.get(kind)
+        if shape is None or (kind and (options.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"))):
             continue
-        if media in ("application/json", "application/*", "*/*"):
-            return Form("json", shape, options.get("v", "v1"))
+        of_lists = kind != "PartialObjectMetadata"
+        if media in ("application/json", "*/*"):
+            return Form("json", shape, version, of_lists)
         if media in ("application/yaml", "text/yaml"):
-            return Form("yaml", shape, options.get("v", "v1"))
+            return Form("yaml", shape, version, of_lists)
+    if transforms:
+        listed = ", ".join(_AVAILABLE)
+        raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {listed}")
     raise not_acceptable(_AVAILABLE)
 
 

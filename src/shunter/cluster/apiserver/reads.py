@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import string
 from collections.abc import Iterable
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.negotiation import Form, encoded
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
-from shunter.cluster.apiserver.status import bad_request, expired, invalid, revision_too_large
+from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid, revision_too_large
 from shunter.cluster.apiserver.storage import Collection, Entry, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
 
@@ -30,13 +30,20 @@ def selector(call: Call, served: Served) -> Selector:
     labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
     return Selector(
         label_requirements(labels) if labels else (),
-        field_terms(fields, served.kind.selectable_fields, custom=served.custom) if fields else (),
+        field_terms(fields, served.kind.selectable_fields, unsupported=_unsupported_field(served)) if fields else (),
     )
+
+
+def _unsupported_field(served: Served) -> str:
+    """What is said of a field that one cannot select by; nothing where the general words are used."""
+    if served.key == ("batch", "jobs"):
+        return 'field label "{}" not supported for Job'
+    return "field label not supported: {}" if served.custom or served.kind.selectable_fields else ""
 
 
 def get(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
     """One object. Raises 404, or 504 when the client has seen a newer state than there is."""
-    asked = revision(call.query.get("resourceVersion", ""), watch=False)
+    asked = revision(call.query.get("resourceVersion", ""), watch=True)
     if asked > backend.store.revision:
         raise revision_too_large(asked, backend.store.revision)
     entry = backend.entry(served, call.target.namespace, call.target.name)
@@ -83,13 +90,19 @@ class Page(NamedTuple):
 
 def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
     """A list. Raises 400, 410, 422 and 504."""
-    page = _page(backend, call, served)
-    metadata = page.metadata
+    if form.shape == "metadata" and not form.of_lists:
+        group = served.resource.group.partition(".")[0] or "core"
+        what = "unstructured.UnstructuredList" if served.custom else f"{group}.{served.resource.kind}List"
+        raise StatusError(
+            406, "NotAcceptable", f"you requested PartialObjectMetadata, but the requested object is a list (*{what})"
+        )
+    found = page(backend, call, served)
+    metadata = found.metadata
     if served.custom and form.shape == "object":
         metadata = {"continue": "", **metadata}
     if form.shape == "object" and form.syntax == "json":
-        return rendered_list(served, page.entries, metadata)
-    documents = (served.document(entry) for entry in page.entries)
+        return rendered_list(served, found.entries, metadata)
+    documents = (served.document(entry) for entry in found.entries)
     if form.shape == "table":
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
@@ -107,7 +120,7 @@ def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
             },
             form,
         )
-    return encoded(msgspec.json.decode(rendered_list(served, page.entries, metadata)), form)
+    return encoded(msgspec.json.decode(rendered_list(served, found.entries, metadata)), form)
 
 
 def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> bytes:
@@ -118,13 +131,17 @@ def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> b
     return b"".join((head, msgspec.json.encode(metadata), b',"items":[', items, b"]}"))
 
 
-def _page(backend: Backend, call: Call, served: Served) -> Page:
+def page(backend: Backend, call: Call, served: Served) -> Page:
+    """What a LIST, or the deletion of a collection, is about. Raises 400, 410, 422 and 504."""
     query, collection, namespace = call.query, backend.collection(served), call.target.namespace
     errors = _list_errors(query)
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
     wanted = selector(call, served)
-    limit = number(query, "limit") or 0
+    number(query, "timeoutSeconds")
+    limit = max(number(query, "limit") or 0, 0)
+    if query.get("resourceVersion") == "0" and not query.get("continue"):
+        limit = 0
     at, start = _start(backend, query)
     try:
         entries: Iterable[Entry] | None = _named(collection, namespace, wanted) if at == backend.store.revision else None
@@ -137,9 +154,8 @@ def _page(backend: Backend, call: Call, served: Served) -> Page:
     found = list(entries) if wanted.is_empty else [entry for entry in entries if wanted.matches(entry)]
     if not limit or len(found) <= limit:
         return Page(found, at)
-    page = list(islice(found, limit))
     remaining = len(found) - limit if wanted.is_empty else 0
-    return Page(page, at, _token(at, page[-1].key + "\0"), remaining)
+    return Page(found[:limit], at, _token(at, found[limit - 1].key + "\0"), remaining)
 
 
 def _named(collection: Collection, namespace: str, wanted: Selector) -> list[Entry] | None:
@@ -200,12 +216,15 @@ def _expired_list(query: Query, at: int, floor: int) -> Exception:
     return expired(f"The resourceVersion for the provided list is too old: {at} ({floor})")
 
 
+_BASE64 = frozenset(string.ascii_letters + string.digits + "-_")
+
+
 class _Token(msgspec.Struct):
     """A continue token's content, as kube-apiserver writes it."""
 
-    v: str
-    rv: int
-    start: str
+    v: str = ""
+    rv: int = 0
+    start: str = ""
 
 
 def _token(at: int, start: str) -> str:
@@ -214,13 +233,15 @@ def _token(at: int, start: str) -> str:
 
 
 def _read_token(token: str) -> tuple[int, str]:
+    fault = "invalid continue token: continue key is not valid"
+    wrong = next((index for index, character in enumerate(token) if character not in _BASE64), len(token) - 1)
+    if wrong < len(token) - 1 or len(token) % 4 == 1:
+        raise bad_request(f"{fault}: illegal base64 data at input byte {wrong}")
     try:
         content = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         decoded = msgspec.json.decode(content, type=_Token)
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
-        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from None
+        raise bad_request(f"{fault}: {error}") from None
     if decoded.v != "meta.k8s.io/v1":
-        raise bad_request(
-            f'invalid continue token: continue key is not valid: server does not recognize this encoded version "{decoded.v}"'
-        )
+        raise bad_request(f"{fault}: server does not recognize this encoded version {decoded.v}")
     return decoded.rv, decoded.start

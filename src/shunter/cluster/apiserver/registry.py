@@ -30,8 +30,8 @@ class Served:
         self._definition_revision = definition_revision
         resource = kind.resource
         self.resource: Resource = resource
-        self._events = (resource.group, resource.plural) == event_versions.EVENTS_GROUP
-        self.key = event_versions.STORED_AS if self._events else (resource.group, resource.plural)
+        self.is_new_event = (resource.group, resource.plural) == event_versions.EVENTS_GROUP
+        self.key = event_versions.STORED_AS if self.is_new_event else (resource.group, resource.plural)
         """The collection its objects live in; the versions of a kind share one."""
         self.prefix = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
 
@@ -47,7 +47,7 @@ class Served:
 
     def tail(self, entry: Entry) -> bytes:
         """The stored bytes in this version, without kind and apiVersion."""
-        if self._events:
+        if self.is_new_event:
             return encoded_tail(event_versions.from_core(entry.document()))
         return entry.tail
 
@@ -62,13 +62,13 @@ class Served:
     def document(self, entry: Entry) -> Json:
         """A fresh copy of the object in this version, which the caller may change."""
         document = entry.document()
-        if self._events:
+        if self.is_new_event:
             document = event_versions.from_core(document)
         return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **document}
 
     def stored(self, document: Json) -> Json:
         """The object as it is stored."""
-        return event_versions.to_core(document) if self._events else document
+        return event_versions.to_core(document) if self.is_new_event else document
 
 
 class Registry:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.status import bad_request
 from shunter.cluster.apiserver.storage import Entry
 
@@ -78,7 +79,6 @@ EVERYTHING = Selector()
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
 _OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
-_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 
 
@@ -107,39 +107,43 @@ def label_requirements(text: str) -> tuple[Requirement, ...]:
             break
         separator = tokens.take()
         if separator != ",":
-            raise bad_request(f"unable to parse requirement: found '{separator}', expected: ',' or 'end of string'")
+            raise bad_request(f"found '{separator}', expected: ',' or 'end of string'")
         if not tokens.next:
-            raise bad_request("unable to parse requirement: found '', expected: identifier after ','")
+            raise bad_request("found '', expected: identifier after ','")
     return tuple(requirements)
 
 
 def _requirement(tokens: _Tokens) -> Requirement:
+    if tokens.next != "!" and tokens.next in (*_OPERATORS, ","):
+        raise bad_request(f"found '{tokens.next}', expected: !, identifier, or 'end of string'")
     negated = tokens.next == "!"
     if negated:
         tokens.take()
     key = tokens.take()
-    if not _KEY.fullmatch(key):
-        raise bad_request(f"unable to parse requirement: found '{key}', expected: !, identifier, or 'end of string'")
+    if not key or key in _OPERATORS:
+        raise bad_request(f"unable to parse requirement: found '{key}', expected: identifier")
+    if faults := label_key_faults(key):
+        raise bad_request(f'unable to parse requirement: <nil>: Invalid value: "{key}": {"; ".join(faults)}')
     if negated:
         return Requirement(key, "absent")
     if tokens.next in ("", ","):
         return Requirement(key, "exists")
     operator = tokens.take()
     if operator in ("in", "notin"):
-        return Requirement(key, operator, frozenset(_values(tokens)))
+        return Requirement(key, operator, frozenset(_values(tokens, key)))
     if operator in ("=", "==", "!="):
         value = "" if tokens.next in ("", ",") else tokens.take()
-        return Requirement(key, "notin" if operator == "!=" else "in", frozenset((_checked(value),)))
+        return Requirement(key, "notin" if operator == "!=" else "in", frozenset((_checked(value, f"values[0][{key}]"),)))
     if operator in ("<", ">"):
         value = tokens.take()
         if not re.fullmatch(r"-?\d+", value):
             fault = "for 'Gt', 'Lt' operators, the value must be an integer"
-            raise bad_request(f'unable to parse requirement: values[0][{key}]: Invalid value: "{value}": {fault}')
+            raise bad_request(f'unable to parse requirement: values[0]: Invalid value: "{value}": {fault}')
         return Requirement(key, "gt" if operator == ">" else "lt", frozenset((value,)))
     raise bad_request(f"unable to parse requirement: found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
 
 
-def _values(tokens: _Tokens) -> list[str]:
+def _values(tokens: _Tokens, key: str) -> list[str]:
     opening = tokens.take()
     if opening != "(":
         raise bad_request(f"unable to parse requirement: found '{opening}' expected: '('")
@@ -149,7 +153,7 @@ def _values(tokens: _Tokens) -> list[str]:
         if token == ",":
             values.append("")
             continue
-        values.append(_checked(token))
+        values.append(_checked(token, f"values[{len(values)}][{key}]"))
         if tokens.next == ",":
             tokens.take()
     if tokens.take() != ")":
@@ -157,12 +161,12 @@ def _values(tokens: _Tokens) -> list[str]:
     return values or [""]
 
 
-def _checked(value: str) -> str:
+def _checked(value: str, where: str) -> str:
     if value in _OPERATORS:
         raise bad_request(f"unable to parse requirement: found '{value}', expected: identifier")
     if len(value) > 63 or not _VALUE.fullmatch(value):
         raise bad_request(
-            f'unable to parse requirement: values[0]: Invalid value: "{value}": a valid label must be an empty string or '
+            f'unable to parse requirement: {where}: Invalid value: "{value}": a valid label must be an empty string or '
             "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
             "(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
             "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
@@ -173,8 +177,9 @@ def _checked(value: str) -> str:
 _FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
 
 
-def field_terms(text: str, selectable: Sequence[str], *, custom: bool = False) -> tuple[Term, ...]:
-    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields."""
+def field_terms(text: str, selectable: Sequence[str], *, unsupported: str = "") -> tuple[Term, ...]:
+    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields.
+    `unsupported` is what is said of others, where `{}` stands for the field."""
     known = ("metadata.name", "metadata.namespace", *selectable)
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):
@@ -185,8 +190,8 @@ def field_terms(text: str, selectable: Sequence[str], *, custom: bool = False) -
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         path, operator, value = match[1].strip(), match[2], re.sub(r"\\(.)", r"\1", match[3])
         if path not in known:
-            if custom or selectable:
-                raise bad_request(f"field label not supported: {path}")
+            if unsupported:
+                raise bad_request(unsupported.format(path))
             names = ", ".join(f'"{name}"' for name in known)
             raise bad_request(f'"{path}" is not a known field selector: only {names}')
         terms.append(Term(path, value, operator == "!="))

@@ -121,8 +121,6 @@ class ApiServer:
         match call.verb:
             case "watch":
                 return await self._watch(request, call, served, wanted)
-            case "get" if flag(call.query, "watch") and not subresource:
-                return await self._watch(request, call, served, wanted)
             case "get":
                 return _answer(reads.get(backend, call, served, wanted), 200, wanted)
             case "list":
@@ -135,11 +133,8 @@ class ApiServer:
                 return self._outcome(call, served, wanted, await patches.patch(backend, call, served))
             case "delete" if not subresource:
                 return self._outcome(call, served, wanted, await deletion.delete(backend, call, served))
-            case "deletecollection":
-                selected = reads.selector(call, served)
-                entries = await deletion.delete_many(backend, call, served, selected)
-                metadata = {"resourceVersion": str(backend.store.revision)}
-                return _answer(reads.rendered_list(served, entries, metadata))
+            case "deletecollection" if call.target.namespace or not served.resource.namespaced:
+                return _answer(await deletion.delete_many(backend, call, served))
             case _:
                 raise method_not_allowed()
 
@@ -234,6 +229,7 @@ class ApiServer:
 
     async def _streams(self, request: Request, call: Call, served: Served) -> Response | None:
         location = pod_streams.stream_location(self._backend, call, served, request.query_string)
+        call.verb = "connect"  # what metrics call it: it may last for hours
         task = asyncio.current_task()
         assert task is not None, "handlers run in tasks"
         self._watchers.add(task)

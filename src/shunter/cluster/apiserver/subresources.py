@@ -12,19 +12,22 @@ from typing import Any
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import Resource
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.deletion import delete
-from shunter.cluster.apiserver.kinds import ScalePaths
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.patches import patcher
-from shunter.cluster.apiserver.printers.columns import format_selector
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, write_options
+from shunter.cluster.apiserver.scales import scale_of
 from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed
 from shunter.cluster.apiserver.storage import StaleError
+from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome, modify
 
+_BINDINGS = Resource("", "v1", "Binding", "bindings")
+_EVICTIONS = Resource("policy", "v1", "Eviction", "evictions")
 _DEFAULT_TOKEN_SECONDS = 3600
 _MIN_TOKEN_SECONDS = 600
 
@@ -57,8 +60,30 @@ async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
         status["conditions"] = conditions
         return pod
 
+    await _ask_webhooks(backend, call, served, _BINDINGS, binding)
     await _write_whole(backend, call, served, assigned)
     return Outcome(201, None, created())
+
+
+async def _ask_webhooks(backend: Backend, call: Call, served: Served, kind: Resource, document: Json) -> None:
+    """Asks validating webhooks about an action on a pod, which to them is the creation of `kind`."""
+    metadata = {"namespace": call.target.namespace, **(document.get("metadata") or {})}
+    shown = {"kind": kind.kind, "apiVersion": kind.api_version, **document, "metadata": metadata}
+    attributes = Attributes(
+        operation="CREATE",
+        resource=served.resource,
+        options={"dryRun": ["All"]} if call.query.get("dryRun") else {},
+        subresource=call.target.subresource,
+        namespace=call.target.namespace,
+        name=call.target.name,
+        old=None,
+        user=call.user,
+        dry_run=bool(call.query.get("dryRun")),
+        warn=call.warn,
+        kind=kind,
+    )
+    if backend.webhooks.validating(attributes, shown):
+        await backend.webhooks.validate(attributes, shown)
 
 
 def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
@@ -90,7 +115,8 @@ async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
     query = {name: str(value) for name, value in options.items() if name in ("gracePeriodSeconds", "propagationPolicy")}
     if call.query.get("dryRun"):
         query["dryRun"] = call.query["dryRun"]
-    await delete(backend, replace(call, body=b"", query=query), served)
+    await _ask_webhooks(backend, call, served, _EVICTIONS, eviction)
+    await delete(backend, replace(call, body=b"", query=query), served, asks_webhooks=False)
     return Outcome(201, None, created())
 
 
@@ -158,12 +184,12 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
     assert paths is not None, "only kinds with a scale subresource are routed here"
     if call.method == "GET":
         entry = backend.entry(served, call.target.namespace, call.target.name)
-        return Outcome(200, None, scale_of(served, served.document(entry), paths))
+        return Outcome(200, None, scale_of(served.document(entry), paths))
     kind = "PatchOptions" if call.method == "PATCH" else "UpdateOptions"
     options = write_options(call.query, call.user_agent, kind)
 
     def scaled(old: Json) -> Json:
-        current = scale_of(served, old, paths)
+        current = scale_of(old, paths)
         if call.method == "PATCH":
             wanted = patcher(call, served, call.content_type.partition(";")[0])(current)
         elif call.method == "PUT":
@@ -188,36 +214,7 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
     outcome = await modify(backend, call, served, options, scaled)
     document = served.document(outcome.entry) if outcome.entry else outcome.document
     assert document is not None, "an outcome has either an entry or a document"
-    return Outcome(outcome.code, None, scale_of(served, document, paths))
-
-
-def scale_of(served: Served, document: Json, paths: ScalePaths) -> Json:
-    """The autoscaling/v1 Scale of an object."""
-    metadata = document["metadata"]
-    shown: Json = {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {
-            name: metadata[name]
-            for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-            if name in metadata
-        },
-        "spec": {},
-        "status": {"replicas": _at(document, paths.status_replicas) or 0},
-    }
-    replicas = _at(document, paths.spec_replicas)
-    if replicas:
-        shown["spec"]["replicas"] = replicas
-    selector = _at(document, paths.label_selector) if paths.label_selector else None
-    if selector:
-        shown["status"]["selector"] = selector if isinstance(selector, str) else format_selector(selector)
-    return shown
-
-
-def _at(document: Any, path: str) -> Any:
-    for part in path.split("."):
-        document = document.get(part) if isinstance(document, dict) else None
-    return document
+    return Outcome(outcome.code, None, scale_of(document, paths))
 
 
 def _set(document: Json, path: str, value: Any) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from shunter.api.meta import Json
+from shunter.cluster.apiserver import event_versions
 from shunter.cluster.apiserver.kinds import Column
 from shunter.cluster.apiserver.printers import printer
 from shunter.cluster.apiserver.registry import Served
@@ -21,7 +22,10 @@ def check_include(include: str) -> StatusError | None:
     """The refusal of an unknown `includeObject`."""
     if include in INCLUDES:
         return None
-    return bad_request(f'unrecognized includeObject value: "{include}"')
+    return bad_request(
+        f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+        "must be 'Metadata', 'Object', 'None', or empty"
+    )
 
 
 def table(
@@ -39,7 +43,9 @@ def table(
     shown = printer(served.kind, custom=served.custom)
     rows = []
     for document in documents:
-        row: Json = {"cells": shown.cells(document, now)}
+        row: Json = {"cells": shown.cells(event_versions.to_core(document) if served.is_new_event else document, now)}
+        if conditions := shown.conditions(document):
+            row["conditions"] = conditions
         if include == "Object":
             row["object"] = document
         elif include != "None":

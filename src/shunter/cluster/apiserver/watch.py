@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.reads import selector
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
-from shunter.cluster.apiserver.selectors import Selector, Term
+from shunter.cluster.apiserver.selectors import Selector
 from shunter.cluster.apiserver.status import StatusError, expired, invalid
 from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
@@ -58,9 +58,10 @@ class View(NamedTuple):
     def shown(self, entry: Entry, *, headers: bool = False) -> bytes:
         if self.form.shape == "object":
             return self.served.body(entry)
-        document = self.served.document(entry)
         if self.form.shape == "metadata":
-            return msgspec.json.encode(partial(document, self.form.version))
+            head = f'{{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{self.form.version}","metadata":'
+            return b"%b%b}" % (head.encode(), entry.metadata)
+        document = self.served.document(entry)
         metadata = {"resourceVersion": str(entry.revision)}
         return msgspec.json.encode(
             table(
@@ -113,7 +114,8 @@ class Watcher:
         self._pending: list[bytes] = []
         self._bytes = 0
         self._last_chunk = 0.0
-        self._ready = asyncio.Event()
+        self._arrived: asyncio.Future[None] | None = None
+        """Set while a chunk is waited for."""
         self._first = view.form.shape == "table"
         self.cut: Callable[[], None] = lambda: None
         """Called when the client is too slow."""
@@ -162,7 +164,9 @@ class Watcher:
     def push(self, frame: bytes, *, limited: bool = True) -> None:
         self._pending.append(frame)
         self._bytes += len(frame)
-        self._ready.set()
+        if self._arrived is not None:
+            self._announce(self._arrived)
+            self._arrived = None
         if limited and self._bytes > PENDING_BYTES:
             self._pending.clear()
             self._bytes = 0
@@ -172,19 +176,34 @@ class Watcher:
         """The frames collected so far, as soon as there are some; nothing after `timeout` seconds. Chunks keep a distance: a lone
         event goes out at once, a crowd of them in few writes, which spares server and client most of their work."""
         loop = asyncio.get_running_loop()
-        if not self._pending:
-            self._ready.clear()
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._ready.wait()
-            except TimeoutError:
-                return b""
-        early = self._last_chunk + DISTANCE_SECONDS - loop.time()
-        if early > 0:
-            await asyncio.sleep(early)
+        arrived = loop.create_future()
+        if self._pending:
+            self._announce(arrived)
+        else:
+            self._arrived = arrived
+        giving_up = loop.call_later(timeout, _set, arrived)
+        try:
+            await arrived
+        finally:
+            giving_up.cancel()
+            self._arrived = None
         self._last_chunk = loop.time()
         frames, self._pending, self._bytes = self._pending, [], 0
         return b"".join(frames)
+
+    def _announce(self, arrived: asyncio.Future[None]) -> None:
+        """Frames are there: lets them go when it is time."""
+        loop = arrived.get_loop()
+        early = self._last_chunk + DISTANCE_SECONDS - loop.time()
+        if early > 0:
+            loop.call_later(early, _set, arrived)
+        else:
+            _set(arrived)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class Watch(NamedTuple):
@@ -208,8 +227,6 @@ def parse(call: Call, served: Served) -> Watch:
     if include:
         raise include
     wanted = selector(call, served)
-    if call.target.name:
-        wanted = wanted._replace(terms=(*wanted.terms, Term("metadata.name", call.target.name, False)))
     since = revision(query.get("resourceVersion", ""), watch=True)
     send_initial = flag(query, "sendInitialEvents")
     seconds = number(query, "timeoutSeconds") or 0

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import logging
+import os
 import ssl
 import uuid
 from collections.abc import Callable, Iterable
@@ -17,6 +19,7 @@ from typing import Literal, NamedTuple
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -27,11 +30,12 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.cluster.apiserver import match_conditions
 from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.selectors import Labels, matcher
-from shunter.cluster.apiserver.status import StatusError, internal
+from shunter.cluster.apiserver.status import StatusError, forbidden, internal, plain
 from shunter.cluster.apiserver.storage import Collection, Store
 
 log = logging.getLogger(__name__)
@@ -48,6 +52,8 @@ class Attributes:
 
     operation: Operation
     resource: Resource
+    options: Json
+    """The CreateOptions, UpdateOptions or DeleteOptions as they were sent."""
     subresource: str
     namespace: str
     name: str
@@ -55,6 +61,10 @@ class Attributes:
     user: User
     dry_run: bool
     warn: Callable[[str], None]
+    kind: Resource | None = None
+    """What the objects are where a subresource has a kind of its own."""
+    view: Callable[[Json], Json] = lambda document: document
+    """The object of that kind which stands for a document."""
 
 
 class Rule(NamedTuple):
@@ -99,6 +109,7 @@ class Webhook:
         self.may_be_reinvoked = definition.get("reinvocationPolicy") == "IfNeeded"
         self._namespaces = matcher(definition.get("namespaceSelector"))
         self._objects = matcher(definition.get("objectSelector"))
+        self._conditions: list[Json] = definition.get("matchConditions") or []
 
     def concerns(self, attributes: Attributes, document: Json | None, namespace_labels: Labels | None) -> bool:
         """Whether it is asked about this write. The object selector looks at the new and the old object."""
@@ -111,6 +122,18 @@ class Webhook:
             for version in (document, attributes.old)
             if version is not None
         )
+
+    def wants(self, request: Json, resource: Resource) -> bool:
+        """Whether its match conditions let an AdmissionRequest through to it. Raises 403 where they cannot be evaluated."""
+        if not self._conditions:
+            return True
+        try:
+            return match_conditions.hold(self._conditions, request)
+        except match_conditions.ConditionError as error:
+            if self.ignores_failure:
+                log.warning("the match conditions of webhook %s fail open: %s", self.name, error)
+                return False
+            raise forbidden(resource, request.get("name", ""), str(error)) from None
 
 
 def _rule(rule: Json) -> Rule:
@@ -146,6 +169,10 @@ class Webhooks:
 
     def validating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
         return self._concerned(self._validating, attributes, document)
+
+    def asks(self, attributes: Attributes, document: Json) -> bool:
+        """Whether any webhook is asked about the write."""
+        return bool(self.mutating(attributes, document) or self.validating(attributes, document))
 
     def _concerned(self, compiled: _Compiled, attributes: Attributes, document: Json | None) -> list[Webhook]:
         webhooks = compiled.webhooks()
@@ -186,8 +213,13 @@ class Webhooks:
         try:
             operations = msgspec.json.decode(base64.b64decode(patch))
             changed = json_patch.apply(document, operations)
-        except (ValueError, PatchError) as error:
-            raise internal(str(error)) from None
+        except PatchError as error:
+            raise internal(error.why) from None
+        except ValueError as error:
+            fault = f"received undecodable patch in webhook response: {error}"
+            raise internal(f'failed calling webhook "{webhook.name}": {fault}') from None
+        if (changed.get("kind"), changed.get("apiVersion")) != (document.get("kind"), document.get("apiVersion")):
+            raise plain(500, _conversion_fault(attributes.resource, changed))
         copy: Json = msgspec.json.decode(msgspec.json.encode(changed))
         return document if copy == document else copy
 
@@ -204,6 +236,8 @@ class Webhooks:
     async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json | None:
         """The `response` of an answer that allows; None when a failure is to be ignored. Raises StatusError."""
         review = _review(attributes, document)
+        if not webhook.wants(review["request"], attributes.resource):
+            return None
         try:
             response = await self._post(webhook, review)
             _check(response, review["request"]["uid"])
@@ -219,13 +253,13 @@ class Webhooks:
         return response
 
     async def _post(self, webhook: Webhook, review: Json) -> Json:
-        url, hostname = self._address(webhook)
+        query = f"timeout={int(webhook.timeout)}s"
+        url, hostname = self._address(webhook, query)
         if self._session is None:
             self._session = aiohttp.ClientSession(json_serialize=lambda value: msgspec.json.encode(value).decode())
         try:
             async with self._session.post(
-                url,
-                params={"timeout": f"{int(webhook.timeout)}s"},
+                URL(url, encoded=True),
                 data=msgspec.json.encode(review),
                 headers={"Content-Type": "application/json", "Accept": "application/json"},
                 ssl=self._context(webhook.client.get("caBundle") or ""),
@@ -234,37 +268,46 @@ class Webhooks:
             ) as answer:
                 body = await answer.read()
                 if answer.status != 200:
-                    text = body[:500].decode(errors="replace")
-                    raise _CallError(f"failed to call webhook: the server answered {answer.status}: {text}")
+                    raise _CallError(f"failed to call webhook: {_http_fault(answer.status, body)}")
         except TimeoutError:
             raise _CallError(f'failed to call webhook: Post "{url}": context deadline exceeded') from None
+        except aiohttp.ClientConnectorError as error:
+            why = f"dial tcp {error.host}:{error.port}: connect: {os.strerror(error.os_error.errno or 0).lower()}"
+            if isinstance(error, aiohttp.ClientSSLError):
+                why = str(error)
+            raise _CallError(f'failed to call webhook: Post "{url}": {why}') from None
         except aiohttp.ClientError as error:
             raise _CallError(f'failed to call webhook: Post "{url}": {error}') from None
         try:
             decoded = msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
-            raise _CallError(f"failed to call webhook: {error}") from None
+        except msgspec.DecodeError:
+            raise _CallError(f"failed to call webhook: {_NO_REVIEW}") from None
         response = decoded.get("response") if isinstance(decoded, dict) else None
         if not isinstance(response, dict):
             raise _CallError("received invalid webhook response: webhook response was absent")
         return response
 
-    def _address(self, webhook: Webhook) -> tuple[str, str | None]:
+    def _address(self, webhook: Webhook, query: str) -> tuple[str, str | None]:
         """Where to send the review, and the name in the server's certificate when it is not the URL's."""
         url: str | None = webhook.client.get("url")
         if url:
-            return url, None
+            return f"{url}{'&' if '?' in url else '?'}{query}", None
         service = webhook.client.get("service") or {}
         namespace, name = service.get("namespace", ""), service.get("name", "")
         hostname = f"{name}.{namespace}.svc"
-        host, port = self._endpoint(namespace, name, service.get("port") or 443)
-        return f"https://{host}:{port}/{(service.get('path') or '').lstrip('/')}", hostname
+        number = service.get("port") or 443
+        path = f"{(service.get('path') or '').lstrip('/')}?{query}"
+        try:
+            host, port = self._endpoint(namespace, name, number)
+        except _CallError as error:
+            raise _CallError(f'failed to call webhook: Post "https://{hostname}:{number}/{path}": {error}') from None
+        return f"https://{host}:{port}/{path}", hostname
 
     def _endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """An address behind a Service, as nothing routes its cluster address on one machine."""
         service = self._store.collection("", SERVICES.plural).get(namespace, name)
         if service is None:
-            raise _CallError(f'failed to call webhook: service "{name}" not found')
+            raise _CallError(f'service "{name}" not found')
         ports = (service.document().get("spec") or {}).get("ports") or ()
         wanted = next((p for p in ports if p.get("port") == port), None)
         slices = self._store.collection(ENDPOINT_SLICES.group, ENDPOINT_SLICES.plural).entries(namespace)
@@ -276,7 +319,7 @@ class Webhooks:
             for endpoint in document.get("endpoints") or ():
                 if number and (endpoint.get("conditions") or {}).get("ready", True):
                     return endpoint["addresses"][0], number
-        raise _CallError(f'failed to call webhook: no endpoints available for service "{name}"')
+        raise _CallError(f'no endpoints available for service "{name}"')
 
     def _context(self, bundle: str) -> ssl.SSLContext:
         if bundle not in self._contexts:
@@ -312,7 +355,8 @@ class _Compiled:
 def _review(attributes: Attributes, document: Json) -> Json:
     """The AdmissionReview that asks about a write."""
     resource = attributes.resource
-    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    of = attributes.kind or resource
+    kind = {"group": of.group, "version": of.version, "kind": of.kind}
     plural = {"group": resource.group, "version": resource.version, "resource": resource.plural}
     request: Json = {
         "uid": str(uuid.uuid4()),
@@ -322,10 +366,10 @@ def _review(attributes: Attributes, document: Json) -> Json:
         "requestResource": plural,
         "operation": attributes.operation,
         "userInfo": {"username": attributes.user.name, "groups": list(attributes.user.groups)},
-        "object": None if attributes.operation == "DELETE" else document,
-        "oldObject": attributes.old,
+        "object": None if attributes.operation == "DELETE" else attributes.view(document),
+        "oldObject": None if attributes.old is None else attributes.view(attributes.old),
         "dryRun": attributes.dry_run,
-        "options": {"kind": f"{attributes.operation.title()}Options", "apiVersion": "meta.k8s.io/v1"},
+        "options": {"kind": f"{attributes.operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **attributes.options},
     }
     if attributes.name:
         request["name"] = attributes.name
@@ -334,6 +378,26 @@ def _review(attributes: Attributes, document: Json) -> Json:
     if attributes.subresource:
         request["subResource"] = request["requestSubResource"] = attributes.subresource
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+
+
+_NO_REVIEW = (
+    "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct "
+    '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def _http_fault(code: int, body: bytes) -> str:
+    """What client-go says of an answer that is no success."""
+    if code == 404:
+        return "the server could not find the requested resource"
+    text = body[:500].decode(errors="replace")
+    return f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
+
+
+def _conversion_fault(resource: Resource, changed: Json) -> str:
+    version = str(changed.get("apiVersion", "")).rpartition("/")[2]
+    ours = resource.group.partition(".")[0] or "core"
+    return f"converting ({version}.{changed.get('kind', '')}) to ({ours}.{resource.kind}): unknown conversion"
 
 
 def _check(response: Json, uid: str) -> None:

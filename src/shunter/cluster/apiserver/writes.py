@@ -18,14 +18,16 @@ from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
-from shunter.cluster.apiserver.kinds import RejectedError
+from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
+from shunter.cluster.apiserver.scales import SCALES, scale_of
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
     conflict,
+    internal,
     invalid,
     not_found,
     plain,
@@ -76,16 +78,18 @@ async def create_document(
     now = backend.now()
     for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(field, None)
-    metadata["uid"] = object_meta.new_uid()
-    metadata["creationTimestamp"] = rfc3339(now)
-    if kind.tracks_generation:
-        metadata["generation"] = 1
+    for field in ("uid", "creationTimestamp"):
+        metadata.pop(field, None)
     _without_duplicate_owners(call, metadata)
     if operation == "Update":
         _own_fields(backend, served, None, document, options, subresource="")
     attributes = _attributes(call, served, "CREATE", name, None, options)
     document = await _admitted(backend, served, document, None, attributes)
     metadata = document["metadata"]
+    metadata["uid"] = object_meta.new_uid()
+    metadata["creationTimestamp"] = rfc3339(now)
+    if kind.tracks_generation:
+        metadata["generation"] = 1
     kind.prepare(document, None)
     if served.resource.plural == crd_lifecycle.PLURAL:
         crd_lifecycle.prepare(document, None, now)
@@ -121,6 +125,10 @@ def _generated_name(backend: Backend, served: Served, metadata: Json) -> str:
 async def update(backend: Backend, call: Call, served: Served) -> Outcome:
     """PUT of an object or its status."""
     options = write_options(call.query, call.user_agent, "UpdateOptions")
+    if served.kind.created_by_update and not call.target.subresource:
+        target = call.target
+        if backend.collection(served).head(target.namespace, target.name) is None:
+            return await _create_by_update(backend, call, served, options)
 
     def sent(old: Json) -> Json:
         body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
@@ -135,6 +143,17 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
         return document
 
     return await modify(backend, call, served, options, sent)
+
+
+async def _create_by_update(backend: Backend, call: Call, served: Served, options: WriteOptions) -> Outcome:
+    body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
+    metadata = body.document.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("resourceVersion", None)
+    else:
+        metadata = body.document["metadata"] = {}
+    _check_identity(call, served, body.document)
+    return await create_document(backend, call, served, body, options)
 
 
 def _uid_precondition(served: Served, old: Json, uid: str) -> str:
@@ -175,7 +194,7 @@ async def modify(
         pinned = document["metadata"].get("resourceVersion", "")
         if pinned and pinned != old["metadata"]["resourceVersion"]:
             raise conflict(served.resource, target.name)
-        if not pinned and served.custom:
+        if not pinned and (served.custom or served.kind.updates_need_revision):
             fault = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(served.resource.group, served.resource.plural, target.name, [fault])
         try:
@@ -207,9 +226,11 @@ async def _replace(
     _without_duplicate_owners(call, document["metadata"])
     if owns_fields:
         _own_fields(backend, served, old, document, options, subresource=subresource)
-    if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
-        return Outcome(200, entry)
     attributes = _attributes(call, served, "UPDATE", call.target.name, old, options)
+    if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
+        if not backend.webhooks.asks(attributes, document):
+            return Outcome(200, entry)
+        document = managed.with_old_times(document, old)
     document = await _admitted(backend, served, document, old, attributes, status=subresource == "status")
     if subresource == "status":
         document = _status_only(served, document, old)
@@ -230,10 +251,8 @@ async def _replace(
     if options.dry_run:
         return Outcome(200, None, document)
     if _is_finished(document, old):
-        removed = await backend.store.remove(
-            backend.collection(served), served.stored(document), previous=entry, durable=kind.durable
-        )
-        return Outcome(200, removed)
+        await backend.store.remove(backend.collection(served), served.stored(old), previous=entry, durable=kind.durable)
+        return Outcome(200, None, document)
     return Outcome(200, await _store(backend, served, document, entry))
 
 
@@ -325,11 +344,11 @@ def _without_revision(document: Json) -> Json:
 
 
 def _without_duplicate_owners(call: Call, metadata: Json) -> None:
-    if object_meta.without_duplicate_owners(metadata):
+    if repeated := object_meta.without_duplicate_owners(metadata):
         call.warn(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
             "and may reject such requests as early as 1.24; please fix your requests; "
-            "duplicate UID(s) observed: the repeated ones were dropped"
+            f"duplicate UID(s) observed: {', '.join(dict.fromkeys(repeated))}"
         )
 
 
@@ -339,7 +358,7 @@ def _own_fields(
     """Sets `metadata.managedFields`, in place. Times that are not set stand in built-in kinds as null, which nobody owns."""
     entries = managed.updated(
         old,
-        document if served.custom else {name: value for name, value in document.items() if value is not None},
+        document if served.custom else {name: value for name, value in document.items() if value is not None and value != ""},
         tree=served.tree,
         manager=options.manager,
         subresource=subresource,
@@ -360,6 +379,7 @@ def _attributes(
     return Attributes(
         operation=operation,
         resource=served.resource,
+        options=_sent_options(call),
         subresource=target.subresource,
         namespace=target.namespace,
         name=name,
@@ -367,7 +387,21 @@ def _attributes(
         user=call.user,
         dry_run=options.dry_run,
         warn=call.warn,
+        **_scale_view(served, target.subresource),
     )
+
+
+def _sent_options(call: Call) -> Json:
+    sent: Json = {name: call.query[name] for name in ("fieldManager", "fieldValidation") if call.query.get(name)}
+    return {**sent, "dryRun": ["All"]} if call.query.get("dryRun") else sent
+
+
+def _scale_view(served: Served, subresource: str) -> Json:
+    """Webhooks are shown a Scale where one is written."""
+    paths = served.kind.scale
+    if subresource != "scale" or paths is None:
+        return {}
+    return {"kind": SCALES, "view": lambda document: scale_of(document, paths)}
 
 
 async def _admitted(
@@ -380,9 +414,12 @@ async def _admitted(
             kind.admit(document, old, backend.objects)
         except RejectedError as rejection:
             raise _rejection(served, attributes.name, rejection) from None
-    if backend.webhooks.mutating(attributes, document):
+    if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
         document = await backend.webhooks.mutate(attributes, document)
-        kind.schema().prune(document)
+        try:
+            kind.schema().prune(document)
+        except MalformedError as error:
+            raise internal(str(error)) from None
         fill_defaults(served, document)
     return document
 
@@ -425,4 +462,4 @@ def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status:
 
 
 def _invalid(served: Served, name: str, errors: list[FieldError]) -> StatusError:
-    return invalid(served.resource.group, served.resource.kind, name, errors)
+    return invalid(served.key[0], served.resource.kind, name, errors)

@@ -53,6 +53,7 @@ _OBJECT_META_SCHEMA: Json = {
     },
 }
 _SCALARS: dict[str, Scalar] = {"integer": "number", "number": "number", "boolean": "boolean", "string": "string"}
+_ZEROS: Json = {"string": "", "boolean": False, "integer": 0, "number": 0}
 _KEY_DEFAULTS = {"protocol": "TCP"}
 """Defaults of list-map keys in Kubernetes' own types (ContainerPort, ServicePort), for schemas published without defaults."""
 
@@ -247,8 +248,12 @@ class _Compiler:
         schema = items
         while reference := schema.get("$ref") or next((part.get("$ref") for part in schema.get("allOf", ())), None):
             schema = self.definitions[reference.rpartition("/")[2]]
-        inline = "$ref" not in items and "allOf" not in items
-        return schema.get("properties", {}).get(name, {}).get("default", None if inline else _KEY_DEFAULTS.get(name))
+        part = schema.get("properties", {}).get(name, {})
+        if "$ref" in items or "allOf" in items:
+            # Kubernetes' own types: what is required is never absent, as Go always writes it.
+            zero = _ZEROS.get(_type_of(part)) if name in schema.get("required", ()) else None
+            return part.get("default", _KEY_DEFAULTS.get(name, zero))
+        return part.get("default")
 
     def fill_zeros(self, tree: FieldTree, schema: Json, by_value: Collection[str]) -> None:
         """Only for Kubernetes' own types: custom objects are plain JSON, where an absent field is absent."""
@@ -257,7 +262,7 @@ class _Compiler:
             if part.get("default") == {} or name in by_value:
                 tree.zeros[name] = {}
             elif name in required:
-                tree.zeros[name] = {"string": "", "boolean": False, "integer": 0, "number": 0}.get(_type_of(part))
+                tree.zeros[name] = _ZEROS.get(_type_of(part))
 
 
 def _type_of(schema: Json) -> str:

@@ -20,8 +20,10 @@ _GROUP = "rbac.authorization.k8s.io"
 
 def kinds() -> list[Kind]:
     return [
-        _kind("Role", "roles", namespaced=True, validate=_role_errors),
-        _kind("ClusterRole", "clusterroles", namespaced=False, validate=_role_errors),
+        _kind("Role", "roles", namespaced=True, default=_default_role, prepare=_prepare_role, validate=_role_errors),
+        _kind(
+            "ClusterRole", "clusterroles", namespaced=False, default=_default_role, prepare=_prepare_role, validate=_role_errors
+        ),
         _kind("RoleBinding", "rolebindings", namespaced=True, default=_default_binding, validate=_binding_errors),
         _kind("ClusterRoleBinding", "clusterrolebindings", namespaced=False, default=_default_binding, validate=_binding_errors),
     ]
@@ -29,7 +31,16 @@ def kinds() -> list[Kind]:
 
 def _kind(kind: str, plural: str, *, namespaced: bool, **rest: Any) -> Kind:
     resource = Resource(_GROUP, "v1", kind, plural, namespaced)
-    return typed(resource, name_faults=path_segment_faults, tracks_generation=False, **rest)
+    return typed(resource, name_faults=path_segment_faults, tracks_generation=False, created_by_update=True, **rest)
+
+
+def _default_role(role: Json) -> None:
+    role.setdefault("rules", None)
+
+
+def _prepare_role(role: Json, old: Json | None) -> None:
+    """No rules are stored as null, as Go does."""
+    role["rules"] = role["rules"] or None
 
 
 def _default_binding(binding: Json) -> None:

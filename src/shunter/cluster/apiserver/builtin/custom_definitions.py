@@ -14,6 +14,7 @@ def kind() -> Kind:
         short_names=("crd", "crds"),
         categories=("api-extensions",),
         has_status=True,
+        updates_need_revision=True,
         default=crd.default,
         validate=crd.validate,
     )

@@ -11,6 +11,7 @@ from shunter.api.resources import JOBS, Resource
 from shunter.cluster.apiserver.builtin.job_rules import cron_job_errors, job_errors
 from shunter.cluster.apiserver.builtin.job_status_rules import job_status_errors
 from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.pod_warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
@@ -113,4 +114,4 @@ def _warnings(job: Json, old: Json | None) -> list[str]:
     completions, parallelism = spec.get("completions", 0), spec.get("parallelism", 0)
     if spec["completionMode"] == "Indexed" and completions > 100_000 and parallelism > 10_000:
         warnings.append(_TOO_MANY_INDEXES)
-    return warnings
+    return warnings + template_warnings(job, old)

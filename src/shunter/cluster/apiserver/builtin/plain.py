@@ -19,17 +19,30 @@ def kinds() -> list[Kind]:
     return [
         typed(NODES, short_names=("no",), has_status=True, selectable_fields=("spec.unschedulable",), **_UNCOUNTED),
         typed(SERVICE_ACCOUNTS, short_names=("sa",), **_UNCOUNTED),
-        typed(_resource("", "Endpoints", "endpoints"), short_names=("ep",), default=_default_endpoints, **_UNCOUNTED),
-        typed(LEASES, durable=False, **_UNCOUNTED),
-        typed(ENDPOINT_SLICES, default=_default_endpoint_slice),
+        typed(
+            _resource("", "Endpoints", "endpoints"),
+            short_names=("ep",),
+            default=_default_endpoints,
+            warnings=_deprecated,
+            created_by_update=True,
+            **_UNCOUNTED,
+        ),
+        typed(LEASES, durable=False, created_by_update=True, updates_need_revision=True, **_UNCOUNTED),
+        typed(ENDPOINT_SLICES, default=_default_endpoint_slice, prepare=_prepare_endpoint_slice),
         typed(
             _resource("", "LimitRange", "limitranges"),
             short_names=("limits",),
             default=_default_limit_range,
+            created_by_update=True,
             **_UNCOUNTED,
         ),
         typed(_resource("", "ResourceQuota", "resourcequotas"), short_names=("quota",), has_status=True, **_UNCOUNTED),
-        typed(_resource("policy", "PodDisruptionBudget", "poddisruptionbudgets"), short_names=("pdb",), has_status=True),
+        typed(
+            _resource("policy", "PodDisruptionBudget", "poddisruptionbudgets"),
+            short_names=("pdb",),
+            has_status=True,
+            updates_need_revision=True,
+        ),
         typed(_resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
         typed(_cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"), default=_default_ingress_class),
         typed(
@@ -37,11 +50,20 @@ def kinds() -> list[Kind]:
             short_names=("netpol",),
             default=_default_network_policy,
         ),
-        typed(_cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"), **_UNCOUNTED),
+        typed(
+            _cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"),
+            created_by_update=True,
+            updates_need_revision=True,
+            **_UNCOUNTED,
+        ),
         typed(_cluster_wide("storage.k8s.io", "CSIDriver", "csidrivers"), default=_default_csi_driver, **_UNCOUNTED),
         typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), **_UNCOUNTED),
         typed(_cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"), has_status=True, **_UNCOUNTED),
     ]
+
+
+def _deprecated(endpoints: Json, old: Json | None) -> list[str]:
+    return ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
 
 
 def _resource(group: str, kind: str, plural: str) -> Resource:
@@ -50,6 +72,11 @@ def _resource(group: str, kind: str, plural: str) -> Resource:
 
 def _cluster_wide(group: str, kind: str, plural: str) -> Resource:
     return Resource(group, "v1", kind, plural, namespaced=False)
+
+
+def _prepare_endpoint_slice(endpoint_slice: Json, old: Json | None) -> None:
+    """No endpoints are stored as null, as Go does."""
+    endpoint_slice["endpoints"] = endpoint_slice.get("endpoints") or None
 
 
 def _default_endpoints(endpoints: Json) -> None:

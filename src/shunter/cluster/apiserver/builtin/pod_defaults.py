@@ -15,8 +15,10 @@ _VOLUME_SOURCES_WITH_MODE = ("secret", "configMap", "downwardAPI", "projected")
 
 
 def default_pod(pod: Json) -> None:
-    """What a pod gets beyond its template: requests from limits, service links, host ports."""
-    spec = pod["spec"]
+    """What a pod gets beyond its template: requests from limits, service links, host ports, its address among its addresses."""
+    spec, status = pod["spec"], pod.get("status") or {}
+    if "podIP" in status and (not status.get("podIPs") or status["podIPs"][0].get("ip") != status["podIP"]):
+        status["podIPs"] = [{"ip": status["podIP"]}]
     default_pod_spec(spec)
     for container in containers_of(spec):
         resources = container["resources"]

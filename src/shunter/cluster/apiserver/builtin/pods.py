@@ -12,6 +12,7 @@ from shunter.api.resources import PODS
 from shunter.cluster.apiserver.builtin.pod_defaults import default_pod
 from shunter.cluster.apiserver.builtin.pod_resources import qos_class
 from shunter.cluster.apiserver.builtin.pod_rules import pod_errors, pod_status_errors
+from shunter.cluster.apiserver.builtin.pod_warnings import pod_spec_warnings
 from shunter.cluster.apiserver.builtin.scheduling import PRIORITY_CLASSES
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.jobset_admission import label_pod
@@ -111,6 +112,8 @@ def _forbidden(pod: Json, message: str) -> RejectedError:
 def _prepare(pod: Json, old: Json | None) -> None:
     if old is not None:
         return
+    if pod["spec"]["terminationGracePeriodSeconds"] < 0:
+        pod["spec"]["terminationGracePeriodSeconds"] = 1
     status = pod["status"] = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
     if pod["spec"].get("schedulingGates"):
         status["conditions"] = [
@@ -130,9 +133,6 @@ def _prepare_status(pod: Json, old: Json | None) -> None:
     pod["metadata"].pop("ownerReferences", None)
     if owners := old["metadata"].get("ownerReferences"):
         pod["metadata"]["ownerReferences"] = owners
-    status = pod["status"]
-    if "podIP" in status and (not status.get("podIPs") or status["podIPs"][0].get("ip") != status["podIP"]):
-        status["podIPs"] = [{"ip": status["podIP"]}]
     if quality := old["status"].get("qosClass"):
         pod["status"].setdefault("qosClass", quality)
 
@@ -140,4 +140,5 @@ def _prepare_status(pod: Json, old: Json | None) -> None:
 def _warnings(pod: Json, old: Json | None) -> list[str]:
     found = label_faults(pod["metadata"]["name"]) if old is None else []
     where = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
-    return [f"{where}; a DNS label is recommended: [{' '.join(found)}]"] if found else []
+    named = [f"{where}; a DNS label is recommended: [{' '.join(found)}]"] if found else []
+    return named + (pod_spec_warnings(pod["spec"], "spec") if old is None else [])

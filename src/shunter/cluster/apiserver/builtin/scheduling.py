@@ -40,11 +40,25 @@ _SYSTEM_VALUES = {item["metadata"]["name"]: item["value"] for item in SYSTEM_CLA
 
 
 def kind() -> Kind:
-    return typed(PRIORITY_CLASSES, short_names=("pc",), default=_default, validate=_validate, review=_review)
+    return typed(
+        PRIORITY_CLASSES,
+        short_names=("pc",),
+        tracks_generation=False,
+        default=_default,
+        prepare=_prepare,
+        validate=_validate,
+        review=_review,
+    )
 
 
 def _default(priority_class: Json) -> None:
     priority_class.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _prepare(priority_class: Json, old: Json | None) -> None:
+    """The generation stays at 1."""
+    if old is None:
+        priority_class["metadata"]["generation"] = 1
 
 
 def _validate(priority_class: Json, old: Json | None) -> list[FieldError]:

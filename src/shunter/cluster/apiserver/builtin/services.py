@@ -36,11 +36,14 @@ def kind() -> Kind:
         categories=("all",),
         has_status=True,
         tracks_generation=False,
+        created_by_update=True,
         selectable_fields=("spec.clusterIP", "spec.type"),
         name_faults=label_faults,
         default=_default,
         admit=_admit,
         validate=_validate,
+        warnings=_warnings,
+        validate_status=_status_errors,
     )
 
 
@@ -142,6 +145,19 @@ def _address_change_errors(spec: Json, old: Json) -> list[FieldError]:
     if spec["clusterIPs"][0] == old["clusterIPs"][0]:
         return []
     return [invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set")]
+
+
+def _warnings(service: Json, old: Json | None) -> list[str]:
+    spec = service["spec"]
+    if spec.get("clusterIP") == "None" and spec.get("sessionAffinity") == "ClientIP":
+        return ["spec.SessionAffinity is ignored for headless services"]
+    return []
+
+
+def _status_errors(service: Json, old: Json | None) -> list[FieldError]:
+    if (service["status"].get("loadBalancer") or {}).get("ingress") and service["spec"]["type"] != "LoadBalancer":
+        return [forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
+    return []
 
 
 def _type_errors(spec: Json) -> list[FieldError]:

@@ -12,7 +12,7 @@ from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.kinds import Kind, ScalePaths, no_preparation
 from shunter.cluster.apiserver.schema import TypedSchema
 
-WORKLOAD_SCALE = ScalePaths("spec.replicas", "status.replicas", "status.selector")
+WORKLOAD_SCALE = ScalePaths("spec.replicas", "status.replicas", "spec.selector")
 
 
 def typed(

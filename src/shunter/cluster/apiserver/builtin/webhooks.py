@@ -11,6 +11,7 @@ from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from shunter.cluster.apiserver import match_conditions
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import faults, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
@@ -28,7 +29,7 @@ def kinds() -> list[Kind]:
 
 
 def _kind(resource: Resource, default: Callable[[Json], None]) -> Kind:
-    return typed(resource, categories=("api-extensions",), default=default, validate=_validate)
+    return typed(resource, categories=("api-extensions",), default=default, validate=_validate, updates_need_revision=True)
 
 
 def _default_mutating(configuration: Json) -> None:
@@ -89,6 +90,7 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
     errors += selector_errors(webhook["namespaceSelector"], f"{field}.namespaceSelector")
     errors += selector_errors(webhook["objectSelector"], f"{field}.objectSelector")
     errors += _client_errors(webhook["clientConfig"], f"{field}.clientConfig")
+    errors += match_conditions.errors(webhook.get("matchConditions") or (), f"{field}.matchConditions")
     return errors + _review_version_errors(webhook, f"{field}.admissionReviewVersions")
 
 
@@ -103,9 +105,18 @@ def _rule_errors(rule: Json, field: str) -> list[FieldError]:
         if operation not in _OPERATIONS:
             errors.append(unsupported(f"{field}.operations[{index}]", operation, _OPERATIONS))
     errors += [required(f"{field}.{name}") for name in ("apiGroups", "apiVersions", "resources") if not rule.get(name)]
+    errors += _resource_list_errors(rule.get("resources") or [], f"{field}.resources")
     if rule["scope"] not in _SCOPES:
         errors.append(unsupported(f"{field}.scope", rule["scope"], _SCOPES))
     return errors
+
+
+def _resource_list_errors(resources: list[str], field: str) -> list[FieldError]:
+    if "*/*" in resources and len(resources) > 1:
+        return [invalid(field, resources, "if '*/*' is present, must not specify other resources")]
+    if "*" in resources and any("/" not in name for name in resources if name != "*"):
+        return [invalid(field, resources, "if '*' is present, must not specify other resources without subresources")]
+    return []
 
 
 def _client_errors(client: Json, field: str) -> list[FieldError]:

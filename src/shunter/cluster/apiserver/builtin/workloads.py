@@ -12,6 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod_rules import template_errors
+from shunter.cluster.apiserver.builtin.pod_warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
 from shunter.cluster.apiserver.field_rules import changed, negative, selector_errors, selects, unsupported
 from shunter.cluster.apiserver.kinds import Kind
@@ -33,7 +34,15 @@ def kinds() -> list[Kind]:
         typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template),
         typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
         _workload("DaemonSet", "daemonsets", "ds", default=_default_daemon_set, prepare=_prepare_daemon_set),
-        _workload("Deployment", "deployments", "deploy", default=_default_deployment, scale=WORKLOAD_SCALE),
+        _workload(
+            "Deployment",
+            "deployments",
+            "deploy",
+            default=_default_deployment,
+            prepare=_count_annotations,
+            prepare_status=_keep_labels,
+            scale=WORKLOAD_SCALE,
+        ),
         _workload("ReplicaSet", "replicasets", "rs", default=_default_replica_set, scale=WORKLOAD_SCALE),
         _workload("StatefulSet", "statefulsets", "sts", default=_default_stateful_set, scale=WORKLOAD_SCALE),
     ]
@@ -46,6 +55,7 @@ def _workload(kind: str, plural: str, short_name: str, **rest: Any) -> Kind:
         categories=("all",),
         has_status=True,
         validate=_workload_errors,
+        warnings=template_warnings,
         **rest,
     )
 
@@ -77,6 +87,20 @@ def _default_deployment(deployment: Json) -> None:
     default_pod_spec(spec["template"]["spec"])
 
 
+def _count_annotations(deployment: Json, old: Json | None) -> None:
+    """A Deployment's generation counts changes of its annotations too."""
+    if old is not None and deployment["metadata"].get("annotations") != old["metadata"].get("annotations"):
+        deployment["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _keep_labels(deployment: Json, old: Json | None) -> None:
+    """A write of the status leaves the labels, if nothing else of the metadata, as they were."""
+    labels = (old or {}).get("metadata", {}).get("labels")
+    deployment["metadata"].pop("labels", None)
+    if labels:
+        deployment["metadata"]["labels"] = labels
+
+
 def _default_daemon_set(daemon_set: Json) -> None:
     spec = daemon_set["spec"]
     strategy = spec["updateStrategy"]
@@ -86,6 +110,7 @@ def _default_daemon_set(daemon_set: Json) -> None:
         rolling.setdefault("maxSurge", 0)
     spec.setdefault("revisionHistoryLimit", _REVISIONS)
     default_pod_spec(spec["template"]["spec"])
+    daemon_set["metadata"].setdefault("annotations", {}).setdefault(_TEMPLATE_GENERATION, "1")
 
 
 def _prepare_daemon_set(daemon_set: Json, old: Json | None) -> None:

@@ -17,6 +17,8 @@ class Printer(NamedTuple):
 
     columns: Sequence[Column]
     cells: Callable[[Json, datetime], Cells]
+    conditions: Callable[[Json], list[Json]] = lambda document: []
+    """What is true of a row as a whole."""
 
 
 NAME = Column(

@@ -34,6 +34,17 @@ def _cells(pod: Json, now: datetime) -> Cells:
     ]
 
 
+_ENDED = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+
+
+def _conditions(pod: Json) -> list[Json]:
+    """A pod that has ended is no longer of interest."""
+    phase = (pod.get("status") or {}).get("phase", "")
+    if phase not in _ENDED:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDED[phase]}]
+
+
 def _readiness_gates(spec: Json, status: Json) -> str:
     gates = spec.get("readinessGates") or ()
     if not gates:
@@ -141,4 +152,5 @@ PRINTER = Printer(
         wide("Readiness Gates"),
     ),
     _cells,
+    _conditions,
 )

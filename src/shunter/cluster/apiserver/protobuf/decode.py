@@ -131,7 +131,7 @@ def _raw_json(data: bytes) -> Any:
         return _ABSENT
     try:
         return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise malformed(f"an embedded object is not JSON: {error}") from None
 
 

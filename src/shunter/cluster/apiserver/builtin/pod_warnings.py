@@ -1,0 +1,110 @@
+"""What is accepted in a pod or a pod template but probably not meant; the texts go into Warning headers.
+
+Source: k8s.io/kubernetes 1.36 `pkg/api/pod/warnings.go`, less what is about fields and annotations of old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shunter.api.meta import Json
+from shunter.api.quantity import parse
+
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def pod_spec_warnings(spec: Json, field: str) -> list[str]:
+    """`field` is the path of the spec, e.g. `spec.template.spec`."""
+    found: list[str] = []
+    found += _repeated(spec.get("hostAliases"), f"{field}.hostAliases", "ip")
+    found += _repeated(spec.get("imagePullSecrets"), f"{field}.imagePullSecrets", "name")
+    containers = list(_containers(spec, field))
+    for container, path in containers:
+        found += _fractions(container.get("resources") or {}, f"{path}.resources")
+        found += _hidden_variables(container.get("env") or (), f"{path}.env")
+    found += _port_warnings(containers)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        where = f"{field}.terminationGracePeriodSeconds"
+        found.append(f"{where}: must be >= 0; negative values are invalid and will be treated as 1")
+    return found
+
+
+def template_warnings(obj: Json, old: Json | None) -> list[str]:
+    """Those of `spec.template`, when the object is new or its spec has changed."""
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return []
+    return pod_spec_warnings(obj["spec"]["template"]["spec"], "spec.template.spec")
+
+
+def _containers(spec: Json, field: str) -> Iterator[tuple[Json, str]]:
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            yield container, f"{field}.{kind}[{index}]"
+
+
+def _repeated(items: list[Json] | None, field: str, key: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for index, item in enumerate(items or ()):
+        value = item.get(key, "")
+        if value in seen:
+            yield f'{field}[{index}].{key}: duplicate {key} "{value}"'
+        elif not value and key == "name":
+            yield f'{field}[{index}].{key}: invalid empty name ""'
+        seen.add(value)
+
+
+def _fractions(resources: Json, field: str) -> Iterator[str]:
+    for name in _BYTES:
+        for kind in ("limits", "requests"):
+            value = (resources.get(kind) or {}).get(name)
+            if value is not None and not _is_whole(value):
+                yield f'{field}.{kind}[{name}]: fractional byte value "{value}" is invalid, must be an integer'
+
+
+def _is_whole(value: str) -> bool:
+    try:
+        return parse(value) % 1 == 0
+    except ValueError:
+        return True
+
+
+def _hidden_variables(variables: Sequence[Json], field: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for index, variable in enumerate(variables):
+        name, value = variable.get("name", ""), variable.get("value", "")
+        reference = f"$({name})"
+        if name in seen and ("valueFrom" in variable or value == reference or reference not in value):
+            yield f'{field}[{index}]: hides previous definition of "{name}", which may be dropped when using apply'
+        seen.add(name)
+
+
+def _port_warnings(containers: list[tuple[Json, str]]) -> Iterator[str]:
+    ports = [
+        (port, f"{path}.ports[{index}]")
+        for container, path in containers
+        for index, port in enumerate(container.get("ports") or ())
+    ]
+    names: dict[str, str] = {}
+    for number, (port, here) in enumerate(ports):
+        for other, there in ports[:number]:
+            if all(port.get(name) == other.get(name) for name in ("containerPort", "protocol")):
+                how = _collision(port, other)
+                if how:
+                    yield f"{here}: {how} port definition with {there}"
+        if name := port.get("name"):
+            if name in names:
+                which = names[name]
+                yield (
+                    f'{here}: duplicate port name "{name}" with {which}, services and probes that select ports by name will use '
+                    f"{which}"
+                )
+            names.setdefault(name, here)
+
+
+def _collision(port: Json, other: Json) -> str:
+    ours, theirs = ((one.get("hostIP", ""), one.get("hostPort", 0)) for one in (port, other))
+    if ours == theirs:
+        return "duplicate"
+    if not ours[1] or not theirs[1]:
+        return "overlapping"
+    return "dangerously ambiguous" if ours[1] == theirs[1] and bool(ours[0]) != bool(theirs[0]) else ""
