@@ -38,6 +38,9 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 
+vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
+	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py
+
 format: setup ## format the code
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
@@ -45,4 +48,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test conformance lint generate lock format clean
+.PHONY: help setup demo test conformance lint generate lock vectors format clean

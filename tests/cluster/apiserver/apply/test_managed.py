@@ -106,7 +106,7 @@ def test_only_times_apart_is_no_write(tree: FieldTree) -> None:
     assert managed.with_old_times(changed, stored) is changed
 
 
-@pytest.mark.parametrize("item", [None, "text", {}, {"image": "nameless"}], ids=["null", "a text", "empty", "without its key"])
+@pytest.mark.parametrize("item", [None, "text"], ids=["null", "a text"])
 def test_an_item_that_cannot_be_told_apart_ends_ownership(tree: FieldTree, item: object) -> None:
     broken = pod()
     broken["spec"]["containers"].append(item)
