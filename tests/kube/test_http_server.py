@@ -20,13 +20,11 @@ Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def serving(handler: Handler) -> AsyncIterator[tuple[HttpServer, Callable[[], Awaitable[Wire]]]]:
     """A server on a free port, and how to connect to it."""
     server = HttpServer(handler, body_limit=BODY_LIMIT)
-    listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
+    port = await server.start("127.0.0.1", 0)
     try:
         yield server, lambda: asyncio.open_connection("127.0.0.1", port)
     finally:
-        listener.close()
-        await server.shutdown(DEADLINE)
+        await server.stop(DEADLINE)
 
 
 async def echo(request: Request) -> Response:
@@ -127,6 +125,15 @@ async def test_answer_has_status_type_length_date_and_headers() -> None:
     assert lines[4:] == [b"Content-Length: 2"]
     assert last.endswith(b"Connection: close")
     assert body == b"{}"
+
+
+async def test_answer_that_is_the_last_ends_the_connection() -> None:
+    async def answer(_: Request) -> Response:
+        return Response(b"go elsewhere", is_last=True)
+
+    answered = await asked(b"GET / HTTP/1.1\r\n\r\n", answer)
+    assert b"Connection: close\r\n" in answered
+    assert bodies(answered) == ["go elsewhere"]
 
 
 async def test_head_request_gets_the_length_without_the_body() -> None:
@@ -254,7 +261,7 @@ async def test_declined_upgrade_is_an_ordinary_answer_and_the_end() -> None:
     assert b"Connection: close" in answer
 
 
-async def test_shutdown_answers_what_is_under_way_and_closes_what_is_idle() -> None:
+async def test_stopping_answers_what_is_under_way_and_closes_what_is_idle() -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def answer(_: Request) -> Response:
@@ -267,14 +274,14 @@ async def test_shutdown_answers_what_is_under_way_and_closes_what_is_idle() -> N
         busy, writer = await connect()
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         await begun.wait()
-        stopping = asyncio.create_task(server.shutdown(DEADLINE))
+        stopping = asyncio.create_task(server.stop(DEADLINE))
         assert await idle.read() == b""
         go_on.set()
         assert bodies(await busy.read()) == ["done"]
         await stopping
 
 
-async def test_shutdown_cuts_what_takes_longer_than_it_may() -> None:
+async def test_stopping_cuts_what_takes_longer_than_it_may() -> None:
     begun = asyncio.Event()
 
     async def answer(_: Request) -> Response:
@@ -286,5 +293,5 @@ async def test_shutdown_cuts_what_takes_longer_than_it_may() -> None:
         reader, writer = await connect()
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         await begun.wait()
-        await server.shutdown(0)
+        await server.stop(0)
         assert await reader.read() == b""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.http_server import HttpServer, Request, Response
 
-if TYPE_CHECKING:
-    from aiohttp import web
-
+STOP_SECONDS = 1.0
+"""For the requests under way when the server stops."""
 Check = Callable[[], str]
 """Why the process is not healthy or not ready; empty when it is."""
 
@@ -67,32 +67,23 @@ class EndpointServer:
         self.address = address
         self._endpoints = endpoints
         self._tls = tls
-        self._runner: web.ServerRunner | None = None
+        self._server = HttpServer(self._serve, body_limit=0)
 
     async def start(self) -> None:
         """Listens; `address` then has the real port. EnvironmentProblem when the port is taken."""
-        from aiohttp import web
-
-        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None))
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self.address.host or None, self.address.port, ssl_context=self._tls)
         try:
-            await site.start()
+            port = await self._server.start(self.address.host, self.address.port, self._tls)
         except OSError as error:
-            await self._runner.cleanup()
             raise EnvironmentProblem(
                 f"Cannot listen on {self.address}: {error.strerror or error}.", "Choose another port, or 0 for none."
             ) from error
-        self.address = Address(self.address.host, self._runner.addresses[0][1])
+        self.address = Address(self.address.host, port)
 
     async def stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.stop(STOP_SECONDS)
 
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        from aiohttp import web
-
+    async def _serve(self, request: Request) -> Response:
         wanted = request.path + (VERBOSE if "verbose" in request.query else "")
         endpoint = self._endpoints.get(wanted) or self._endpoints.get(request.path)
         answer = endpoint() if endpoint else Answer(404, "not found\n")
-        return web.Response(status=answer.status, text=answer.text, headers={"Content-Type": answer.content_type})
+        return Response(answer.text.encode(), status=answer.status, content_type=answer.content_type)

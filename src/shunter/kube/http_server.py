@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,6 +28,7 @@ HEAD_LIMIT = 64 * 1024
 """Bytes of request line and headers."""
 _QUEUE_LIMIT = 16
 """Requests that wait behind the one being answered, after which a connection is read no further."""
+_BACKLOG = 1024
 _WITHOUT_BODY = frozenset((204, 304))
 
 Headers = tuple[tuple[str, str], ...]
@@ -35,9 +37,19 @@ Headers = tuple[tuple[str, str], ...]
 class Response:
     """An answer, whole."""
 
-    __slots__ = ("body", "content_type", "headers", "status")
+    __slots__ = ("body", "content_type", "headers", "is_last", "status")
 
-    def __init__(self, body: bytes = b"", *, status: int = 200, content_type: str = "text/plain", headers: Headers = ()) -> None:
+    def __init__(
+        self,
+        body: bytes = b"",
+        *,
+        status: int = 200,
+        content_type: str = "text/plain",
+        headers: Headers = (),
+        is_last: bool = False,
+    ) -> None:
+        self.is_last = is_last
+        """The connection ends with it."""
         self.body = body
         self.status = status
         self.content_type = content_type
@@ -120,7 +132,7 @@ Handler = Callable[[Request], Awaitable[Response | None]]
 
 
 class HttpServer:
-    """The protocol factory for `loop.create_server`. A handler is cancelled when its client goes away."""
+    """Listens, and is the protocol factory of its connections. A handler is cancelled when its client goes away."""
 
     def __init__(self, handler: Handler, *, body_limit: int) -> None:
         self.handler = handler
@@ -128,11 +140,21 @@ class HttpServer:
         """Bytes of a request's body."""
         self.connections: set[Connection] = set()
 
+        self._listener: asyncio.Server | None = None
+
     def __call__(self) -> Connection:
         return Connection(self)
 
-    async def shutdown(self, seconds: float) -> None:
-        """Lets the requests under way be answered, for so long, and closes all connections. No new ones may come meanwhile."""
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
+        """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self, host or None, port, ssl=tls, backlog=_BACKLOG)
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    async def stop(self, seconds: float) -> None:
+        """Takes no more connections, lets the requests under way be answered, for so long, and closes the connections."""
+        if self._listener is not None:
+            self._listener.close()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
         for connection in tuple(self.connections):
             connection.close_when_answered()
@@ -283,6 +305,7 @@ class Connection(asyncio.Protocol):
                 response = await self._server.handler(request)
                 self._is_answering = False
                 if response is not None:
+                    self._is_last = self._is_last or response.is_last
                     is_end = self.is_upgrade_asked or (self._is_last and not self._requests)
                     self.write(_whole(request, response, is_end=is_end))
                 if self.is_slow:

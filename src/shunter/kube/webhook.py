@@ -13,17 +13,15 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
 from shunter.kube.certificates import KeyPair, load_pair
+from shunter.kube.http_server import HttpServer, Request, Response
 from shunter.kube.json_patch import difference
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 log = getLogger(__name__)
 
@@ -31,6 +29,8 @@ MAX_BODY = 8 * 2**20
 """Bytes of one review: an update carries two objects of up to 1.5 MiB and is JSON inside JSON."""
 
 RELOAD_SECONDS = 5.0
+STOP_SECONDS = 10.0
+"""For the requests under way when the server stops."""
 
 _REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
 
@@ -114,35 +114,30 @@ class WebhookServer:
         self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
         self._loaded: tuple[int, ...] = ()
         self._pair: KeyPair | None = None
-        self._runner: web.ServerRunner | None = None
+        self._server: HttpServer | None = None
 
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
-        from aiohttp import web
-
         self._load_certificate()
-        runner = web.ServerRunner(web.Server(self._serve, access_log=None))
-        await runner.setup()
+        server = HttpServer(self._serve, body_limit=MAX_BODY)
         try:
-            await web.TCPSite(runner, self.host or None, self.port, ssl_context=self._tls).start()
+            self.port = await server.start(self.host, self.port, self._tls)
         except OSError as error:
-            await runner.cleanup()
             raise EnvironmentProblem(
                 f"The webhook server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
                 "Choose another --webhook-port.",
             ) from error
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        self._server = server
 
     async def stop(self) -> None:
         """Answers the requests under way and closes."""
-        if self._runner is not None:
-            runner, self._runner = self._runner, None
-            await runner.cleanup()
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.stop(STOP_SECONDS)
 
     async def run(self) -> None:
         """Serves until cancelled, reloading the certificate; for `Manager.background`. Starts the server unless it is."""
-        if self._runner is None:
+        if self._server is None:
             await self.start()
         try:
             await self._follow_certificate()
@@ -167,7 +162,7 @@ class WebhookServer:
 
     def why_not_ready(self) -> str:
         """For /readyz."""
-        return "" if self._runner is not None else "the webhook server does not listen"
+        return "" if self._server is not None else "the webhook server does not listen"
 
     async def _follow_certificate(self) -> None:
         while True:
@@ -205,28 +200,20 @@ class WebhookServer:
         self._loaded = stamp
         self._pair = pair
 
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        from aiohttp import web
-
+    async def _serve(self, request: Request) -> Response:
         handler = self._routes.get(request.path)
         if handler is None:
-            unknown = web.Response(status=404, text="no such webhook\n")
             # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it
             # lasts. A rollout that brings a kind waits until its first replica has been asked.
-            unknown.force_close()
-            return unknown
-        # Not request.read(): that refuses more than 1 MiB.
-        body = bytearray()
-        async for chunk in request.content.iter_any():
-            body += chunk
-            if len(body) > MAX_BODY:
-                return web.Response(status=413, text=f"a review may have {MAX_BODY} bytes\n")
+            return Response(b"no such webhook\n", status=404, is_last=True)
+        if request.is_too_large:
+            return Response(f"a review may have {MAX_BODY} bytes\n".encode(), status=413)
         try:
-            review = _decoder.decode(body)
+            review = _decoder.decode(request.body)
         except msgspec.DecodeError as error:
-            return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
+            return Response(f"not an AdmissionReview: {error}\n".encode(), status=400)
         response = await _verdict(request.path, handler, review.request)
-        return web.Response(body=_encoded(review, response), headers={"Content-Type": "application/json"})
+        return Response(_encoded(review, response), content_type="application/json")
 
 
 _decoder = msgspec.json.Decoder(AdmissionReview)
