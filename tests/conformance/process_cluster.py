@@ -51,8 +51,13 @@ class ProcessCluster:
     def must(self, script: str, *, seconds: float = 240) -> str:
         """Standard output of a script that succeeded."""
         done = self.run(script, seconds=seconds)
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}\nthe node says:\n{self.node.log[-3000:]}"
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}\n{self._node_log()}"
         return done.stdout
+
+    def _node_log(self) -> str:
+        """The end of it; nothing where no node was started."""
+        log = self.directory / "node.log"
+        return f"the node says:\n{log.read_text()[-3000:]}" if log.exists() else ""
 
 
 def _every_pod_tolerates_process_nodes() -> list[Json]:

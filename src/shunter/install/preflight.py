@@ -28,9 +28,11 @@ class Request(NamedTuple):
     resource: Resource
     namespace: str
 
-    def __str__(self) -> str:
+    @property
+    def object(self) -> str:
+        """`roles.rbac.authorization.k8s.io in namespace team-a`."""
         group = f".{self.resource.group}" if self.resource.group else ""
-        return f"{self.verb} {self.resource.plural}{group}" + (f" in namespace {self.namespace}" if self.namespace else "")
+        return f"{self.resource.plural}{group}" + (f" in namespace {self.namespace}" if self.namespace else "")
 
 
 async def served_versions(client: Client) -> frozenset[str]:
@@ -69,11 +71,14 @@ async def require_permissions(client: Client, requests: Iterable[Request]) -> No
     """EnvironmentProblem naming every request that this user may not make. Asks the server; nothing is written."""
     wanted = sorted(set(requests))
     answers = await asyncio.gather(*(_is_allowed(client, request) for request in wanted))
-    refused = [str(request) for request, is_allowed in zip(wanted, answers, strict=True) if not is_allowed]
+    refused: dict[str, list[str]] = {}
+    for request, is_allowed in zip(wanted, answers, strict=True):
+        if not is_allowed:
+            refused.setdefault(request.object, []).append(request.verb)
     if refused:
+        listed = ", ".join(f"{'/'.join(verbs)} {what}" for what, verbs in sorted(refused.items()))
         raise EnvironmentProblem(
-            f"no permission to {', '.join(refused)}.",
-            "Installing takes an administrator of the cluster (ClusterRole cluster-admin).",
+            f"no permission to {listed}.", "This takes an administrator of the cluster (ClusterRole cluster-admin)."
         )
 
 
