@@ -122,7 +122,7 @@ async def becomes(stage: Stage, shown: Json, when: str) -> None:
     def difference() -> str:
         return "\n".join(map(str, differences(shown, stage.shown())))
 
-    await stage.history.until(lambda: not difference(), seconds=WITHIN, otherwise=lambda: f"{when}:\n{difference()}")
+    await stage.history.until(lambda: stage.shown() == shown, seconds=WITHIN, otherwise=lambda: f"{when}:\n{difference()}")
 
 
 def counted_events(history: History, stage: Stage) -> Mapping[tuple[str, ...], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple, TypeVar
@@ -38,10 +39,11 @@ class Seen(NamedTuple):
     object: Json
 
 
-class Place(NamedTuple):
+class Collection(NamedTuple):
+    """Where objects are kept by name."""
+
     kind: str
     namespace: str
-    name: str
 
 
 class History:
@@ -49,7 +51,7 @@ class History:
 
     def __init__(self, connection: Connection) -> None:
         self.client: Client = connect(connection, component="test")
-        self.objects: dict[Place, Json] = {}
+        self._objects: defaultdict[Collection, dict[str, Json]] = defaultdict(dict)
         self._seen: list[Seen] = []
         self._changed = asyncio.Event()
         self._watches: list[asyncio.Task[None]] = []
@@ -80,11 +82,11 @@ class History:
 
     def present(self, resource: Resource, namespace: str) -> list[Json]:
         """The objects that are there now, by name."""
-        places = [place for place in self.objects if (place.kind, place.namespace) == (resource.kind, namespace)]
-        return [self.objects[place] for place in sorted(places)]
+        objects = self._objects[Collection(resource.kind, namespace)]
+        return [objects[name] for name in sorted(objects)]
 
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
-        return self.objects.get(Place(resource.kind, namespace, name))
+        return self._objects[Collection(resource.kind, namespace)].get(name)
 
     async def until(
         self, condition: Callable[[], T], *, seconds: float = DEADLINE, otherwise: Callable[[], str] = lambda: ""
@@ -140,25 +142,24 @@ class History:
     async def _list(self, resource: Resource) -> str:
         page = await self.client.list(resource)
         found = [{"kind": resource.kind, "apiVersion": resource.api_version, **obj} for obj in page.items]
-        places = {_place(obj) for obj in found}
-        for place in [place for place in self.objects if place.kind == resource.kind and place not in places]:
-            self._note("DELETED", self.objects[place])
+        uids = {obj["metadata"]["uid"] for obj in found}
+        before = [obj for place, objects in self._objects.items() if place.kind == resource.kind for obj in objects.values()]
+        for obj in before:
+            if obj["metadata"]["uid"] not in uids:
+                self._note("DELETED", obj)
         for obj in found:
             self._note("ADDED", obj)
         return page.resource_version
 
     def _note(self, type: str, obj: Json) -> None:
-        place = _place(obj)
+        metadata = obj["metadata"]
+        objects = self._objects[Collection(obj["kind"], metadata["namespace"])]
         if type == "DELETED":
-            self.objects.pop(place, None)
+            objects.pop(metadata["name"], None)
         else:
-            self.objects[place] = obj
+            objects[metadata["name"]] = obj
         self._seen.append(Seen(type, obj))
         self._changed.set()
-
-
-def _place(obj: Json) -> Place:
-    return Place(obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
 def true_conditions(obj: Json | None) -> Sequence[str]:

@@ -46,6 +46,8 @@ class Stage:
         self.clock = clock
         self._shapes = Shapes()
         self._shaped = 0
+        self._shown: dict[tuple[str, str], Json] = {}
+        """By uid and version: making it costs more than anything else in these tests."""
 
     async def make_namespace(self, *, has_service_accounts: bool) -> None:
         """Returns when pods can be made in it."""
@@ -110,8 +112,14 @@ class Stage:
             for obj in self.history.present(resource, self.namespace):
                 name = obj["metadata"]["name"]
                 if name != "kube-root-ca.crt" and not (resource == PODS and "generateName" in obj["metadata"]):
-                    shown[f"{resource.kind}/{name}"] = _without_namespace(self._shapes.shown(obj), self.namespace)
+                    shown[f"{resource.kind}/{name}"] = self._shown_object(obj)
         return shown
+
+    def _shown_object(self, obj: Json) -> Json:
+        version = obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]
+        if version not in self._shown:
+            self._shown[version] = _without_namespace(self._shapes.shown(obj), self.namespace)
+        return self._shown[version]
 
 
 class Step(NamedTuple):
