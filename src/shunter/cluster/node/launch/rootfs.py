@@ -8,6 +8,7 @@ that is refused even then is shown read-only.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -65,12 +66,14 @@ def _overlay(lower: str, upper: str, work: str, target: str, options: str = "") 
 
 
 def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
-    """An overlay does not show what is mounted inside its lower directory: each such file system gets its own."""
+    """An overlay does not show what is mounted inside its lower directory: each such file system gets its own. What somebody
+    unmounts and removes meanwhile is left out."""
     for number, (path, fstype) in enumerate(_host_mounts(hidden)):
-        if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
-            _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
-        else:
-            linux.mount(path, root + path, flags=linux.MS_BIND | linux.MS_REC)
+        with suppress(FileNotFoundError):
+            if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
+                _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
+            else:
+                linux.mount(path, root + path, flags=linux.MS_BIND | linux.MS_REC)
 
 
 def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
