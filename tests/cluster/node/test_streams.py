@@ -51,6 +51,14 @@ async def test_a_command_has_the_containers_environment_directory_and_outputs(no
         assert own[1] == "/tmp\nnone\n"
 
 
+@EVERYWHERE
+async def test_commands_and_containers_have_no_descriptors_but_their_own(node: NodeUnderTest, streams: StreamClient) -> None:
+    await start(node, "ls /proc/self/fd; sleep 600")
+    _, out, _ = await streams.run("p", "ls /proc/self/fd")
+    assert out.split() == ["0", "1", "2", "3"]
+    assert (await node.log("p")).split() == ["0", "1", "2", "3"]
+
+
 async def test_a_command_is_in_the_containers_namespaces_and_limits_with_its_rights_and_no_more(
     node: NodeUnderTest, streams: StreamClient
 ) -> None:
@@ -182,9 +190,11 @@ async def test_attach_shows_raw_output_and_ends_with_the_container(node: NodeUnd
         await conversation.send(STDIN, b"one\n")
         # Who types may be attached before who watches.
         await conversation.until(lambda channels: channels.get(STDOUT) == b"one\n")
-        while b"two\n" not in watcher.channels.get(STDOUT, b""):
+        watching = asyncio.create_task(watcher.until(lambda channels: b"two\n" in channels.get(STDOUT, b"")))
+        while not watching.done():
             await conversation.send(STDIN, b"two\n")
-            await watcher.until(lambda channels: b"two\n" in channels.get(STDOUT, b""))
+            await asyncio.wait((watching,), timeout=0.05)
+        watching.result()
         await conversation.close_input()
         assert await conversation.exit_code() == 0
         assert await watcher.exit_code() == 0
@@ -193,7 +203,9 @@ async def test_attach_shows_raw_output_and_ends_with_the_container(node: NodeUnd
     assert watcher.output().endswith("two\nno newline")
     assert (conversation.output(STDERR), watcher.output(STDERR)) == ("trouble", "trouble")
     await node.finished("p")
-    assert await node.log("p") == "one\ntwo\nno newlinetrouble"
+    log = await node.log("p")
+    assert log.startswith("one\ntwo\n")
+    assert log.endswith("two\nno newlinetrouble")
 
 
 async def test_a_container_keeps_its_input_when_clients_leave_unless_it_is_once(

@@ -32,6 +32,7 @@ from shunter.cluster.node.launch import (
     user_namespace,
 )
 
+_DESCRIPTORS = 65536
 HEADER = struct.Struct("!I")
 
 
@@ -41,6 +42,9 @@ def main(descriptor: int, holder_file: str = "") -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.setsid()
+    # uvloop leaves more open than it was told to; a container shall have none of it.
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, _DESCRIPTORS)
     if sys.platform == "linux":
         linux.set_process_name("shunter-launch")
     problem = ""

@@ -24,6 +24,9 @@ from shunter.cluster.node.streams.remote_command import (
     internal_error,
 )
 
+_UNWATCHED_SECONDS = 0.01
+"""Between two pieces (64 KiB) of output that nobody looks at."""
+
 
 class RunningContainer(NamedTuple):
     """A container that commands can be run in: its attempt, and its part of the pod's spec."""
@@ -140,8 +143,11 @@ async def _show(client: CommandClient, name: str, output: Descriptor) -> None:
 
 
 async def _drain(output: Descriptor) -> None:
-    while await output.read():
-        pass
+    """Throws output away, unhurriedly: what nobody looks at is not worth a processor."""
+    while True:
+        if not await output.read():
+            return
+        await asyncio.sleep(_UNWATCHED_SECONDS)
 
 
 async def _all(tasks: list[asyncio.Task[None]]) -> None:
