@@ -137,13 +137,18 @@ def _values_lines(section: type[Section], content: Mapping[str, Any], indent: st
 
 def values_page() -> str:
     """docs/values.md."""
-    rows = "".join(_rows(Values, defaults(), ""))
-    return (
-        "# Values\n\n"
-        "What can be set with `shunter install --set KEY=VALUE` and `--values FILE`, and in the Helm chart. This page is generated\n"
-        "by `make generate`; [Installing](install.md) shows them at work. The chart's own default of `namespace.create` is `false`.\n\n"
-        "| value | default | meaning |\n|---|---|---|\n" + rows
-    )
+    return VALUES_PAGE + "".join(_rows(Values, defaults(), ""))
+
+
+VALUES_PAGE = """\
+# Values
+
+What can be set with `shunter install --set KEY=VALUE` and `--values FILE`, and in the Helm chart. [Installing](install.md) shows
+them at work. The chart's own default of `namespace.create` is `false`. This page is written by `make generate`.
+
+| value | default | meaning |
+|---|---|---|
+"""
 
 
 def _rows(section: type[Section], content: Mapping[str, Any], above: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The template of an installation (shunter/install/template.py) in Helm's language.
 
-Holes are written with `toJson`, which is YAML for a value of any type; a condition is an `if` around a key, an element or an object.
+Holes are written with `toJson`, which is YAML for a value of any type; a condition is an `if` around a key, an element or an
+object.
 """
 
 from __future__ import annotations
