@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,9 +148,14 @@ async def test_teardown_ends_the_namespace_and_what_runs_in_it(node: NodeUnderTe
     agent.kill()
     teardown(node.directory)
     assert [path.name for path in node.directory.iterdir()] == ["pods"]
-    await node.eventually(lambda: b"sleep\x00601.25\x00" not in [path.read_bytes() for path in command_lines()])
+    await node.eventually(lambda: b"sleep\x00601.25\x00" not in command_lines())
     await node.eventually(lambda: not os.path.exists(f"/proc/{holder}/ns/net"))
 
 
-def command_lines() -> list[Path]:
-    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+def command_lines() -> list[bytes]:
+    """Of all processes that live long enough to be looked at."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.append(path.read_bytes())
+    return found
