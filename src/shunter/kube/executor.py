@@ -100,10 +100,17 @@ class Executor:
             return present
 
     async def _present(self, resource: Resource, wanted: Json) -> Written | None:
-        """The object that has the wanted one's name, if it is the same owner's and has the same labels."""
+        """The object that has the wanted one's name, if it is the same owner's and has the same labels.
+
+        Found by a list, which whoever creates may do: informers list, and nobody else needs the right to get.
+        """
+        selector = f"metadata.name={wanted['name']}"
         try:
-            present = await self._client.get(resource, wanted["name"], wanted.get("namespace", ""), view=MetadataOnly)
+            found = await self._client.list(resource, wanted.get("namespace", ""), view=MetadataOnly, field_selector=selector)
         except ApiError:
+            return None
+        present = next((one for one in found.items if one.metadata.name == wanted["name"]), None)
+        if present is None:
             return None
         metadata = present.metadata
         owner = next((owner["uid"] for owner in wanted.get("ownerReferences", ()) if owner.get("controller")), None)
