@@ -5,8 +5,11 @@ The process runs as the installation's ServiceAccount, and is reached through it
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,22 +19,25 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Self
 
 import yaml
 
 from control_plane import ControlPlane, free_ports
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, Resource
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, PYTORCH_JOBS, Resource
 from shunter.install import manifests, values
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
+from shunter.kube.errors import NotFound, ServerProblem
 
 NAMESPACE = "shunter-system"
 SERVICE = "shunter-webhook"
 SECRET = "shunter-webhook-certificate"
 USER = f"system:serviceaccount:{NAMESPACE}:shunter-operator"
 GROUPS = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated")
+CONTAINER = {"name": "pytorch", "image": "python"}
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 INSTALLED_FIRST = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service")
 INSTALLED_LAST = ("ClusterTrainingRuntime", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -97,17 +103,27 @@ def installed_rules(namespaces: Sequence[str] = ()) -> list[tuple[str, Json]]:
 class Replica:
     """One operator process, started with the flags of the installed Deployment."""
 
-    def __init__(self, plane: ControlPlane, directory: Path, name: str = "a", *, flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        directory: Path,
+        name: str = "a",
+        *,
+        cert_dir: Path | None = None,
+        flags: Sequence[str] = (),
+    ) -> None:
         self.address = machine_address()
         self.webhook_port, health, metrics = free_ports(3)
         self.health = f"127.0.0.1:{health}"
         self.metrics = f"127.0.0.1:{metrics}"
         self.log = directory / f"operator-{name}.log"
+        self.slice = f"{SERVICE}-{name}"
         config = directory / f"kubeconfig-{name}"
         config.write_text(json.dumps(service_account(plane)))
+        certificate = f"--webhook-cert-dir={cert_dir}" if cert_dir else f"--webhook-secret={SECRET}"
         self._command = [
             *(str(Path(sys.executable).with_name("shunter")), "operator", f"--kubeconfig={config}"),
-            *(f"--webhook-service={SERVICE}", f"--webhook-secret={SECRET}"),
+            *(f"--webhook-service={SERVICE}", certificate),
             *(f"--webhook-host={self.address}", f"--webhook-port={self.webhook_port}"),
             *(f"--health-probe-bind-address={self.health}", f"--metrics-bind-address={self.metrics}"),
             *flags,
@@ -129,31 +145,76 @@ class Replica:
         """Status and text of /readyz?verbose; status 0 while nothing listens."""
         return _get(f"http://{self.health}/readyz?verbose")
 
+    def metric(self, name: str) -> float:
+        """The sum of a metric's series."""
+        lines = _get(f"http://{self.metrics}/metrics")[1].splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(rf"{name}[{{ ]", line))
+
     def wait_ready(self, *, seconds: float = 60.0) -> None:
         eventually(
             lambda: self.readiness()[0] == 200, what=lambda: f"{self.readiness()[1]}\n{self.log.read_text()}", seconds=seconds
         )
 
 
-async def route(client: Client, replicas: Sequence[Replica]) -> None:
-    """Lets the webhooks' Service lead to these replicas."""
-    for number, replica in enumerate(replicas):
-        body = {
+class Endpoints:
+    """Plays kubelet and endpoint slice controller: the webhooks' Service leads to the replicas that say that they are ready."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._replicas: list[Replica] = []
+        self._following: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._following = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._following is not None
+        self._following.cancel()
+        await asyncio.gather(self._following, return_exceptions=True)
+        for replica in list(self._replicas):
+            await self.remove(replica)
+
+    def add(self, replica: Replica) -> None:
+        self._replicas.append(replica)
+
+    async def remove(self, replica: Replica) -> None:
+        """As when its pod begins to end."""
+        self._replicas.remove(replica)
+        with contextlib.suppress(NotFound):
+            await self._client.delete(ENDPOINT_SLICES, replica.slice, NAMESPACE)
+
+    async def _follow(self) -> None:
+        known: dict[str, bool] = {}
+        while True:
+            for replica in list(self._replicas):
+                is_ready = (await asyncio.to_thread(replica.readiness))[0] == 200
+                if known.get(replica.slice) != is_ready and replica in self._replicas:
+                    await self._client.apply(ENDPOINT_SLICES, self._slice(replica, is_ready))
+                    known[replica.slice] = is_ready
+            await asyncio.sleep(0.2)
+
+    def _slice(self, replica: Replica, is_ready: bool) -> Json:
+        labels = {"kubernetes.io/service-name": SERVICE, "endpointslice.kubernetes.io/managed-by": "tests.shunter.dev"}
+        return {
             "apiVersion": ENDPOINT_SLICES.api_version,
             "kind": ENDPOINT_SLICES.kind,
-            "metadata": {
-                "name": f"{SERVICE}-{number}",
-                "namespace": NAMESPACE,
-                "labels": {
-                    "kubernetes.io/service-name": SERVICE,
-                    "endpointslice.kubernetes.io/managed-by": "tests.shunter.dev",
-                },
-            },
+            "metadata": {"name": replica.slice, "namespace": NAMESPACE, "labels": labels},
             "addressType": "IPv4",
             "ports": [{"name": "webhook", "port": replica.webhook_port, "protocol": "TCP"}],
-            "endpoints": [{"addresses": [replica.address], "conditions": {"ready": True}}],
+            "endpoints": [{"addresses": [replica.address], "conditions": {"ready": is_ready}}],
         }
-        await client.apply(ENDPOINT_SLICES, body)
+
+
+async def is_admitting(client: Client) -> bool:
+    """Whether a job may be created, for all that the webhooks have to say."""
+    spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [CONTAINER]}}}}}
+    head = {"apiVersion": PYTORCH_JOBS.api_version, "kind": PYTORCH_JOBS.kind, "metadata": {"generateName": "a-"}}
+    try:
+        await client.create(PYTORCH_JOBS, {**head, "spec": spec}, "default", dry_run=True)
+    except ServerProblem:
+        return False
+    return True
 
 
 def service_account(plane: ControlPlane) -> Json:

@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 import pytest
 
-from conformance.installed import NAMESPACE, SECRET, USER, Replica, admin, as_operator, install, installed_rules, route
+from conformance.installed import (
+    NAMESPACE,
+    SECRET,
+    USER,
+    Endpoints,
+    Replica,
+    admin,
+    as_operator,
+    install,
+    installed_rules,
+    is_admitting,
+)
 from control_plane import ControlPlane
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -82,20 +93,22 @@ async def test_every_request_is_granted_and_every_grant_is_used(
 ) -> None:
     await install(client, namespaces=namespaces)
     replica = Replica(plane, tmp_path, flags=[f"--namespace={name}" for name in namespaces])
-    await route(client, [replica])
     rules = installed_rules(namespaces)
 
     async def is_everything_used() -> bool:
         return not unused(rules, uses(plane.audit_log()))
 
     replica.start()
-    try:
-        await asyncio.to_thread(replica.wait_ready)
-        for scene in (v1_jobs, train_jobs, runtimes_of_earlier_trainers, certificates):
-            await scene(client)
-        await until(is_everything_used, lambda: f"never used: {unused(rules, uses(plane.audit_log()))}")
-    finally:
-        replica.stop()
+    async with Endpoints(client) as endpoints:
+        endpoints.add(replica)
+        try:
+            await asyncio.to_thread(replica.wait_ready)
+            await until(lambda: is_admitting(client))
+            for scene in (v1_jobs, train_jobs, runtimes_of_earlier_trainers, certificates):
+                await scene(client)
+            await until(is_everything_used, lambda: f"never used: {unused(rules, uses(plane.audit_log()))}")
+        finally:
+            await asyncio.to_thread(replica.stop)
     assert refusals(plane.audit_log()) == []
 
 

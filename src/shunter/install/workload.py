@@ -47,9 +47,9 @@ def configuration() -> Json:
 
 def services() -> list[Json]:
     return [
-        # Also of pods that are not ready: a pod is ready once a webhook call has reached it through this very Service.
-        _service(WEBHOOK_SERVICE, "webhook", 443, {"publishNotReadyAddresses": True}),
-        _service(METRICS_SERVICE, "metrics", METRICS_PORT, {}, labels=METRICS_SELECTOR),
+        # Never of pods that are not ready: that would include those that have just ended (operator/webhooks.py).
+        _service(WEBHOOK_SERVICE, "webhook", 443),
+        _service(METRICS_SERVICE, "metrics", METRICS_PORT, labels=METRICS_SELECTOR),
     ]
 
 
@@ -162,6 +162,6 @@ def _arguments() -> list[object]:
     ]
 
 
-def _service(name: str, port: str, number: int, more: Json, *, labels: Mapping[str, Any] = {}) -> Json:
+def _service(name: str, port: str, number: int, *, labels: Mapping[str, Any] = {}) -> Json:
     ports = [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}]
-    return obj(SERVICES, name, labels=labels, spec={"selector": SELECTOR, "ports": ports, **more})
+    return obj(SERVICES, name, labels=labels, spec={"selector": SELECTOR, "ports": ports})

@@ -214,26 +214,27 @@ class Manager:
         gc.set_threshold(*GC_THRESHOLDS)
         with _Signals(stop):
             tasks: list[asyncio.Task[Any]] = []
+            background: list[asyncio.Task[Any]] = []
             work: asyncio.Task[None] | None = None
             try:
                 for server in self._servers:
                     await server.start()
+                background += [asyncio.create_task(_awaited(run), name=name) for name, run in self._background]
                 services: list[tuple[str, Coroutine[Any, Any, None]]] = [
                     *((share.resource.plural, self._follow(informer)) for share, informer in self._informers.items()),
                     *((f"events of {component}", recorder.run()) for (component, _), recorder in self._recorders.items()),
-                    *((name, _awaited(run)) for name, run in self._background),
                 ]
                 tasks += [asyncio.create_task(service, name=name) for name, service in services]
                 tasks.append(asyncio.create_task(self._follow_sync(), name="sync"))
                 work = asyncio.create_task(self._work(), name="controllers")
                 stopped = asyncio.create_task(stop.wait(), name="stop")
                 tasks.append(stopped)
-                watched = {task for task in tasks if task.get_name() != "sync"} | {work}
+                watched = {task for task in [*tasks, *background] if task.get_name() != "sync"} | {work}
                 done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
                 for task in done - {stopped}:
                     await task
             finally:
-                await self._stop(work, tasks)
+                await self._stop(work, tasks, background)
 
     async def _work(self) -> None:
         """Everything that only the leader does."""
@@ -288,7 +289,12 @@ class Manager:
         finally:
             await _cancelled([task, stopping])
 
-    async def _stop(self, work: asyncio.Task[None] | None, tasks: Sequence[asyncio.Task[Any]]) -> None:
+    async def _stop(
+        self,
+        work: asyncio.Task[None] | None,
+        tasks: Sequence[asyncio.Task[Any]],
+        background: Sequence[asyncio.Task[Any]],
+    ) -> None:
         self._stopping.set()
         for registered in self._controllers:
             registered.controller.stop()
@@ -299,6 +305,8 @@ class Manager:
         await asyncio.gather(*(recorder.flush() for recorder in self._recorders.values()))
         if self._election is not None:
             await self._election.release()
+        # Last, when another may lead already: webhooks are called until nobody knows of us any more.
+        await _cancelled(background)
         for server in self._servers:
             await server.stop()
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from shunter.api.resources import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from shunter.kube.client import Client
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -99,6 +99,15 @@ async def trust(client: Client, resource: Resource, registered: Json, authority:
     webhooks = [{"name": webhook["name"], "clientConfig": {"caBundle": bundle}} for webhook in registered["webhooks"]]
     version = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     await client.patch(resource, metadata["name"], "", {"metadata": version, "webhooks": webhooks}, type="strategic")
+
+
+async def leads_nowhere(client: Client, service: ServiceReference) -> bool:
+    """Whether no pod behind a Service is ready, so that nobody who calls it can be answered."""
+    selector = f"kubernetes.io/service-name={service.name}"
+    slices = await client.list(ENDPOINT_SLICES, service.namespace, label_selector=selector)
+    endpoints = (endpoint for found in slices.items for endpoint in found.get("endpoints") or ())
+    # No condition at all means ready (discovery.k8s.io/v1).
+    return all((endpoint.get("conditions") or {}).get("ready") is False for endpoint in endpoints)
 
 
 def _decoded(bundle: str) -> bytes:

@@ -14,6 +14,7 @@ from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
     CORE_EVENTS,
+    ENDPOINT_SLICES,
     EVENTS,
     JOBSETS,
     LEASES,
@@ -114,6 +115,7 @@ def in_own_namespace(*, secret: Any, lease: Any) -> list[Grant]:
     return [
         Grant(LEASES, ("create",), "leader election: the first replica makes it; a create has no name to limit it to"),
         Grant(LEASES, ("get", "update"), "leader election", names=(lease,)),
+        Grant(ENDPOINT_SLICES, ("list",), "whether any replica is ready; a list has no name to limit it to"),
         Grant(
             SECRETS,
             ("get", "create", "patch"),

@@ -1,12 +1,17 @@
 """The webhooks of one replica: served, registered, trusted, and seen to be asked.
 
 One loop looks again and again: registration and certificate are brought in step (registrar.py), then a canary must come through.
+
+A Service leads only to pods that are ready, and a pod is to be ready only when the Service has led to one. So while no replica is
+ready at all, one may claim to be for a moment, in order to be asked. A Service that publishes addresses that are not ready would
+do without this, and would lead to every replica that has just ended: each rolling restart would then lose requests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from logging import getLogger
@@ -16,13 +21,13 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
-from shunter.kube.canary import NAME, answering, asked_by_server, asked_directly, canary
+from shunter.kube.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
 from shunter.kube.certificate_secret import CertificateSecret, SecretProblem
 from shunter.kube.certificate_sources import CertificateFiles, OwnCertificate, SharedCertificate, Source
 from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
-from shunter.kube.registration import Configuration, Place, ServiceReference, Url
+from shunter.kube.registration import Configuration, Place, ServiceReference, Url, leads_nowhere
 from shunter.kube.webhook import Handler, WebhookServer
 from shunter.operator.kinds import Served
 from shunter.operator.registrar import Registrar, Writes
@@ -35,6 +40,11 @@ RETRY_GROWTH = 1.2
 LASTING_RETRY_SECONDS = 0.2
 """From here on, after a second, trouble is worth a line in the log: at a start there is always some."""
 LONGEST_RETRY_SECONDS = 5.0
+CLAIM_SECONDS = 20.0
+"""For the claim to become a Service's address and the canary to come through; afterwards, as long without a claim."""
+CLAIM_RETRY_SECONDS = 0.5
+LINGER_SECONDS = 4.0
+"""How long a replica that is to end goes on answering: until no proxy leads to it any more."""
 EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """Hosts that mean all addresses, good to listen on and not to be called at; and how this machine calls itself."""
 
@@ -94,6 +104,7 @@ class Webhooks:
         self._source = self._new_source(now)
         self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
+        self._claimed_at: float | None = None
         self._trouble = "the webhooks have not been asked yet"
         self._said = ""
 
@@ -108,13 +119,17 @@ class Webhooks:
                     serving = asyncio.create_task(self._server.run())
                 if serving is not None and serving.done():
                     await serving
-                if self._trouble:
+                if self._is_claiming():
+                    await asyncio.sleep(CLAIM_RETRY_SECONDS)
+                elif self._trouble:
                     await asyncio.sleep(retry)
                     retry = min(RETRY_GROWTH * retry, LONGEST_RETRY_SECONDS)
                 else:
                     await asyncio.sleep(self._check_seconds)
                     retry = FIRST_RETRY_SECONDS
         finally:
+            if self._called_as and self._server is not None:
+                await asyncio.sleep(LINGER_SECONDS)
             if serving is not None:
                 serving.cancel()
                 await asyncio.gather(serving, return_exceptions=True)
@@ -122,7 +137,7 @@ class Webhooks:
                 await self._server.stop()
 
     def why_not_ready(self) -> str:
-        """For /readyz: empty once an admission request has come through, and as long as the last one did."""
+        """For /readyz: empty once an admission request has come through, and as long as the last one did; see the top."""
         if self._server is None:
             return self._trouble or "the webhook server does not listen"
         return self._server.why_not_ready() or self._trouble
@@ -148,7 +163,29 @@ class Webhooks:
             await self._serve((await self._source.offer([])).certificate)
             return ""
         agreed = await self._registrar.look(self._serve)
-        return agreed.problem or await self._why_unproven(agreed.authorities)
+        why = agreed.problem or await self._why_not_served(agreed.authorities)
+        if why:
+            return why
+        why = await self._why_not_asked()
+        if not why:
+            self._claimed_at = None
+        elif self._called_as and await self._may_claim(self._called_as):
+            return ""
+        return why
+
+    async def _may_claim(self, service: ServiceReference) -> bool:
+        """Whether this replica may call itself ready although nobody has been seen to be asked: none is ready, so none can be."""
+        if self._is_claiming():
+            return True
+        is_too_soon = self._claimed_at is not None and time.monotonic() - self._claimed_at < 2 * CLAIM_SECONDS
+        if is_too_soon or not await leads_nowhere(self._client, service):
+            return False
+        log.info("no replica behind Service %s is ready: this one says that it is, in order to be asked", service.name)
+        self._claimed_at = time.monotonic()
+        return True
+
+    def _is_claiming(self) -> bool:
+        return self._claimed_at is not None and time.monotonic() - self._claimed_at < CLAIM_SECONDS
 
     async def _serve(self, certificate: KeyPair | Path) -> Place:
         """Listens, and serves with this certificate."""
@@ -160,8 +197,8 @@ class Webhooks:
             self._server.use(certificate)
         return self._called_as or Url(f"https://{self._hosts[0]}:{self._server.port}")
 
-    async def _why_unproven(self, trusted: Collection[bytes]) -> str:
-        """Why an admission request would not be answered: by this replica, or on the way from the API server to any."""
+    async def _why_not_served(self, trusted: Collection[bytes]) -> str:
+        """Why an admission request would not be answered by this replica."""
         assert self._server is not None
         validating = [hook.path for one in self._configurations if one.kind == "validating" for hook in one.webhooks]
         address = (EVERYWHERE.get(self._options.host, self._options.host), self._server.port)
@@ -169,10 +206,17 @@ class Webhooks:
         for authorities in trusted:
             if why := await asked_directly(address, self._hosts[0], authorities, validating[0], body):
                 return why
+        return ""
+
+    async def _why_not_asked(self) -> str:
+        """Why an admission request would be lost on the way from the API server to any replica."""
         mutated = {hook.resource for one in self._configurations if one.kind == "mutating" for hook in one.webhooks}
         for resource, spec in canaries(self._kinds):
             body = canary(resource, self._options.canary_namespace, spec)
-            if why := await asked_by_server(self._client, resource, body, is_mutated=resource in mutated):
+            why = await asked_by_server(self._client, resource, body, is_mutated=resource in mutated)
+            # An older replica has answered, in a rollout that brings this kind: the way is there, and it gives way to us only
+            # once we are ready. That we answer ourselves has been seen.
+            if why and UNKNOWN_PATH not in why:
                 return why
         return ""
 
@@ -200,7 +244,7 @@ class Webhooks:
         if trouble and is_lasting and trouble != self._said:
             log.warning("webhooks: %s", trouble)
             self._said = trouble
-        elif self._trouble and not trouble and self._registrar:
+        elif self._trouble and not trouble and self._registrar and not self._is_claiming():
             log.info("an admission request came through to the webhooks")
             self._said = ""
         self._trouble = trouble
