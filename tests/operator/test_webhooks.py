@@ -63,9 +63,12 @@ async def client(connection: Connection) -> AsyncIterator[Client]:
 
 
 class Replica:
-    """The webhooks of one process. `faults` happen to its requests; its certificate is made as if it were `days` from now."""
+    """The webhooks of one process. `faults` happen to its requests; its certificate is made as if it were `days` from now. One
+    path may be `unknown` to the server that is asked, as to a replica of an earlier release."""
 
-    def __init__(self, connection: Connection, options: WebhookOptions = BY_URL, *, check_seconds: float = NEVER) -> None:
+    def __init__(
+        self, connection: Connection, options: WebhookOptions = BY_URL, *, check_seconds: float = NEVER, unknown: str = ""
+    ) -> None:
         self.faults = FaultTransport(connect(connection).transport)
         self.sent = RecordingTransport(self.faults)
         self.client = Client(self.sent, field_manager=COMPONENT)
@@ -74,7 +77,7 @@ class Replica:
         self.webhooks = Webhooks(
             self.client,
             options,
-            routes(self.manager),
+            {path: handler for path, handler in routes(self.manager).items() if path != unknown},
             webhook_configurations(),
             EVERYTHING,
             now=lambda: datetime.now(UTC) + timedelta(days=self.days),
@@ -153,6 +156,16 @@ async def test_webhooks_that_are_not_asked_are_not_ready(connection: Connection,
         assert replica.trouble == (
             "a new TrainJob in namespace default is not given to the mutating webhooks; are their configurations installed?"
         )
+
+
+async def test_a_rollout_that_brings_a_kind_does_not_wait_for_replicas_that_do_not_know_it(
+    connection: Connection, client: Client
+) -> None:
+    """They leave only when the new ones are ready."""
+    async with Replica(connection, unknown=validator_path(TRAIN_JOBS)).running() as replica:
+        await until(lambda: not replica.trouble)
+        with pytest.raises(ApiError, match="failed calling webhook.*could not find the requested resource"):
+            await client.create(TRAIN_JOBS, canary(TRAIN_JOBS, "default", {"runtimeRef": {"name": NAME}}), dry_run=True)
 
 
 async def test_who_was_ready_stays_so_while_the_api_server_is_away(connection: Connection, client: Client) -> None:

@@ -27,6 +27,8 @@ ANNOTATION = "shunter.dev/webhook-canary"
 MARK = "shunter.dev/webhook-canary-mark"
 NAME = "shunter-webhook-canary"
 TIMEOUT = 10.0
+UNKNOWN_PATH = "the server could not find the requested resource"
+"""In the API server's words about a webhook server that answered 404."""
 
 
 def answering(routes: Mapping[str, Handler], configurations: Sequence[Configuration]) -> Mapping[str, Handler]:
