@@ -78,7 +78,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
         await server.stop(_SHUTDOWN_SECONDS)
     finally:
         await backend.webhooks.close()
-        await nodes.close()
+        nodes.close()
         store.close()
 
 

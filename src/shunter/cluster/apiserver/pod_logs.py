@@ -11,8 +11,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-
-import aiohttp
+from urllib.parse import urlsplit
 
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
@@ -20,6 +19,8 @@ from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call
 from shunter.cluster.apiserver.status import bad_request, internal, not_found
+from shunter.kube.http_client import AnswerStream, HttpClient, target
+from shunter.kube.http_connection import Origin
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _CONNECT_SECONDS = 10.0
@@ -80,17 +81,17 @@ class NodeClient:
     def __init__(self, pki: Path) -> None:
         self._pki = pki
         self._context: ssl.SSLContext | None = None
-        self._session: aiohttp.ClientSession | None = None
+        self._clients: dict[str, HttpClient] = {}
 
-    async def get(self, source: LogSource) -> aiohttp.ClientResponse:
+    async def get(self, source: LogSource) -> AnswerStream:
         """The node's answer, which the caller reads and closes. Raises StatusError 500 when it cannot be reached."""
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
-            connector = aiohttp.TCPConnector(ssl=self._tls(), limit=0)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+        url = urlsplit(source.url)
+        if url.netloc not in self._clients:
+            origin = Origin(url.hostname or "", url.port or 443, self._tls())
+            self._clients[url.netloc] = HttpClient(origin, connect_seconds=_CONNECT_SECONDS)
         try:
-            return await self._session.get(source.url, params=source.query)
-        except aiohttp.ClientError as error:
+            return await self._clients[url.netloc].stream("GET", target(url.path, source.query), ())
+        except OSError as error:
             raise internal(f'Get "{source.url}": {error}') from None
 
     async def open(self, address: str, buffer_bytes: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -106,6 +107,6 @@ class NodeClient:
             self._context.load_cert_chain(self._pki / "server.crt", self._pki / "server.key")
         return self._context
 
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()

@@ -220,9 +220,9 @@ class ApiServer:
         answer = await self._nodes.get(source)
         try:
             if answer.status != 200:
-                text = (await answer.text()).strip()
+                text = (await answer.read()).decode(errors="replace").strip()
                 raise StatusError(answer.status, _LOG_REASONS.get(answer.status, "InternalError"), text)
-            await self._streamed(request.stream(content_type=_TEXT), answer.content.iter_any())
+            await self._streamed(request.stream(content_type=_TEXT), answer.chunks())
             return None
         finally:
             answer.close()

@@ -10,16 +10,12 @@ import asyncio
 import base64
 import json
 import logging
-import os
-import ssl
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import aiohttp
 import msgspec
-from yarl import URL
 
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -37,6 +33,7 @@ from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.selectors import Labels, matcher
 from shunter.cluster.apiserver.status import StatusError, forbidden, internal, plain
 from shunter.cluster.apiserver.storage import Collection, Store
+from shunter.cluster.apiserver.webhook_calls import CallError, Destination, WebhookCalls
 
 log = logging.getLogger(__name__)
 
@@ -146,10 +143,6 @@ def _rule(rule: Json) -> Rule:
     )
 
 
-class _CallError(Exception):
-    """The webhook gave no usable answer."""
-
-
 class Webhooks:
     """All webhooks of the cluster."""
 
@@ -157,12 +150,10 @@ class Webhooks:
         self._store = store
         self._mutating = _Compiled(store, MUTATING_WEBHOOKS)
         self._validating = _Compiled(store, VALIDATING_WEBHOOKS)
-        self._session: aiohttp.ClientSession | None = None
-        self._contexts: dict[str, ssl.SSLContext] = {}
+        self._calls = WebhookCalls()
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        self._calls.close()
 
     def mutating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
         return self._concerned(self._mutating, attributes, document)
@@ -241,7 +232,7 @@ class Webhooks:
         try:
             response = await self._post(webhook, review)
             _check(response, review["request"]["uid"])
-        except _CallError as error:
+        except CallError as error:
             if webhook.ignores_failure:
                 log.warning("failed calling webhook, failing open %s: %s", webhook.name, error)
                 return None
@@ -253,45 +244,25 @@ class Webhooks:
         return response
 
     async def _post(self, webhook: Webhook, review: Json) -> Json:
-        query = f"timeout={int(webhook.timeout)}s"
-        url, hostname = self._address(webhook, query)
-        if self._session is None:
-            self._session = aiohttp.ClientSession(json_serialize=lambda value: msgspec.json.encode(value).decode())
-        try:
-            async with self._session.post(
-                URL(url, encoded=True),
-                data=msgspec.json.encode(review),
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
-                ssl=self._context(webhook.client.get("caBundle") or ""),
-                server_hostname=hostname,
-                timeout=aiohttp.ClientTimeout(total=webhook.timeout),
-            ) as answer:
-                body = await answer.read()
-                if answer.status != 200:
-                    raise _CallError(f"failed to call webhook: {_http_fault(answer.status, body)}")
-        except TimeoutError:
-            raise _CallError(f'failed to call webhook: Post "{url}": context deadline exceeded') from None
-        except aiohttp.ClientConnectorError as error:
-            why = f"dial tcp {error.host}:{error.port}: connect: {os.strerror(error.os_error.errno or 0).lower()}"
-            if isinstance(error, aiohttp.ClientSSLError):
-                why = str(error)
-            raise _CallError(f'failed to call webhook: Post "{url}": {why}') from None
-        except aiohttp.ClientError as error:
-            raise _CallError(f'failed to call webhook: Post "{url}": {error}') from None
+        url, hostname = self._address(webhook, f"timeout={int(webhook.timeout)}s")
+        where = Destination(url, hostname, webhook.client.get("caBundle") or "")
+        status, _, body = await self._calls.post(where, msgspec.json.encode(review), seconds=webhook.timeout)
+        if status != 200:
+            raise CallError(f"failed to call webhook: {_http_fault(status, body)}")
         try:
             decoded = msgspec.json.decode(body)
         except msgspec.DecodeError:
-            raise _CallError(f"failed to call webhook: {_NO_REVIEW}") from None
+            raise CallError(f"failed to call webhook: {_NO_REVIEW}") from None
         response = decoded.get("response") if isinstance(decoded, dict) else None
         if not isinstance(response, dict):
-            raise _CallError("received invalid webhook response: webhook response was absent")
+            raise CallError("received invalid webhook response: webhook response was absent")
         return response
 
-    def _address(self, webhook: Webhook, query: str) -> tuple[str, str | None]:
+    def _address(self, webhook: Webhook, query: str) -> tuple[str, str]:
         """Where to send the review, and the name in the server's certificate when it is not the URL's."""
         url: str | None = webhook.client.get("url")
         if url:
-            return f"{url}{'&' if '?' in url else '?'}{query}", None
+            return f"{url}{'&' if '?' in url else '?'}{query}", ""
         service = webhook.client.get("service") or {}
         namespace, name = service.get("namespace", ""), service.get("name", "")
         hostname = f"{name}.{namespace}.svc"
@@ -299,15 +270,15 @@ class Webhooks:
         path = f"{(service.get('path') or '').lstrip('/')}?{query}"
         try:
             host, port = self._endpoint(namespace, name, number)
-        except _CallError as error:
-            raise _CallError(f'failed to call webhook: Post "https://{hostname}:{number}/{path}": {error}') from None
+        except CallError as error:
+            raise CallError(f'failed to call webhook: Post "https://{hostname}:{number}/{path}": {error}') from None
         return f"https://{host}:{port}/{path}", hostname
 
     def _endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """An address behind a Service, as nothing routes its cluster address on one machine."""
         service = self._store.collection("", SERVICES.plural).get(namespace, name)
         if service is None:
-            raise _CallError(f'service "{name}" not found')
+            raise CallError(f'service "{name}" not found')
         ports = (service.document().get("spec") or {}).get("ports") or ()
         wanted = next((p for p in ports if p.get("port") == port), None)
         slices = self._store.collection(ENDPOINT_SLICES.group, ENDPOINT_SLICES.plural).entries(namespace)
@@ -319,16 +290,7 @@ class Webhooks:
             for endpoint in document.get("endpoints") or ():
                 if number and (endpoint.get("conditions") or {}).get("ready", True):
                     return endpoint["addresses"][0], number
-        raise _CallError(f'no endpoints available for service "{name}"')
-
-    def _context(self, bundle: str) -> ssl.SSLContext:
-        if bundle not in self._contexts:
-            try:
-                text = base64.b64decode(bundle).decode() if bundle else None
-                self._contexts[bundle] = ssl.create_default_context(cadata=text)
-            except (ValueError, ssl.SSLError) as error:
-                raise _CallError(f"could not get REST client: unable to load root certificates: {error}") from None
-        return self._contexts[bundle]
+        raise CallError(f'no endpoints available for service "{name}"')
 
 
 class _Compiled:
@@ -402,9 +364,9 @@ def _conversion_fault(resource: Resource, changed: Json) -> str:
 
 def _check(response: Json, uid: str) -> None:
     if response.get("uid") != uid:
-        raise _CallError(f'received invalid webhook response: expected response.uid="{uid}", got "{response.get("uid", "")}"')
+        raise CallError(f'received invalid webhook response: expected response.uid="{uid}", got "{response.get("uid", "")}"')
     if response.get("patch") and not response.get("patchType"):
-        raise _CallError("received invalid webhook response: webhook returned response.patch but not response.patchType")
+        raise CallError("received invalid webhook response: webhook returned response.patch but not response.patchType")
 
 
 def _denied(name: str, status: Json) -> StatusError:
