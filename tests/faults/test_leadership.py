@@ -23,8 +23,10 @@ from shunter.kube.leader import LeaderOptions
 
 pytestmark = pytest.mark.timeout(600)
 
-DURATION, DEADLINE, PERIOD = 1.5, 1.0, 0.2
-"""Of leases, in seconds: a tenth of the real ones."""
+DURATION, DEADLINE, PERIOD = 4.0, 3.0, 0.25
+"""Of leases, in seconds: a fourth of the real ones."""
+LONG = {"duration": 60.0, "deadline": 40.0}
+"""For tests in which no lease runs out."""
 
 NEXT = {"Pending": "Running", "Running": "Succeeded", "Succeeded": ""}
 IN_FLIGHT = {"embedded": 60, "real": 500}
@@ -54,7 +56,7 @@ NewProcess = Callable[[str], OperatorProcess]
 def new_process(plane: Plane, stage: Stage, tmp_path: Path) -> Iterator[NewProcess]:
     """Starts operators as processes, elected by the lease of the stage's namespace."""
     started: list[OperatorProcess] = []
-    text = configuration(LEASE, stage.namespace, duration=2, deadline=1.5, period=0.2)
+    text = configuration(LEASE, stage.namespace, duration=DURATION, deadline=DEADLINE, period=PERIOD)
 
     def new(name: str) -> OperatorProcess:
         started.append(OperatorProcess(plane.kubeconfig, tmp_path, name, text, stage.namespace))
@@ -66,8 +68,8 @@ def new_process(plane: Plane, stage: Stage, tmp_path: Path) -> Iterator[NewProce
 
 
 async def test_only_the_leader_writes_and_its_end_hands_over_at_once(server: Connection, history: History, stage: Stage) -> None:
-    first = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=60, deadline=40))
-    second = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=60, deadline=40))
+    first = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
+    second = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
     async with running(first):
         await stage.create(PYTORCH_JOBS, pytorch_job("a"))
         await history.until(lambda: stage.count(PODS) == 3)
@@ -93,7 +95,7 @@ async def test_a_killed_leader_is_followed_when_its_lease_has_run_out(
     held_by = await holder(stage)
     leader.send(signal.SIGKILL)
     leader.wait()
-    follower = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=2, deadline=1.5))
+    follower = Operator(server, namespaces=[stage.namespace], leader=options(stage))
     async with running(follower):
         await stage.create(PYTORCH_JOBS, pytorch_job("b"))
         await until(lambda: any("/leases" in request.path for request in follower.sent.requests))
@@ -134,7 +136,7 @@ async def test_a_leader_that_cannot_renew_stops_writing_before_another_leads(
         await history.until(lambda: stage.count(PODS) == 3)
         first.faults.inject(Disconnect(), path="/leases", times=10**6)
         # It is busy all the time: one of its requests waits longer than it may lead.
-        first.faults.inject(Refuse(429, "TooManyRequests", retry_after=2), method="POST", path="/pods", times=10**6)
+        first.faults.inject(Refuse(429, "TooManyRequests", retry_after=4), method="POST", path="/pods", times=10**6)
         async with running(second):
             await stage.create(PYTORCH_JOBS, pytorch_job("b"))
             await first.ended()
@@ -154,7 +156,7 @@ async def test_a_leader_that_was_paused_writes_nothing_when_it_goes_on(
         await stage.create(PYTORCH_JOBS, pytorch_job(f"j{number}"))
     await history.until(lambda: stage.count(PODS) >= 10)
     paused.send(signal.SIGSTOP)
-    follower = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=2, deadline=1.5))
+    follower = Operator(server, namespaces=[stage.namespace], leader=options(stage))
     async with running(follower):
         await history.until(lambda: stage.count(PODS) == 90)
         await stage.pods("*", "Running")
@@ -176,8 +178,8 @@ async def test_a_follower_whose_watches_lag_does_not_run_again_what_is_over(
     server: Connection, history: History, stage: Stage
 ) -> None:
     """O11: its caches show a running job whose pods are gone; it must not act before they show the end."""
-    first = Operator(server, namespaces=[stage.namespace], leader=options(stage))
-    second = Operator(server, namespaces=[stage.namespace], leader=options(stage))
+    first = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
+    second = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
     second.faults.inject(Delay(4), method="GET", path="/pytorchjobs")
     second.faults.inject(Delay(4), method="GET", path="/trainjobs")
     async with running(first):
@@ -200,7 +202,7 @@ async def test_a_follower_whose_watches_lag_does_not_run_again_what_is_over(
 
 async def test_a_slow_server_does_not_cost_the_lead_of_a_large_job(server: Connection, history: History, stage: Stage) -> None:
     """A thousand creations wait for their turn; the renewal of the lease does not wait behind them."""
-    leader = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=5, deadline=4))
+    leader = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=DURATION + 1, deadline=DURATION))
     leader.faults.inject(Delay(1.0), method="POST", path="/pods", times=10**6)
     async with running(leader):
         await stage.create(PYTORCH_JOBS, pytorch_job("large", workers=300))
@@ -213,11 +215,11 @@ async def test_conflicts_about_the_lease_do_not_cost_the_lead(server: Connection
     async with running(leader):
         await history.until(lambda: True)
         leader.faults.inject(Refuse(409, "Conflict"), method="PUT", path="/leases", times=10**6, every=2)
-        for name in ("a", "b", "c"):
+        for name in ("a", "b"):
             await stage.create(PYTORCH_JOBS, pytorch_job(name))
             await asyncio.sleep(DEADLINE)
             assert leader.is_running
-        await history.until(lambda: stage.count(PODS) == 9)
+        await history.until(lambda: stage.count(PODS) == 6)
 
 
 async def test_a_rolling_restart_with_jobs_in_flight_makes_nothing_twice(
@@ -226,7 +228,7 @@ async def test_a_rolling_restart_with_jobs_in_flight_makes_nothing_twice(
     total = IN_FLIGHT[plane.kind]
     v1, v2 = [f"v1-{number}" for number in range(total * 3 // 5)], [f"v2-{number}" for number in range(total * 2 // 5)]
     await stage.create(TRAINING_RUNTIMES, training_runtime())
-    old = [Operator(server, namespaces=[stage.namespace], leader=options(stage)) for _ in range(2)]
+    old = [Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG)) for _ in range(2)]
     for operator in old:
         operator.start()
     for name in v1:
@@ -238,7 +240,7 @@ async def test_a_rolling_restart_with_jobs_in_flight_makes_nothing_twice(
     try:
         for operator in old:
             await asyncio.sleep(0.5)
-            new.append(Operator(server, namespaces=[stage.namespace], leader=options(stage)))
+            new.append(Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG)))
             new[-1].start()
             await operator.stop()
 
