@@ -80,10 +80,11 @@ class Stage:
                 await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
 
     async def pass_time(self, resource: Resource, name: str, **time: float) -> None:
-        """Sets the operators' clock forward and makes them look at the object."""
+        """Sets the operators' clock forward and makes them look at the object, unless they have deleted it already."""
         self.clock.offset += timedelta(**time)
         stamp = str(self.clock.offset.total_seconds())
-        await self.patch(resource, name, {"metadata": {"annotations": {TOUCHED: stamp}}})
+        with contextlib.suppress(NotFound):
+            await self.patch(resource, name, {"metadata": {"annotations": {TOUCHED: stamp}}})
 
     async def take(self, step: Step) -> None:
         """Does what the step says, and waits until it is reached."""
