@@ -206,12 +206,12 @@ class Endpoints:
         }
 
 
-async def is_admitting(client: Client) -> bool:
+async def is_admitting(client: Client, namespace: str = "default") -> bool:
     """Whether a job may be created, for all that the webhooks have to say."""
     spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [CONTAINER]}}}}}
     head = {"apiVersion": PYTORCH_JOBS.api_version, "kind": PYTORCH_JOBS.kind, "metadata": {"generateName": "a-"}}
     try:
-        await client.create(PYTORCH_JOBS, {**head, "spec": spec}, "default", dry_run=True)
+        await client.create(PYTORCH_JOBS, {**head, "spec": spec}, namespace, dry_run=True)
     except ServerProblem:
         return False
     return True

@@ -103,7 +103,7 @@ async def test_every_request_is_granted_and_every_grant_is_used(
         endpoints.add(replica)
         try:
             await asyncio.to_thread(replica.wait_ready)
-            await until(lambda: is_admitting(client))
+            await until(lambda: is_admitting(client, TEAM))
             for scene in (v1_jobs, train_jobs, runtimes_of_earlier_trainers, certificates):
                 await scene(client)
             await until(is_everything_used, lambda: f"never used: {unused(rules, uses(plane.audit_log()))}")
@@ -288,7 +288,7 @@ async def has_no_finalizers(client: Client, resource: Resource, name: str) -> bo
     return not found["metadata"].get("finalizers")
 
 
-async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str] = str, *, seconds: float = 60.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str] = str, *, seconds: float = 120.0) -> None:
     try:
         async with asyncio.timeout(seconds):
             while not await condition():  # noqa: ASYNC110 -- the condition is the server's
