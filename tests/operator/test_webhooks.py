@@ -29,7 +29,9 @@ from shunter.kube.faults import Disconnect, FaultTransport, RecordingTransport, 
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.manager import Manager
+from shunter.kube.registration import ServiceReference, register
 from shunter.kube.webhook import AdmissionRequest
+from shunter.operator import webhooks
 from shunter.operator.kinds import EVERYTHING
 from shunter.operator.process import COMPONENT, routes, webhook_configurations
 from shunter.operator.trainer import controllers as trainer
@@ -164,8 +166,24 @@ async def test_a_rollout_that_brings_a_kind_does_not_wait_for_replicas_that_do_n
     """They leave only when the new ones are ready."""
     async with Replica(connection, unknown=validator_path(TRAIN_JOBS)).running() as replica:
         await until(lambda: not replica.trouble)
-        with pytest.raises(ApiError, match="failed calling webhook.*could not find the requested resource"):
+        with pytest.raises(ApiError, match=r"failed calling webhook.*could not find the requested resource"):
             await client.create(TRAIN_JOBS, canary(TRAIN_JOBS, "default", {"runtimeRef": {"name": NAME}}), dry_run=True)
+
+
+async def test_a_replica_claims_to_be_ready_while_none_is_and_not_for_long(
+    connection: Connection, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Service leads only to who is ready: somebody must be first. One that then is not asked either is not ready."""
+    monkeypatch.setattr(webhooks, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(webhooks, "CLAIM_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(webhooks, "CLAIM_SECONDS", 0.3)
+    service = ServiceReference("default", "shunter-webhook")
+    await register(client, webhook_configurations(), service, authority=b"")
+    async with Replica(connection, WebhookOptions("127.0.0.1", 0, service=service.name, secret="claimed")).running() as replica:
+        await until(lambda: not replica.trouble)
+        monkeypatch.setattr(webhooks, "CLAIM_SECONDS", 3600.0)
+        monkeypatch.setattr(replica.webhooks, "_claimed_at", replica.webhooks._claimed_at - 3600.0)
+        await until(lambda: 'service "shunter-webhook" not found' in replica.trouble)
 
 
 async def test_who_was_ready_stays_so_while_the_api_server_is_away(connection: Connection, client: Client) -> None:
