@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from embedded import Cluster, cluster, objects, until
+from embedded import Cluster, cluster, objects
 from figures import Figure
 
 RANK = Path(__file__).parent.parent / "rank.py"
@@ -83,7 +83,6 @@ def by_job(started: Cluster, name: str, ranks: int) -> float:
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = ranks - 1
     submitted = time.time()
     started.ask("POST", JOBS, job)
-    until(lambda: outcome(started, name) != "", seconds=120)
     if outcome(started, name) != "Succeeded":
         raise RuntimeError(f"job {name} failed: see `shunter describe {name} --state-dir {started.state_dir}`")
     pods = [f"{name}-master-0", *(f"{name}-worker-{rank}" for rank in range(ranks - 1))]
@@ -91,10 +90,12 @@ def by_job(started: Cluster, name: str, ranks: int) -> float:
 
 
 def outcome(started: Cluster, name: str) -> str:
-    """`Succeeded` or `Failed`; empty while the job runs."""
-    conditions = started.ask("GET", f"{JOBS}/{name}").get("status", {}).get("conditions", [])
-    ended = [condition["type"] for condition in conditions if condition["status"] == "True"]
-    return next((kind for kind in ("Succeeded", "Failed") if kind in ended), "")
+    """Waits for the end of the job: `Succeeded` or `Failed`. Asking again and again would take time from the ranks."""
+    for job in started.changes(f"{JOBS}?fieldSelector=metadata.name%3D{name}"):
+        for condition in job.get("status", {}).get("conditions", []):
+            if condition["status"] == "True" and condition["type"] in ("Succeeded", "Failed"):
+                return str(condition["type"])
+    raise RuntimeError(f"job {name} was watched to no end")
 
 
 def last_mark(output: str, ranks: int) -> float:
