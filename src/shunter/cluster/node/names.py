@@ -7,7 +7,7 @@ Service publishes not ready addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.core import Service
@@ -42,9 +42,7 @@ EMPTY = Zone({}, frozenset(), {})
 
 def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapping[str, str] = {}) -> Zone:
     """The zone of all Services with a selector, and of `fixed` names; a Service without pods is expected to get some."""
-    by_namespace: dict[str, list[Endpoint]] = {}
-    for endpoint in endpoints:
-        by_namespace.setdefault(endpoint.namespace, []).append(endpoint)
+    labelled = _by_label(endpoints)
     addresses: dict[str, list[str]] = {name: [address] for name, address in fixed.items()}
     expected: set[str] = set()
     reverse: dict[str, str] = {}
@@ -53,9 +51,7 @@ def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapp
             continue
         suffix = service_name(service.metadata.name, service.metadata.namespace)
         expected.add(suffix)
-        for endpoint in by_namespace.get(service.metadata.namespace, ()):
-            if endpoint.finished or not _selects(service.spec.selector, endpoint.labels):
-                continue
+        for endpoint in _selected(service, labelled):
             names = [suffix]
             if endpoint.subdomain == service.metadata.name and endpoint.hostname:
                 names.insert(0, f"{endpoint.hostname}.{suffix}")
@@ -82,5 +78,21 @@ def search_domains(namespace: str) -> tuple[str, ...]:
     return (f"{namespace}.svc.{CLUSTER_DOMAIN}", f"svc.{CLUSTER_DOMAIN}", CLUSTER_DOMAIN)
 
 
-def _selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    return all(labels.get(key) == value for key, value in selector.items())
+_Labelled = Mapping[tuple[str, str, str], Sequence[Endpoint]]
+"""Pods by namespace, and key and value of each of their labels: looking at all pods for each Service would be a square."""
+
+
+def _by_label(endpoints: Iterable[Endpoint]) -> _Labelled:
+    """Those that have not finished."""
+    labelled: dict[tuple[str, str, str], list[Endpoint]] = {}
+    for endpoint in endpoints:
+        if not endpoint.finished:
+            for key, value in endpoint.labels.items():
+                labelled.setdefault((endpoint.namespace, key, value), []).append(endpoint)
+    return labelled
+
+
+def _selected(service: Service, labelled: _Labelled) -> Iterable[Endpoint]:
+    selector = service.spec.selector.items()
+    fewest = min((labelled.get((service.metadata.namespace, *label), ()) for label in selector), key=len)
+    return (endpoint for endpoint in fewest if selector <= endpoint.labels.items())
