@@ -156,6 +156,25 @@ async def test_a_server_that_is_away_is_waited_for(client: Client, faults: Fault
         assert informer.trouble is None
 
 
+@pytest.mark.usefixtures("any_list")
+async def test_a_refresh_shows_what_a_lagging_watch_hides(peer: Peer, client: Client) -> None:
+    await peer.put(COLLECTION, config_map("gone"))
+    informer, heard = new_informer(client), Heard()
+    async with running(informer):
+        informer.add_handler(heard)
+        peer.held.add(COLLECTION)
+        await peer.remove(COLLECTION, "n", "gone")
+        await peer.put(COLLECTION, config_map("new"))
+        assert names(informer) == ["gone"]
+        peer.held.clear()
+        informer.refresh()
+        assert informer.is_synced, "what was known is still known"
+        async with asyncio.timeout(5):
+            await informer.wait_synced()
+        assert names(informer) == ["new"]
+    assert heard.words == ["+gone", "-gone", "+new"]
+
+
 async def test_a_server_that_restarts_is_followed_on(peer: Peer, client: Client, eventually: Eventually) -> None:
     """O3."""
     await peer.put(COLLECTION, config_map("a"))
