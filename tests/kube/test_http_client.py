@@ -68,6 +68,13 @@ def answering(*answers: bytes) -> tuple[Serve, list[list[bytes]]]:
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
+async def test_a_field_that_comes_again_adds_to_a_list() -> None:
+    serve, _ = answering(b"HTTP/1.1 200 OK\r\nWarning: a\r\nContent-Length: 2\r\nwarning: b\r\n\r\nok")
+    async with serving(serve) as port, client(port) as http:
+        answer = await http.request("GET", "/", (), b"", seconds=DEADLINE)
+    assert answer.headers["warning"] == "a, b"
+
+
 @pytest.mark.parametrize(
     ("answer", "body"),
     [

@@ -157,7 +157,9 @@ class Connection(asyncio.Protocol):
         self.headers = {}
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers[header_name(name)] = value.decode("latin-1")
+        found, text = header_name(name), value.decode("latin-1")
+        # A field that comes again adds to a list, as Warning does (RFC 9110, 5.3).
+        self.headers[found] = f"{self.headers[found]}, {text}" if found in self.headers else text
 
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()
