@@ -12,7 +12,8 @@ import gc
 import signal
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -211,8 +212,7 @@ class Manager:
         """Runs until SIGTERM, SIGINT or `stop`, then stops in order: reconciles under way end, events are sent, the lease is
         released. Raises LeadershipLost, and whatever else makes going on impossible."""
         stop = stop or asyncio.Event()
-        gc.set_threshold(*GC_THRESHOLDS)
-        with _Signals(stop):
+        with _Signals(stop), _rare_collections():
             tasks: list[asyncio.Task[Any]] = []
             background: list[asyncio.Task[Any]] = []
             work: asyncio.Task[None] | None = None
@@ -370,6 +370,18 @@ class _Signals:
     def __exit__(self, *_: object) -> None:
         for number in self._installed:
             asyncio.get_running_loop().remove_signal_handler(number)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Looks for garbage cycles less often, since caches are large and hold none; afterwards as before."""
+    before = gc.get_threshold()
+    gc.set_threshold(*GC_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _holds_up(informer: Informer[Any]) -> bool:
