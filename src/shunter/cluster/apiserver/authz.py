@@ -1,7 +1,12 @@
-"""Who may do what. Every component of the embedded cluster is a member of `system:masters` and may do everything; anyone who is
-known may discover the API and ask about themselves."""
+"""Who may do what. The components of an embedded cluster are members of `system:masters` and may do everything; others may do
+what roles allow them (`rbac`), and anyone who is known may discover the API and ask about themselves."""
 
-from shunter.cluster.apiserver.requests import Call, Target, User
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shunter.cluster.apiserver.rbac import Action, Rbac
+from shunter.cluster.apiserver.requests import Call, User
 from shunter.cluster.apiserver.status import StatusError
 
 _OPEN_RESOURCES = {
@@ -9,29 +14,70 @@ _OPEN_RESOURCES = {
     ("authorization.k8s.io", "selfsubjectrulesreviews"),
     ("authentication.k8s.io", "selfsubjectreviews"),
 }
+_OPEN_PATHS = ("/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz")
 
 
-def may(user: User, target: Target) -> bool:
-    """Whether the user may do anything at all with the target."""
-    return user.is_admin or (target.group, target.plural) in _OPEN_RESOURCES
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether somebody may do something, and by which binding."""
+
+    allowed: bool
+    reason: str = ""
 
 
-def refusal(call: Call) -> StatusError | None:
-    """403 in the original's words, or None."""
-    if not call.target.plural or may(call.user, call.target):
-        return None
-    target = call.target
-    resource = f"{target.plural}/{target.subresource}" if target.subresource else target.plural
-    where = f'in the namespace "{target.namespace}"' if target.namespace else "at the cluster scope"
-    qualified = f"{target.plural}.{target.group}" if target.group else target.plural
-    what = f'{qualified} "{target.name}"' if target.name else qualified
-    message = (
-        f'{what} is forbidden: User "{call.user.name}" cannot {call.verb} resource "{resource}" '
-        f'in API group "{target.group}" {where}'
-    )
-    details = {"kind": target.plural}
-    if target.group:
-        details["group"] = target.group
-    if target.name:
-        details["name"] = target.name
+_NO = Decision(False)
+_YES = Decision(True)
+
+
+class Authorizer:
+    """Decides by group membership and by the stored roles."""
+
+    def __init__(self, rbac: Rbac) -> None:
+        self.rbac = rbac
+
+    def decision(self, user: User, action: Action) -> Decision:
+        if user.is_admin or _is_open(user, action):
+            return _YES
+        reason = self.rbac.reason(user, action)
+        return Decision(True, reason) if reason else _NO
+
+    def refusal(self, call: Call) -> StatusError | None:
+        """403 in the original's words, or None."""
+        if call.user.is_admin:
+            return None
+        target = call.target
+        action = Action(call.verb, target.group, target.plural, target.subresource, target.namespace, target.name)
+        return None if self.decision(call.user, action).allowed else forbidden(call.user, action)
+
+    def refusal_of_path(self, user: User, path: str, method: str) -> StatusError | None:
+        """The same for what is no resource."""
+        action = Action(method.lower(), path=path)
+        return None if self.decision(user, action).allowed else forbidden(user, action)
+
+
+def _is_open(user: User, action: Action) -> bool:
+    if "system:authenticated" not in user.groups:
+        return False
+    if action.path:
+        return action.verb in ("get", "head") and any(
+            action.path == path or action.path.startswith(f"{path}/") for path in _OPEN_PATHS
+        )
+    return action.verb == "create" and (action.group, action.plural) in _OPEN_RESOURCES
+
+
+def forbidden(user: User, action: Action) -> StatusError:
+    """The refusal of an action."""
+    if action.path:
+        return StatusError(403, "Forbidden", f'forbidden: User "{user.name}" cannot {action.verb} path "{action.path}"', {})
+    resource = f"{action.plural}/{action.subresource}" if action.subresource else action.plural
+    where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
+    qualified = f"{action.plural}.{action.group}" if action.group else action.plural
+    what = f'{qualified} "{action.name}"' if action.name else qualified
+    wish = f'cannot {action.verb} resource "{resource}" in API group "{action.group}" {where}'
+    message = f'{what} is forbidden: User "{user.name}" {wish}'
+    details = {"kind": action.plural}
+    if action.group:
+        details["group"] = action.group
+    if action.name:
+        details["name"] = action.name
     return StatusError(403, "Forbidden", message, details)

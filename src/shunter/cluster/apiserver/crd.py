@@ -58,7 +58,16 @@ def _kind(definition: Json, version: Json) -> Kind:
         scale=scale,
         columns=tuple(_column(column) for column in version.get("additionalPrinterColumns", ())) or (_AGE,),
         selectable_fields=tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields", ())),
+        deprecation=_deprecation(spec, version),
+        has_siblings=sum(version["served"] for version in spec["versions"]) > 1,
     )
+
+
+def _deprecation(spec: Json, version: Json) -> str:
+    if not version.get("deprecated"):
+        return ""
+    text: str = version.get("deprecationWarning") or f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    return text
 
 
 def _scale(scale: Json) -> ScalePaths:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
+from shunter.api.resources import Resource
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions
@@ -28,11 +29,20 @@ def expect_kind(call: Call, served: Served, document: Json) -> None:
             raise refusal
     elif (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
         version = api_version.rpartition("/")[2] or resource.version
-        ours = resource.group.partition(".")[0] or "core"
         what = f'{kind or resource.kind} in version "{version}" cannot be handled as a {resource.kind}'
-        conversion = f"converting ({version}.{kind or resource.kind}) to ({ours}.{resource.kind})"
-        raise bad_request(f"{what}: {conversion}: unknown conversion")
+        raise bad_request(f"{what}: {conversion_fault(resource, kind or resource.kind, api_version)}")
     document["kind"], document["apiVersion"] = resource.kind, resource.api_version
+
+
+def conversion_fault(resource: Resource, kind: str, api_version: str) -> str:
+    """Why an object of one kind does not become one of another."""
+    group, _, version = api_version.rpartition("/")
+    version = version or resource.version
+    if kind == resource.kind and api_version and api_version != resource.api_version:
+        shown = api_version if group else version
+        return f'no kind "{kind}" is registered for version "{shown}" in scheme "pkg/runtime/scheme.go:111"'
+    ours = resource.group.partition(".")[0] or "core"
+    return f"converting ({version}.{kind}) to ({ours}.{resource.kind}): unknown conversion"
 
 
 def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, document: Json) -> StatusError | None:

@@ -6,6 +6,7 @@ ETag.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from shunter.cluster.apiserver.registry import Registry, Served
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _CHANGE = ("get", "patch", "update")
 
 _GROUPS = (
@@ -64,6 +66,7 @@ class Virtual(NamedTuple):
 
 
 VIRTUAL = (
+    Virtual("", "v1", "bindings", "Binding", True),
     Virtual("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview"),
     Virtual("authentication.k8s.io", "v1", "tokenreviews", "TokenReview"),
     Virtual("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", True),
@@ -94,13 +97,13 @@ def subresources(served: Served) -> Iterator[Subresource]:
         found.append(Subresource("scale", "Scale", _CHANGE, "autoscaling", "v1"))
     if kind.has_status:
         found.append(Subresource("status", kind.resource.kind, _CHANGE))
-    yield from sorted(found)
+    yield from found[::-1] if served.custom else sorted(found)
 
 
 def verbs(served: Served) -> Sequence[str]:
     if served.key == ("", "namespaces"):
         return [verb for verb in _VERBS if verb != "deletecollection"]
-    return _VERBS
+    return _CUSTOM_VERBS if served.custom else _VERBS
 
 
 class Document(NamedTuple):
@@ -117,6 +120,11 @@ def _document(content: Json) -> Document:
 
 class Discovery:
     """Discovery documents of a registry, built on demand and kept until it changes."""
+
+    @staticmethod
+    def is_builtin(group: str) -> bool:
+        """Whether it is one of Kubernetes' own groups, in which paths of nothing are answered otherwise than in custom ones."""
+        return group in _GROUPS
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -168,7 +176,7 @@ class Discovery:
             below = [
                 {
                     "subresource": sub.name,
-                    "responseKind": {"group": sub.group, "version": sub.version, "kind": sub.kind},
+                    "responseKind": self._response_kind(served, sub),
                     "verbs": list(sub.verbs),
                 }
                 for sub in subresources(served)
@@ -185,6 +193,13 @@ class Discovery:
                     "singularResource": virtual.kind.lower(),
                     "verbs": ["create"],
                 }
+
+    @staticmethod
+    def _response_kind(served: Served, sub: Subresource) -> Json:
+        resource = served.resource
+        if served.custom and sub.name == "status":
+            return {"group": resource.group, "version": resource.version, "kind": sub.kind}
+        return {"group": sub.group, "version": sub.version, "kind": sub.kind}
 
     def group_list(self) -> Document:
         """APIGroupList of /apis."""
@@ -215,7 +230,7 @@ class Discovery:
                 "kind": "APIResourceList",
                 "apiVersion": "v1",
                 "groupVersion": f"{group}/{version}" if group else version,
-                "resources": list(self._legacy(group, version)),
+                "resources": sorted(self._legacy(group, version), key=lambda entry: str(entry["name"]).partition("/")[0]),
             }
             if not group:
                 del content["apiVersion"]
@@ -236,7 +251,8 @@ class Discovery:
                 entry["shortNames"] = list(kind.short_names)
             if kind.categories:
                 entry["categories"] = list(kind.categories)
-            entry["storageVersionHash"] = hashlib.sha256(str(resource).encode()).hexdigest()[:12]
+            kind_digest = hashlib.sha256(f"{served.key[0]}/{version}/{resource.kind}".encode()).digest()
+            entry["storageVersionHash"] = base64.b64encode(kind_digest[:8]).decode()
             yield entry
             for sub in subresources(served):
                 below: Json = {"name": f"{resource.plural}/{sub.name}", "singularName": "", "namespaced": resource.namespaced}

@@ -17,6 +17,7 @@ _NAMES = (
     ("deprecatedCount", "count"),
     ("reportingController", "reportingComponent"),
 )
+_OMITTED_WHEN_EMPTY = ("reportingComponent", "reportingInstance")
 _TO_CORE = dict(_NAMES)
 _FROM_CORE = {core: new for new, core in _NAMES}
 
@@ -28,4 +29,4 @@ def to_core(event: Json) -> Json:
 
 def from_core(event: Json) -> Json:
     """A stored Event as events.k8s.io/v1 shows it."""
-    return {_FROM_CORE.get(name, name): value for name, value in event.items()}
+    return {_FROM_CORE.get(name, name): value for name, value in event.items() if value or name not in _OMITTED_WHEN_EMPTY}

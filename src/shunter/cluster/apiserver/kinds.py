@@ -126,6 +126,10 @@ class Kind:
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
+    deprecation: str = ""
+    """What whoever uses this version is warned with."""
+    has_siblings: bool = False
+    """Whether the kind is served in other versions too, so that what is stored may not fit this one."""
     created_by_update: bool = False
     """A PUT of a name that is not there creates it."""
     updates_need_revision: bool = False

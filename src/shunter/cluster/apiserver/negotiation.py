@@ -7,6 +7,7 @@ as whole objects, tables, or metadata only.
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -107,22 +108,29 @@ def _read_json(body: bytes, kind: str, *, custom: bool) -> Body:
         document = _decode_untyped(body) if custom else _decode_typed(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unrecognized(body, kind, _go_syntax_error(body, str(error))) from None
+    if document is None:
+        return Body({}, [])
     if not isinstance(document, dict):
-        type_name = _GO_TYPES.get(type(document), "object")
+        type_name = go_type(document)
         target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-        raise _unrecognized(body, kind, f"json: cannot unmarshal {type_name} into Go value of type {target}", shown=body.hex())
+        raise _unrecognized(body, kind, f"json: cannot unmarshal {type_name} into Go value of type {target}")
     return Body(document, _duplicates(body, document))
 
 
 _GO_TYPES: dict[type, str] = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
 
 
+def go_type(value: Any) -> str:
+    """What Go's decoder calls a JSON value."""
+    return _GO_TYPES.get(type(value), "object")
+
+
 def _go_syntax_error(body: bytes, error: str) -> str:
     return "unexpected end of JSON input" if "truncated" in error else error
 
 
-def _unrecognized(body: bytes, kind: str, why: str, shown: str = "") -> StatusError:
-    text = shown or body.decode(errors="replace")
+def _unrecognized(body: bytes, kind: str, why: str) -> StatusError:
+    text = body.decode(errors="replace") if body.lstrip().startswith(b"{") else body.hex() or "<empty>"
     what = f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind"
     return bad_request(f"{what}; json parse error: {why} ({text})")
 
@@ -160,13 +168,15 @@ def _find_duplicates(value: Any, path: str, found: list[str]) -> None:
 
 
 class _Timeless(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: what looks like a date stays text."""
+    """YAML as Kubernetes reads it: what looks like a date stays text, and y and n are booleans."""
 
 
 _Timeless.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
+_Timeless.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]\Z"), list("yYnN"))
+_Timeless.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
 
 
 def _read_yaml(body: bytes, kind: str, *, custom: bool) -> Body:

@@ -127,6 +127,9 @@ def _add_referenced(schemas: Json) -> None:
                 waiting.append(schemas[name])
 
 
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+
+
 def _schema_name(served: Served) -> str:
     resource = served.resource
     if not served.custom:
@@ -144,24 +147,36 @@ def _custom_schema(served: Served) -> Json:
     """A custom kind's schema with the types of apiVersion, kind and metadata, as the real server publishes it."""
     schema = dict(served.kind.schema().openapi)
     properties = dict(schema.get("properties") or {})
-    properties["apiVersion"] = properties.get("apiVersion") or {"type": "string"}
-    properties["kind"] = properties.get("kind") or {"type": "string"}
-    properties["metadata"] = {
-        "description": "Standard object's metadata.",
-        "allOf": [{"$ref": f"#/components/schemas/{_META}ObjectMeta"}],
-    }
+    for name in ("apiVersion", "kind", "metadata"):
+        properties[name] = _standard(name)
+    properties["metadata"]["allOf"] = [{"$ref": f"#/components/schemas/{_META}ObjectMeta"}]
     return {**schema, "type": "object", "properties": properties, "x-kubernetes-group-version-kind": [_gvk(served)]}
 
 
+def _standard(name: str, of: str = "io.k8s.api.core.v1.ConfigMap") -> Json:
+    """A field that every object has, described as in Kubernetes' own."""
+    described = definitions()[of]["properties"][name]
+    return {part: described[part] for part in ("description", "type") if part in described}
+
+
 def _list_schema(served: Served, name: str) -> Json:
+    resource = served.resource
     return {
+        "description": f"{resource.kind}List is a list of {resource.kind}",
         "type": "object",
         "required": ["items"],
         "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"allOf": [{"$ref": f"#/components/schemas/{_META}ListMeta"}]},
-            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}},
+            "apiVersion": _standard("apiVersion"),
+            "kind": _standard("kind"),
+            "metadata": {
+                "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
+                "allOf": [{"$ref": f"#/components/schemas/{_META}ListMeta"}],
+            },
+            "items": {
+                "description": f"List of {resource.plural}. More info: {_CONVENTIONS}",
+                "type": "array",
+                "items": {"$ref": f"#/components/schemas/{name}"},
+            },
         },
         "x-kubernetes-group-version-kind": [_gvk(served, "List")],
     }

@@ -14,10 +14,10 @@ from shunter.cluster.apiserver.apply import server_side
 from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.decoding import fill_defaults, strict_faults
+from shunter.cluster.apiserver.decoding import conversion_fault, fill_defaults, strict_faults
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import MalformedError
-from shunter.cluster.apiserver.negotiation import Body, media_type, read
+from shunter.cluster.apiserver.negotiation import Body, go_type, media_type, read
 from shunter.cluster.apiserver.patch import json_patch, strategic
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
@@ -82,13 +82,15 @@ def _decoded_patch(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except msgspec.DecodeError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
+        why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
+        raise bad_request(f"error decoding patch: {why}") from None
 
 
 def _patch_object(body: bytes) -> Json:
     patch = _decoded_patch(body)
     if not isinstance(patch, dict):
-        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+        found = go_type(patch)
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return patch
 
 
@@ -96,22 +98,34 @@ def _decode_patched(call: Call, served: Served, document: Json, options: WriteOp
     """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all.
     `old` is the object that it shares parts with."""
     shown = msgspec.json.encode(dict(sorted(document.items()))).decode()
+    _check_kind(served, document, shown)
     try:
         faults = strict_faults(served, document, [], old)
     except MalformedError as error:
-        raise _refused_patch(served, shown, str(error)) from None
+        raise _strict_refusal(shown, str(error)) from None
     if faults and options.strictness == "Strict":
-        raise _refused_patch(served, shown, f"strict decoding error: {', '.join(faults)}")
+        raise _strict_refusal(shown, f"strict decoding error: {', '.join(faults)}")
     if options.strictness == "Warn":
         for fault in faults:
             call.warn(fault)
     fill_defaults(served, document, old)
 
 
-def _refused_patch(served: Served, shown: str, why: str) -> StatusError:
-    if served.custom:
-        return bad_request(f"error decoding patch: {why}") if "strict" not in why else _strict_refusal(shown, why)
-    return _strict_refusal(shown, why)
+def _check_kind(served: Served, document: Json, shown: str) -> None:
+    """No patch changes what an object is."""
+    resource = served.resource
+    kind, api_version = document.get("kind"), document.get("apiVersion")
+    if (kind, api_version) == (resource.kind, resource.api_version):
+        return
+    if not served.custom and not (kind or api_version):
+        return
+    if not served.custom:
+        raise _strict_refusal(shown, conversion_fault(resource, str(kind or ""), str(api_version or "")))
+    name = document["metadata"]["name"]
+    group, _, _ = str(api_version).rpartition("/")
+    wrong = "kind" if kind != resource.kind else "apiVersion"
+    wanted = resource.kind if wrong == "kind" else resource.api_version
+    raise invalid(group, str(kind), name, [invalid_field(wrong, document.get(wrong), f"must be {wanted}")])
 
 
 def _strict_refusal(shown: str, why: str) -> StatusError:

@@ -6,7 +6,7 @@ A custom kind appears with the write that stores its definition and goes with it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from shunter.cluster.apiserver.apply.fields import FieldTree
 
 
+_CONVERTED = 1024
+"""Objects of a kind that are kept in another form than they are stored in."""
+
+
 class Served:
     """One kind in one version, and how its objects get to and from storage."""
 
@@ -28,6 +32,8 @@ class Served:
         self.kind = kind
         self.custom = bool(definition_revision)
         self._definition_revision = definition_revision
+        self._since = int(definition_revision or 0)
+        self._as_defined_now = lru_cache(maxsize=_CONVERTED)(self._converted)
         resource = kind.resource
         self.resource: Resource = resource
         self.is_new_event = (resource.group, resource.plural) == event_versions.EVENTS_GROUP
@@ -49,7 +55,22 @@ class Served:
         """The stored bytes in this version, without kind and apiVersion."""
         if self.is_new_event:
             return encoded_tail(event_versions.from_core(entry.document()))
-        return entry.tail
+        return self._as_defined_now(entry) if self._may_not_fit(entry) else entry.tail
+
+    def _may_not_fit(self, entry: Entry) -> bool:
+        """Whether it was written under another definition, or perhaps in another version."""
+        return self.custom and (entry.revision < self._since or self.kind.has_siblings)
+
+    def _converted(self, entry: Entry) -> bytes:
+        return encoded_tail(self._pruned_and_defaulted(entry))
+
+    def _pruned_and_defaulted(self, entry: Entry) -> Json:
+        """What is stored as this version's schema has it: clients see neither fields it does not know nor gaps it fills."""
+        document = entry.document()
+        schema = self.kind.schema()
+        schema.prune(document)
+        schema.default(document)
+        return document
 
     def body(self, entry: Entry) -> bytes:
         """The whole object as this version serves it."""
@@ -64,6 +85,8 @@ class Served:
         document = entry.document()
         if self.is_new_event:
             document = event_versions.from_core(document)
+        elif self._may_not_fit(entry):
+            document = self._pruned_and_defaulted(entry)
         return {"kind": self.resource.kind, "apiVersion": self.resource.api_version, **document}
 
     def stored(self, document: Json) -> Json:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shunter.api.field_errors import invalid as invalid_field
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339
 from shunter.cluster.apiserver.authn import Authenticator
-from shunter.cluster.apiserver.authz import may
+from shunter.cluster.apiserver.authz import Authorizer
+from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.discovery import VIRTUAL
 from shunter.cluster.apiserver.negotiation import read
+from shunter.cluster.apiserver.rbac import Action
 from shunter.cluster.apiserver.requests import Call, Target, User
-from shunter.cluster.apiserver.status import invalid, method_not_allowed
+from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed
 
-_KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL}
+_KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
 
 
 def serves(target: Target) -> bool:
@@ -24,8 +26,9 @@ def serves(target: Target) -> bool:
 class Reviews:
     """Answers reviews with what authentication and authorization would do."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, authorizer: Authorizer) -> None:
         self._authenticator = authenticator
+        self._authorizer = authorizer
         self._answers: dict[str, Callable[[Call, Json], Json]] = {
             "SelfSubjectReview": self._self_subject,
             "TokenReview": self._token,
@@ -46,7 +49,7 @@ class Reviews:
         return {
             "kind": kind,
             "apiVersion": f"{target.group}/{target.version}",
-            "metadata": {},
+            "metadata": {"creationTimestamp": rfc3339(utc_now())} if kind == "SelfSubjectReview" else {},
             **({"spec": review["spec"]} if "spec" in review else {}),
             "status": status,
         }
@@ -55,46 +58,59 @@ class Reviews:
         return {"userInfo": _user_info(call.user)}
 
     def _token(self, call: Call, spec: Json) -> Json:
-        user = self._authenticator.user_of_token(spec.get("token", ""))
+        if not spec.get("token"):
+            raise bad_request("token is required for TokenReview in authentication")
+        user = self._authenticator.user_of_token(spec["token"])
         if user is None:
             return {"user": {}, "error": "invalid bearer token"}
         return {"authenticated": True, "user": _user_info(user), "audiences": spec.get("audiences") or []}
 
     def _self_access(self, call: Call, spec: Json) -> Json:
-        return _decision(call.user, _asked(spec))
+        return self._decision(call.user, spec)
 
     def _access(self, call: Call, spec: Json) -> Json:
         if not spec.get("user") and not spec.get("groups"):
             fault = invalid_field("spec.user", "", "at least one of user or group must be specified")
             raise invalid("authorization.k8s.io", "", "", [fault])
-        return _decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), _asked(spec))
+        return self._decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
+
+    def _decision(self, user: User, spec: Json) -> Json:
+        decision = self._authorizer.decision(user, _asked(spec))
+        return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
 
     def _self_rules(self, call: Call, spec: Json) -> Json:
         everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
         anywhere = {"verbs": ["*"], "nonResourceURLs": ["*"]}
-        allowed = call.user.is_admin
+        if call.user.is_admin:
+            return {"resourceRules": [everything], "nonResourceRules": [anywhere], "incomplete": False}
+        rules = self._authorizer.rbac.rules(call.user, spec.get("namespace", ""))
         return {
-            "resourceRules": [everything] if allowed else [],
-            "nonResourceRules": [anywhere] if allowed else [],
+            "resourceRules": [rule for rule in rules if not rule.get("nonResourceURLs")],
+            "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
             "incomplete": False,
         }
 
 
-def _asked(spec: Json) -> Target:
-    resource = spec.get("resourceAttributes") or {}
-    return Target(
+def _asked(spec: Json) -> Action:
+    """The action that a review is about. Raises 422."""
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is None and other is None:
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.resourceAttributes", None, detail)])
+    if resource is not None and other is not None:
+        detail = "cannot be specified in combination with resourceAttributes"
+        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.nonResourceAttributes", other, detail)])
+    if resource is None:
+        assert other is not None, "one of the two is there"
+        return Action(other.get("verb", ""), path=other.get("path", ""))
+    return Action(
+        resource.get("verb", ""),
         resource.get("group", ""),
-        resource.get("version", ""),
         resource.get("resource", ""),
+        resource.get("subresource", ""),
         resource.get("namespace", ""),
         resource.get("name", ""),
     )
-
-
-def _decision(user: User, target: Target) -> Json:
-    if may(user, target):
-        return {"allowed": True, "reason": "member of system:masters" if user.is_admin else "open to every user"}
-    return {"allowed": False, "reason": "only members of system:masters may do this in an embedded cluster"}
 
 
 def _user_info(user: User) -> Json:

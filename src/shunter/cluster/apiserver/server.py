@@ -10,13 +10,17 @@ from typing import Any
 
 import msgspec
 
-from shunter.cluster.apiserver import authz, deletion, patches, pod_logs, pod_streams, reads, reviews, subresources, watch, writes
+from shunter.cluster.apiserver import deletion, patches, pod_logs, pod_streams, reads, reviews, subresources, watch, writes
 from shunter.cluster.apiserver.authn import Authenticator
+from shunter.cluster.apiserver.authz import Authorizer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import AGGREGATED, Discovery, Document
+from shunter.cluster.apiserver.discovery import subresources as subresources_of
+from shunter.cluster.apiserver.impersonation import impersonated
 from shunter.cluster.apiserver.metrics import Metrics
 from shunter.cluster.apiserver.negotiation import Form, content_type, encoded, form
 from shunter.cluster.apiserver.openapi import OpenApi
+from shunter.cluster.apiserver.rbac import Rbac
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
@@ -36,7 +40,10 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 2**20
 """Bytes; kube-apiserver's limit for requests that write."""
+_PINGS = frozenset(("/healthz/ping", "/readyz/ping", "/livez/ping"))
 _OPEN_PATHS = frozenset(("/healthz", "/readyz", "/livez", "/version"))
+_BINDINGS = ("", "v1", "bindings")
+"""The older way to bind a pod, which names it in the body."""
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _UNCACHED = (("Cache-Control", "no-cache, private"),)
@@ -50,7 +57,8 @@ class ApiServer:
         self._authenticator = authenticator
         self._issuer = issuer
         self._nodes = nodes
-        self._reviews = reviews.Reviews(authenticator)
+        self._authorizer = Authorizer(Rbac(backend.store))
+        self._reviews = reviews.Reviews(authenticator, self._authorizer)
         self._discovery = Discovery(backend.registry)
         self._openapi = OpenApi(backend.registry)
         self._metrics = Metrics()
@@ -66,14 +74,20 @@ class ApiServer:
     async def handle(self, request: Request) -> Response | None:
         """One request; None when its answer was streamed."""
         path, headers, query = request.path, request.headers, request.query
-        if path in _OPEN_PATHS:
-            return _open(path)
+        if path in _OPEN_PATHS or path in _PINGS:
+            return _open(path, verbose="verbose" in query)
         user = self._authenticator.user(headers.get("authorization", ""), request.certificate)
         if user is None:
             return _refused(unauthorized())
         found = target(path)
-        if found is None or not found.plural:
-            return self._document(request, path)
+        try:
+            if "impersonate-user" in headers or "impersonate-group" in headers:
+                user = impersonated(user, headers, self._authorizer)
+            if found is None or not found.plural:
+                refusal = self._authorizer.refusal_of_path(user, path, request.method)
+                return _refused(refusal) if refusal else self._document(request, path)
+        except StatusError as error:
+            return _refused(error)
         call = Call(
             method=request.method,
             path=path,
@@ -88,7 +102,7 @@ class ApiServer:
         )
         started = time.perf_counter()
         try:
-            refusal = authz.refusal(call)
+            refusal = self._authorizer.refusal(call)
             if refusal:
                 raise refusal
             if request.is_too_large:
@@ -110,7 +124,11 @@ class ApiServer:
     async def _resource(self, request: Request, call: Call) -> Response | None:
         if reviews.serves(call.target):
             return _answer(msgspec.json.encode(self._reviews.answer(call)), 201)
+        if call.target[:3] == _BINDINGS and call.method == "POST":
+            call.target = subresources.binding_target(call)
         served = self._served(call)
+        if served.kind.deprecation:
+            call.warn(served.kind.deprecation)
         wanted = form(call.accept)
         subresource = call.target.subresource
         if subresource and subresource != "status":
@@ -136,21 +154,19 @@ class ApiServer:
             case "deletecollection" if call.target.namespace or not served.resource.namespaced:
                 return _answer(await deletion.delete_many(backend, call, served))
             case _:
-                raise method_not_allowed()
+                raise _refused_subresource(served, call) if subresource else method_not_allowed()
 
     def _served(self, call: Call) -> Served:
         found = call.target
         served = self._backend.registry.find(found.group, found.version, found.plural)
         if served is None:
-            if self._discovery.resources(found.group, found.version) is None:
-                raise _NoPage
-            raise no_such_path()
+            raise no_such_path() if self._discovery.is_builtin(found.group) else _NoPage
         if found.namespace and not served.resource.namespaced:
-            raise no_such_path()
+            raise _NoPage if served.custom else no_such_path()
         if not found.namespace and found.name and served.resource.namespaced:
             raise no_such_path()
         if call.verb == "create" and served.resource.namespaced and not found.namespace:
-            raise method_not_allowed()
+            raise _NoPage if served.custom else method_not_allowed()
         return served
 
     async def _subresource(self, request: Request, call: Call, served: Served, wanted: Form) -> Response | None:
@@ -172,7 +188,7 @@ class ApiServer:
             case _, "scale", "GET" | "PUT" | "PATCH" if served.kind.scale is not None:
                 outcome = await subresources.scale(backend, call, served)
             case _:
-                raise no_such_path()
+                raise _refused_subresource(served, call)
         return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)
 
     def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> Response:
@@ -254,6 +270,9 @@ class ApiServer:
                 msgspec.json.encode({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
             )
         document = self._found(path)
+        found = target(path)
+        if document is None and found is not None and found.version and self._discovery.is_builtin(found.group):
+            return _refused(no_such_path())
         if document is None and path == "/openapi/v3":
             return _answer(self._openapi.index())
         if document is None and path == "/metrics":
@@ -288,6 +307,17 @@ def _wants_aggregated(accept: str) -> bool:
 _LOG_REASONS: Mapping[int, str] = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}
 
 
+def _refused_subresource(served: Served, call: Call) -> StatusError:
+    """405 for a method that a subresource does not have, 404 for one that is none of the kind's."""
+    if all(one.name != call.target.subresource for one in subresources_of(served)):
+        return no_such_path()
+    if not served.custom:
+        return method_not_allowed()
+    resource = served.resource
+    message = f'{call.verb} is not supported on resources of kind "{resource.plural}.{resource.group}"'
+    return StatusError(405, "MethodNotAllowed", message, {"group": resource.group, "kind": resource.plural})
+
+
 class _NoPageError(StatusError):
     """A path of a group that is not served at all: not a Status but a plain page."""
 
@@ -295,7 +325,11 @@ class _NoPageError(StatusError):
 _NoPage = _NoPageError(404, "NotFound", "404 page not found")
 
 
-def _open(path: str) -> Response:
+def _open(path: str, *, verbose: bool) -> Response:
+    if verbose and path != "/version":
+        name = path.split("/")[1]
+        text = f"[+]ping ok\n[+]etcd ok\n{name} check passed\n"
+        return Response(text.encode(), content_type=_TEXT)
     if path == "/version":
         return _answer(msgspec.json.encode(version()))
     return Response(b"ok", content_type=_TEXT)

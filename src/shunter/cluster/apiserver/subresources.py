@@ -5,6 +5,7 @@ Source: k8s.io/kubernetes `registry/core/{pod,serviceaccount,namespace}/storage`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,16 +13,16 @@ from typing import Any
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import Resource
+from shunter.api.resources import NODES, PODS, SECRETS, Resource
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.deletion import delete
-from shunter.cluster.apiserver.negotiation import read
+from shunter.cluster.apiserver.negotiation import go_type, read
 from shunter.cluster.apiserver.patches import patcher
 from shunter.cluster.apiserver.registry import Served
-from shunter.cluster.apiserver.requests import Call, write_options
+from shunter.cluster.apiserver.requests import Call, Target, write_options
 from shunter.cluster.apiserver.scales import scale_of
 from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
-from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed
+from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
 from shunter.cluster.apiserver.storage import StaleError
 from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome, modify
@@ -86,6 +87,12 @@ async def _ask_webhooks(backend: Backend, call: Call, served: Served, kind: Reso
         await backend.webhooks.validate(attributes, shown)
 
 
+def binding_target(call: Call) -> Target:
+    """The pod that a Binding in a POST to `bindings` names."""
+    name = (read(call.body, call.content_type, "Binding").document.get("metadata") or {}).get("name", "")
+    return call.target._replace(plural="pods", name=name, subresource="binding")
+
+
 def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
     return conflict(served.resource._replace(plural="pods/binding"), call.target.name, why)
 
@@ -111,13 +118,34 @@ async def _write_whole(backend: Backend, call: Call, served: Served, change: Cal
 async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
     """POST pods/NAME/eviction: deletes the pod with the options in the Eviction."""
     eviction = read(call.body, call.content_type, "Eviction").document
+    if (eviction.get("metadata") or {}).get("name", call.target.name) != call.target.name:
+        raise bad_request("name in URL does not match name in Eviction object")
     options = eviction.get("deleteOptions") or {}
     query = {name: str(value) for name, value in options.items() if name in ("gracePeriodSeconds", "propagationPolicy")}
-    if call.query.get("dryRun"):
-        query["dryRun"] = call.query["dryRun"]
+    if call.query.get("dryRun") or options.get("dryRun"):
+        query["dryRun"] = "All"
     await _ask_webhooks(backend, call, served, _EVICTIONS, eviction)
+    if not query.get("dryRun"):
+        await _write_whole(backend, call, served, lambda pod: _with_disruption(pod, rfc3339(backend.now())))
     await delete(backend, replace(call, body=b"", query=query), served, asks_webhooks=False)
     return Outcome(201, None, created())
+
+
+def _with_disruption(pod: Json, now: str) -> Json:
+    """Says in its status why a pod goes, unless it has ended."""
+    status = pod["status"]
+    if status.get("phase") not in ("Succeeded", "Failed"):
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": now,
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+        }
+        others = [one for one in status.get("conditions") or () if one["type"] != "DisruptionTarget"]
+        status["conditions"] = [*others, condition]
+    return pod
 
 
 def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> Outcome:
@@ -129,6 +157,8 @@ def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> 
     if seconds < _MIN_TOKEN_SECONDS:
         fault = invalid_field("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
         raise invalid("authentication.k8s.io", "TokenRequest", "", [fault])
+    if spec.get("boundObjectRef"):
+        _check_bound(backend, call.target.namespace, spec["boundObjectRef"])
     audiences = spec.get("audiences") or [ISSUER]
     text, expires = issuer.issue(
         namespace=call.target.namespace,
@@ -145,12 +175,33 @@ def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> 
         "metadata": {
             "name": account.name,
             "namespace": call.target.namespace,
+            "uid": account.uid,
             "creationTimestamp": rfc3339(now),
         },
         "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec.get("boundObjectRef")},
         "status": {"token": text, "expirationTimestamp": rfc3339(now.fromtimestamp(expires, now.tzinfo))},
     }
     return Outcome(201, None, document)
+
+
+def _check_bound(backend: Backend, namespace: str, reference: Json) -> None:
+    """A token is bound to something that is there. Raises 400, 404 and 409."""
+    kind, api_version = reference.get("kind", ""), reference.get("apiVersion", "")
+    resource = {("v1", "Pod"): PODS, ("v1", "Secret"): SECRETS, ("v1", "Node"): NODES}.get((api_version, kind))
+    if resource is None:
+        group, _, version = api_version.rpartition("/")
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    name = reference.get("name", "")
+    entry = backend.store.collection(resource.group, resource.plural).get(namespace if resource.namespaced else "", name)
+    if entry is None:
+        raise not_found(resource, name)
+    if reference.get("uid") and reference["uid"] != entry.uid:
+        raise conflict(
+            resource._replace(plural=kind),
+            name,
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
+            "The object might have been deleted and then recreated",
+        )
 
 
 async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
@@ -201,10 +252,10 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
             raise conflict(served.resource, call.target.name)
         replicas = (wanted.get("spec") or {}).get("replicas") or 0
         if not isinstance(replicas, int) or isinstance(replicas, bool):
-            raise bad_request(
-                'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal into Go struct field '
-                "ScaleSpec.spec.replicas of type int32"
-            )
+            why = f"json: cannot unmarshal {go_type(replicas)} into Go struct field ScaleSpec.spec.replicas of type int32"
+            if call.method == "PATCH":
+                raise invalid("", "", "", [invalid_field("patch", json.dumps(wanted), why)])
+            raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {why}')
         if replicas < 0 and not served.custom:
             fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.target.name, [fault])

@@ -27,6 +27,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.cluster.apiserver import match_conditions
+from shunter.cluster.apiserver.decoding import conversion_fault
 from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.requests import User
@@ -210,7 +211,8 @@ class Webhooks:
             fault = f"received undecodable patch in webhook response: {error}"
             raise internal(f'failed calling webhook "{webhook.name}": {fault}') from None
         if (changed.get("kind"), changed.get("apiVersion")) != (document.get("kind"), document.get("apiVersion")):
-            raise plain(500, _conversion_fault(attributes.resource, changed))
+            fault = conversion_fault(attributes.resource, str(changed.get("kind", "")), str(changed.get("apiVersion", "")))
+            raise plain(500, fault)
         copy: Json = msgspec.json.decode(msgspec.json.encode(changed))
         return document if copy == document else copy
 
@@ -354,12 +356,6 @@ def _http_fault(code: int, body: bytes) -> str:
         return "the server could not find the requested resource"
     text = body[:500].decode(errors="replace")
     return f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
-
-
-def _conversion_fault(resource: Resource, changed: Json) -> str:
-    version = str(changed.get("apiVersion", "")).rpartition("/")[2]
-    ours = resource.group.partition(".")[0] or "core"
-    return f"converting ({version}.{changed.get('kind', '')}) to ({ours}.{resource.kind}): unknown conversion"
 
 
 def _check(response: Json, uid: str) -> None:

@@ -7,6 +7,7 @@ that changes nothing keeps its resourceVersion; one whose base was changed meanw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from shunter.cluster.apiserver.status import (
 from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes, Operation
 
+_STATUS_IN_BODY = re.compile(r": status\.?(?=.* in body )")
 _ATTEMPTS = 5
 """As often as kube-apiserver retries a patch whose base changed."""
 
@@ -193,6 +195,8 @@ async def modify(
         document = change(old if shares else served.document(entry))
         pinned = document["metadata"].get("resourceVersion", "")
         if pinned and pinned != old["metadata"]["resourceVersion"]:
+            if not pinned.isdigit():
+                raise plain(500, f'strconv.ParseUint: parsing "{pinned}": invalid syntax')
             raise conflict(served.resource, target.name)
         if not pinned and (served.custom or served.kind.updates_need_revision):
             fault = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
@@ -456,9 +460,19 @@ def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status:
         errors += object_meta.builtin_finalizer_errors(metadata)
     rules = kind.validate_status if status else kind.validate
     errors += rules(document, old)
-    errors += kind.schema().validate(document, old)
+    found = kind.schema().validate(document, old)
+    errors += _about_status(found) if status and served.custom else found
     if errors:
         raise _invalid(served, document["metadata"].get("name", ""), errors)
+
+
+def _about_status(errors: list[FieldError]) -> list[FieldError]:
+    """A write of a custom object's status is held to the schema of the status only, by which its faults are named."""
+    return [
+        error._replace(body=_STATUS_IN_BODY.sub(": ", error.body)) if " in body " in error.body else error
+        for error in errors
+        if error.field.lstrip(".").partition(".")[0].partition("[")[0] in ("status", "", "<nil>")
+    ]
 
 
 def _invalid(served: Served, name: str, errors: list[FieldError]) -> StatusError:

@@ -57,11 +57,9 @@ def _count_errors(path: str, obj: Json) -> list[FieldError]:
 
 def _at(obj: Json, path: str) -> Any:
     value: Any = obj
-    walked: list[str] = []
     for name in path.split("."):
         if type(value) is not dict:
-            raise _wrong(".".join(walked), value, "map[string]interface{}")
-        walked.append(name)
+            raise _wrong(path, value, "map[string]interface{}")
         if name not in value:
             return _ABSENT
         value = value[name]
