@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -180,8 +180,7 @@ def _refusal(body: bytes) -> tuple[str | None, str | None]:
     return status.get("reason"), status.get("message")
 
 
-def _warnings(headers: Any) -> tuple[str, ...]:
-    values: Iterable[str] = (
-        headers.getall("Warning", []) if hasattr(headers, "getall") else filter(None, [headers.get("Warning")])
-    )
-    return tuple(re.sub(r'^299 - "(.*)"$', r"\1", value).replace('\\"', '"') for value in values)
+def _warnings(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The texts of Warning headers, which come joined by commas."""
+    found = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', headers.get("warning", ""))
+    return tuple(text.replace('\\"', '"') for text in found)

@@ -63,7 +63,13 @@ class XGBoostPolicy(Struct, frozen=True):
 
 
 class FluxPolicy(Struct, frozen=True):
-    num_proc_per_node: Annotated[int | None, INT32, schema(default=1), doc("Flux processes a node.")] = None
+    num_proc_per_node: Annotated[
+        int | None,
+        INT32,
+        schema(default=1),
+        cel(("self >= 1", "NumProcPerNode in fluxPolicy must be >= 1")),
+        doc("Flux processes a node."),
+    ] = None
 
 
 class MLPolicy(Struct, frozen=True):
