@@ -20,7 +20,7 @@ class Difference(NamedTuple):
     got: Any
 
     def __str__(self) -> str:
-        return f"{self.path}\n    recorded {_shown(self.wanted)}\n    embedded {_shown(self.got)}"
+        return f"{self.path}\n    wanted {_shown(self.wanted)}\n    got    {_shown(self.got)}"
 
 
 class _Absent:

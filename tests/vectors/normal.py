@@ -23,7 +23,7 @@ _REVISION = re.compile(
 _OBJECT = re.compile(r"Invalid value: (?:\{.*?\}|\[\{.*?\}\]|\[map\[.*?\]\]|map\[.*?\]): ")
 _SHOWN = re.compile(r"Invalid value: \"\{.*\}\": ")
 _FAULT = re.compile(
-    r", (?=[A-Za-z.<\"\[\]0-9-]+(?:\[[^\]]*\]|\.[A-Za-z0-9-]+)*: "
+    r", (?=[A-Za-z.<>\"\[\]0-9-]+(?:\[[^\]]*\]|\.[A-Za-z0-9-]+)*: "
     r"(?:Invalid|Required|Forbidden|Unsupported|Duplicate|Too|Internal|Not))"
 )
 _ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")

@@ -42,7 +42,7 @@ async def play(server: Server, file: CaseFile) -> dict[str, list[Json]]:
     if file.definitions:
         await asyncio.sleep(server.caches)
     enough = asyncio.Semaphore(_AT_ONCE)
-    run = secrets.token_hex(2)
+    run = secrets.token_hex(4)
 
     async def one(case: Case) -> list[Json]:
         async with enough:
@@ -89,15 +89,13 @@ class _Player:
         finally:
             for watch in self._watches.values():
                 watch.close()
-        for answer in answers:
-            self._normal.learn(answer)
         return [self._normal(answer) for answer in answers]
 
     async def _prepare(self) -> None:
         namespace = self._namespace
         self._server.hooks.prepare(namespace, self._case.hooks)
         async with self._server.session.post("/api/v1/namespaces", json={"metadata": {"name": namespace}}) as response:
-            assert response.status == 201, await response.text()
+            assert response.status in (201, 409), await response.text()
 
     async def _answer(self, step: Json) -> Json:
         if self._case.timed:
@@ -150,6 +148,7 @@ class _Player:
             answer["body"] = yaml.safe_load(raw)
         elif raw:
             answer["text"] = raw
+        self._normal.learn(answer.get("body"))
         for name, path in step.get("save", {}).items():
             self._values[name] = str(_at(answer.get("body"), path.split(".")))
         if asked.method != "GET" and any(group in asked.path for group in _SLOW) and "dryRun" not in asked.path:
@@ -207,6 +206,7 @@ class _Player:
                     event = json.loads(line)
                     if _is_plain_bookmark(event) and not step.get("bookmarks"):
                         continue
+                    self._normal.learn(event)
                     events.append(event)
         except TimeoutError:
             return {"events": events, "timeout": True}

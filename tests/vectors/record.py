@@ -21,6 +21,7 @@ import yaml
 
 from vectors.answers import write
 from vectors.case import CaseFile, Json, case_files, load
+from vectors.differences import differences
 from vectors.hooks import serving
 from vectors.play import Server, play
 
@@ -59,7 +60,9 @@ async def _stable_answers(server: Server, file: CaseFile) -> dict[str, list[Json
         changing = [name for name in answers if answers[name] != before[name]]
         if not changing:
             return answers
-        print(f"{file.name}: asking again, as these changed: {', '.join(changing)}", flush=True)
+        for name in changing:
+            first = next(differences(before[name], answers[name]))
+            print(f"{file.name}/{name}: asking again, as this changed: {first}", flush=True)
         before = answers
     raise RuntimeError(f"{file.name}: the answers differ from run to run; make the normaliser or the cases stable")
 
