@@ -87,8 +87,8 @@ def test_a_port_is_the_same_for_all_who_mean_the_same_pod_and_survives_a_restart
 def test_a_port_is_free_again_when_its_pod_is_gone(tmp_path: Path) -> None:
     table = PortTable(tmp_path / "ports.json")
     table.keep({("ns", "a")})
-    table.port(("ns", "a"), 45454)
-    table.port(("ns", "unseen"), 45455)
+    table.port(("ns", "a"), 18454)
+    table.port(("ns", "unseen"), 18455)
     table.keep(set())
-    assert table.port(("ns", "b"), 45454) == 45454
-    assert table.port(("ns", "unseen"), 45455) == 45455
+    assert table.port(("ns", "b"), 18454) == 18454
+    assert table.port(("ns", "unseen"), 18455) == 45455
