@@ -91,4 +91,4 @@ def test_a_port_is_free_again_when_its_pod_is_gone(tmp_path: Path) -> None:
     table.port(("ns", "unseen"), 18455)
     table.keep(set())
     assert table.port(("ns", "b"), 18454) == 18454
-    assert table.port(("ns", "unseen"), 18455) == 45455
+    assert table.port(("ns", "unseen"), 18455) == 18455
