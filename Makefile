@@ -39,7 +39,7 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
-	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py
+	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py $(FILES)
 
 format: setup ## format the code
 	@.venv/bin/ruff check --fix .

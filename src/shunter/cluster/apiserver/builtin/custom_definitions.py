@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver import crd
 from shunter.cluster.apiserver.builtin.typed import typed
@@ -17,4 +18,14 @@ def kind() -> Kind:
         updates_need_revision=True,
         default=crd.default,
         validate=crd.validate,
+        warnings=_warnings,
     )
+
+
+def _warnings(definition: Json, old: Json | None) -> list[str]:
+    if definition["spec"]["conversion"]["strategy"] != "Webhook":
+        return []
+    return [
+        "spec.conversion: this API server never asks conversion webhooks; versions differ in their apiVersion only. "
+        "Serve one version, or use a strategy of None."
+    ]
