@@ -9,6 +9,12 @@ from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
 
+_NO_CONVERSION = (
+    "spec.conversion: this API server never asks conversion webhooks; versions differ in their apiVersion only. "
+    "Serve one version, or use a strategy of None."
+)
+
+
 def kind() -> Kind:
     return typed(
         CUSTOM_RESOURCE_DEFINITIONS,
@@ -25,7 +31,4 @@ def kind() -> Kind:
 def _warnings(definition: Json, old: Json | None) -> list[str]:
     if definition["spec"]["conversion"]["strategy"] != "Webhook":
         return []
-    return [
-        "spec.conversion: this API server never asks conversion webhooks; versions differ in their apiVersion only. "
-        "Serve one version, or use a strategy of None."
-    ]
+    return [_NO_CONVERSION]
