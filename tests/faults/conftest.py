@@ -1,4 +1,4 @@
-"""One control plane for all fault tests of a worker, and one observer of it a test."""
+"""One control plane for all fault tests of a worker, and one observer of it a test. Modules may run side by side."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/faults" in item.path.as_posix():
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group("faults"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -109,7 +109,8 @@ async def disturbed(
         await shift.end()
     await history.quiet(stage.namespace, seconds=QUIET)
     invariants.check(history, stage.namespace)
-    assert invariants.incarnations(history, stage.namespace) == wanted.incarnations
+    made = invariants.incarnations(history, stage.namespace)
+    assert made == wanted.incarnations, f"{about}: made {made} instead of {wanted.incarnations}"
     told = counted_events(history, stage)
     more = {note: count for note, count in told.items() if count > wanted.events.get(note, 0) and "Fail" not in note[2]}
     assert not more, f"{about}: told more often than without faults: {more}, {wanted.events}"

@@ -16,6 +16,8 @@ CHILDREN = {PYTORCH_JOBS: (PODS, SERVICES), TRAIN_JOBS: (CONFIG_MAPS, JOBSETS)}
 ENDS = {"PyTorchJob": ("Succeeded", "Failed"), "TrainJob": ("Complete",)}
 """Conditions that are never taken back. A failed TrainJob runs again when its JobSet is made anew, as upstream's."""
 
+ROOT_CA = "kube-root-ca.crt"
+"""The cluster's own ConfigMap in every namespace, made at some time."""
 RANK = "batch.kubernetes.io/job-completion-index"
 
 
@@ -93,7 +95,7 @@ def incarnations(history: History, namespace: str) -> Mapping[str, int]:
     uids: defaultdict[str, set[str]] = defaultdict(set)
     for resource in (PYTORCH_JOBS, TRAIN_JOBS, *(kind for kinds in CHILDREN.values() for kind in kinds), JOBS):
         for seen in history.of(resource, namespace):
-            if resource != PODS or JOB_NAME in seen.object["metadata"].get("labels", {}):
+            if (resource != PODS or JOB_NAME in seen.object["metadata"].get("labels", {})) and _name(seen.object) != ROOT_CA:
                 uids[f"{resource.kind}/{_name(seen.object)}"].add(seen.object["metadata"]["uid"])
     return {name: len(found) for name, found in uids.items()}
 

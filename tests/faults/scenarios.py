@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from faults.history import History, true_conditions
+from faults.invariants import ROOT_CA
 from faults.operators import Clock
 from player.pod_status import pod_status
 from player.shape import Json, Shapes
@@ -112,7 +113,7 @@ class Stage:
         for resource in (PYTORCH_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, JOBSETS, JOBS):
             for obj in self.history.present(resource, self.namespace):
                 name = obj["metadata"]["name"]
-                if name != "kube-root-ca.crt" and not (resource == PODS and "generateName" in obj["metadata"]):
+                if name != ROOT_CA and not (resource == PODS and "generateName" in obj["metadata"]):
                     shown[f"{resource.kind}/{name}"] = self._shown_object(obj)
         return shown
 

@@ -205,8 +205,8 @@ async def test_a_slow_server_does_not_cost_the_lead_of_a_large_job(server: Conne
     leader = Operator(server, namespaces=[stage.namespace], leader=options(stage, duration=DURATION + 1, deadline=DURATION))
     leader.faults.inject(Delay(1.0), method="POST", path="/pods", times=10**6)
     async with running(leader):
-        await stage.create(PYTORCH_JOBS, pytorch_job("large", workers=300))
-        await history.until(lambda: stage.count(PODS) == 301, seconds=60)
+        await stage.create(PYTORCH_JOBS, pytorch_job("large", workers=220))
+        await history.until(lambda: stage.count(PODS) == 221, seconds=60)
         assert leader.is_running
 
 

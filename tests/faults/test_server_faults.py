@@ -39,7 +39,7 @@ pytestmark = pytest.mark.timeout(300)
 
 ALWAYS = 10**6
 LIVES = (TO_THE_END, RESTARTED, COMPLETED, RESUMED)
-IMPATIENT = Timing(silence=4.0, longest_wait=1.0)
+IMPATIENT = Timing(silence=2.5, longest_wait=1.0)
 """As the real times, but a dead connection is found in seconds, and a server that is away is asked every second."""
 KINDS = ("/pytorchjobs", "/trainjobs", "/pods", "/services", "/configmaps", "/jobsets")
 EXPIRED = (
@@ -90,11 +90,9 @@ FAULTS: dict[str, Disturb] = {
     "watches end after two chunks": on_each_kind(lambda number: EndStream(2)),
     "watches fall silent after three chunks": on_each_kind(lambda number: Silence(3)),
     "watches say everything twice": on_each_kind(lambda number: Mangle(lambda lines: lines * 2)),
-    "what is read is seconds late, each kind by another time": on_each_kind(
-        lambda number: Delay((2.0, 0.1, 1.2, 0.4)[number % 4])
-    ),
-    "jobs are seen late, their pods at once": on(Delay(2.0), method="GET", path="jobs"),
-    "pods are seen late, their job at once": on(Delay(2.0), method="GET", path="/pods"),
+    "what is read is late, each kind by another time": on_each_kind(lambda number: Delay((1.2, 0.1, 0.8, 0.4)[number % 4])),
+    "jobs are seen late, their pods at once": on(Delay(1.2), method="GET", path="jobs"),
+    "pods are seen late, their job at once": on(Delay(1.2), method="GET", path="/pods"),
     "one request of fifty takes five seconds": on(Delay(5.0), every=50),
 }
 
@@ -138,6 +136,8 @@ async def test_what_a_lost_event_hid_is_seen_when_the_version_has_expired(
         await history.quiet(stage.namespace, seconds=0.5)
         assert "Running" not in stage.conditions(PYTORCH_JOBS, "j")
         operator.faults.heal()
+        for path in ("/pods", "/services"):
+            operator.faults.inject(Refuse(410, "Expired"), method="GET", path=path)
         await history.until(lambda: "Running" in stage.conditions(PYTORCH_JOBS, "j"))
     invariants.check(history, stage.namespace)
     assert set(invariants.incarnations(history, stage.namespace).values()) == {1}
