@@ -8,7 +8,6 @@ from shunter.cluster.apiserver import crd
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
-
 _NO_CONVERSION = (
     "spec.conversion: this API server never asks conversion webhooks; versions differ in their apiVersion only. "
     "Serve one version, or use a strategy of None."
