@@ -123,6 +123,15 @@ class _Player:
         return _NAME.sub(lambda match: self._values.get(match[1], match[0]), text)
 
     async def _send(self, step: Json) -> Json:
+        """The answer to a request; one that asks to come again later is followed, as every client does."""
+        async with asyncio.timeout(_DEADLINE):
+            while True:
+                answer = await self._sent(step)
+                if answer["code"] != 429:
+                    return answer
+                await asyncio.sleep(_POLL)
+
+    async def _sent(self, step: Json) -> Json:
         asked = request(step, self._fill)
         headers = {"User-Agent": "recorder/1", **asked.headers}
         async with self._server.session.request(

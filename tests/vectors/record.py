@@ -25,10 +25,10 @@ from vectors.differences import differences
 from vectors.hooks import serving
 from vectors.play import Server, play
 
-_CACHES = 2.0
+CACHES = 2.0
 _TRIES = 5
-_QUIET = ("etcd", "kube-apiserver")
-_CONTROLLED = (*_QUIET, "kube-controller-manager", "jobset")
+QUIET = ("etcd", "kube-apiserver")
+CONTROLLED = (*QUIET, "kube-controller-manager", "jobset")
 
 
 def session(kubeconfig: Path) -> aiohttp.ClientSession:
@@ -47,7 +47,7 @@ def session(kubeconfig: Path) -> aiohttp.ClientSession:
 async def record(kubeconfig: Path, files: list[str]) -> None:
     async with session(kubeconfig) as client, serving() as hooks:
         for file in files:
-            answers = await _stable_answers(Server(client, hooks, caches=_CACHES), load(file))
+            answers = await _stable_answers(Server(client, hooks, caches=CACHES), load(file))
             write(file, answers)
             print(f"{file}: {len(answers)} cases", flush=True)
 
@@ -78,7 +78,7 @@ def main() -> None:
         return
     from control_plane import ControlPlane
 
-    for parts, controllers in ((_QUIET, False), (_CONTROLLED, True)):
+    for parts, controllers in ((QUIET, False), (CONTROLLED, True)):
         chosen = [file for file in files if load(file).controllers is controllers]
         if not chosen:
             continue
