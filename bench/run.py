@@ -2,8 +2,8 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: up, first_all_reduce, creates, jobs, cached_pod, help; all of them when none is given. `--write` puts the result into
-docs/benchmarks.md. Exits 1 when a limit is missed.
+NAME: help, up, cached_pod, creates, jobs, operator, first_all_reduce; all of them when none is given. `--write` puts the
+result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from figures import Judged, limits, markdown_table, text_table
-from measurements import cached_pod, creates, first_all_reduce, jobs, up
+from measurements import cached_pod, creates, first_all_reduce, jobs, operator, up
 from measurements import help as help_
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +30,7 @@ MEASUREMENTS = {
     "cached_pod": cached_pod.measure,
     "creates": creates.measure,
     "jobs": jobs.measure,
+    "operator": operator.measure,
     "first_all_reduce": first_all_reduce.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)

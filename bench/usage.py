@@ -34,3 +34,11 @@ def _smaps(pid: int, field: str) -> float:
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024 / MIB
     raise ValueError(f"process {pid} tells no {field}")
+
+
+def peak_resident(pid: int) -> float:
+    """The largest resident set that a process has had so far, in MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / MIB
+    raise ValueError(f"process {pid} tells no VmHWM")

@@ -1,0 +1,292 @@
+"""The operator alone against a real kube-apiserver and etcd, fresh for each load: a backlog of jobs that waits when it starts.
+
+No controller of Kubernetes runs beside it, so nothing but the operator makes pods, services and JobSets; and no webhook is
+asked, because the jobs are there before the operator is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvloop
+import yaml
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "conformance"))
+
+import usage
+from control_plane import ControlPlane
+from embedded import objects
+from figures import Figure
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    JOBSETS,
+    PODS,
+    PYTORCH_JOBS,
+    SERVICES,
+    TRAIN_JOBS,
+    Resource,
+)
+from shunter.kube import kubeconfig
+from shunter.kube.client import Client, connect
+from shunter.operator.trainer.runtimes import shipped
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMESPACE = "default"
+PATIENCE_SECONDS = 180.0
+WRITE_REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
+WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
+RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", re.M)
+
+
+def measure(settings: dict[str, Any]) -> list[Figure]:
+    """TrainJobs to JobSets, PyTorchJobs to pods and services, one large PyTorchJob, and a restart among finished jobs."""
+    figures: list[Figure] = []
+    for load in (train_jobs, pytorch_jobs, one_large_job, restart):
+        figures += uvloop.run(load(settings))
+    return figures
+
+
+async def train_jobs(settings: dict[str, Any]) -> list[Figure]:
+    jobs = settings["jobs"]
+    async with plane() as cluster:
+        await cluster.create(TRAIN_JOBS, (named(objects()["train_job"], f"job-{number}") for number in range(jobs)))
+        async with cluster.operator() as operator:
+            seconds = await operator.seconds_until({JOBSETS: jobs})
+            idle = await operator.idle_share(settings["idle_seconds"])
+            note = f"{jobs} TrainJobs in {seconds:.1f} s; {operator.busy()}"
+            return [
+                Figure("TrainJobs to JobSets", jobs / seconds, "jobs/s", note),
+                Figure("peak memory, TrainJobs", operator.peak_memory(), "MiB", f"after {jobs} jobs"),
+                Figure("idle CPU, TrainJobs", idle * 100, "% of one core"),
+            ]
+
+
+async def pytorch_jobs(settings: dict[str, Any]) -> list[Figure]:
+    jobs = settings["jobs"]
+    async with plane() as cluster:
+        await cluster.create(PYTORCH_JOBS, (named(objects()["job"], f"job-{number}") for number in range(jobs)))
+        async with cluster.operator() as operator:
+            seconds = await operator.seconds_until({PODS: 2 * jobs, SERVICES: 2 * jobs})
+            idle = await operator.idle_share(settings["idle_seconds"])
+            note = f"{jobs} PyTorchJobs of 2 pods in {seconds:.1f} s; {operator.busy()}"
+            return [
+                Figure("PyTorchJobs to pods and services", jobs / seconds, "jobs/s", note),
+                Figure("peak memory, PyTorchJobs", operator.peak_memory(), "MiB", f"after {jobs} jobs, {2 * jobs} pods"),
+                Figure("idle CPU, PyTorchJobs", idle * 100, "% of one core"),
+            ]
+
+
+async def one_large_job(settings: dict[str, Any]) -> list[Figure]:
+    job = named(objects()["job"], "large")
+    replicas = job["spec"]["pytorchReplicaSpecs"]
+    replicas["Worker"] = {**replicas["Worker"], "replicas": settings["workers"]}
+    async with plane() as cluster:
+        await cluster.create(PYTORCH_JOBS, [job])
+        async with cluster.operator() as operator:
+            seconds = await operator.seconds_until({PODS: settings["workers"] + 1})
+            return [
+                Figure("pods of one large PyTorchJob", seconds, "s", f"{settings['workers'] + 1} pods; {operator.busy()}"),
+                Figure("peak memory, one large job", operator.peak_memory(), "MiB"),
+            ]
+
+
+async def restart(settings: dict[str, Any]) -> list[Figure]:
+    """Finished jobs only: whatever the operator wrote for them would be a write too many."""
+    jobs = settings["finished_jobs"]
+    finished = json.dumps(objects()["finished_status"])
+
+    def finish(name: str) -> Awaitable[object]:
+        status = json.loads(finished.replace("NAME", name))
+        return cluster.client.patch_status(PYTORCH_JOBS, name, NAMESPACE, {"status": status})
+
+    async with plane() as cluster:
+        await cluster.create(PYTORCH_JOBS, (named(objects()["job"], f"job-{number}") for number in range(jobs)))
+        await each((f"job-{number}" for number in range(jobs)), finish)
+        before = await cluster.writes()
+        async with cluster.operator() as operator:
+            seconds = await operator.seconds_until_reconciled(jobs)
+            await asyncio.sleep(1)
+            written = await cluster.writes() - before
+            return [
+                Figure("restart until caught up", seconds, "s", f"{jobs} finished jobs, each looked at once; {operator.busy()}"),
+                Figure("writes of a restart", written, "writes", "seen by the API server"),
+                Figure("memory after a restart", operator.peak_memory(), "MiB", f"{jobs} finished jobs cached"),
+            ]
+
+
+class Plane(NamedTuple):
+    """A control plane with our kinds, and a client of it that may do everything."""
+
+    parts: ControlPlane
+    client: Client
+
+    async def create(self, resource: Resource, bodies: Iterable[Json]) -> None:
+        await each(bodies, lambda body: self.client.create(resource, body, namespace=NAMESPACE))
+
+    async def count(self, resource: Resource) -> int:
+        """Objects of the kind, without reading them all."""
+        group = f"apis/{resource.group}" if resource.group else "api"
+        path = f"/{group}/{resource.version}/namespaces/{NAMESPACE}/{resource.plural}"
+        page = yaml.CSafeLoader(await self.client.raw("GET", path, params={"limit": "1"})).get_data()
+        return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
+
+    async def writes(self) -> int:
+        """Write requests about our kinds and what we make for them that the API server has answered so far."""
+        text = (await self.client.raw("GET", "/metrics", headers={"Accept": "text/plain"})).decode()
+        ours = {resource.plural for resource in (PODS, SERVICES, PYTORCH_JOBS, TRAIN_JOBS, JOBSETS)} | {"events"}
+        found = (WRITE_REQUESTS.match(line) for line in text.splitlines())
+        return sum(int(match[3]) for match in found if match and match[1] in ours and match[2] in WRITES)
+
+    @asynccontextmanager
+    async def operator(self) -> AsyncIterator[Operator]:
+        """The operator, started as users start it, until the end of the block."""
+        operator = Operator(self)
+        try:
+            yield operator
+        finally:
+            operator.stop()
+
+
+class Operator:
+    """A running `shunter operator`."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+        self._port = free_port()
+        self._servers_before = usage.processor_seconds(self._server_pids())
+        self._started = time.perf_counter()
+        flags = ["--no-webhooks", "--no-leader-elect", "--health-probe-bind-address", "0"]
+        flags += ["--metrics-bind-address", f"127.0.0.1:{self._port}"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "shunter.cli.main", "operator", "--kubeconfig", str(plane.parts.kubeconfig), *flags],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(30)
+
+    async def seconds_until(self, wanted: dict[Resource, int]) -> float:
+        """From the start of the process until so many objects are there."""
+
+        async def are_there() -> bool:
+            return all([await self._plane.count(resource) >= number for resource, number in wanted.items()])
+
+        return await self._seconds_until(are_there)
+
+    async def seconds_until_reconciled(self, keys: int) -> float:
+        """From the start of the process until it has looked at so many objects."""
+
+        async def has_looked() -> bool:
+            try:
+                text = await asyncio.to_thread(self._metrics)
+            except OSError:
+                return False
+            return sum(float(count) for count in RECONCILES.findall(text)) >= keys
+
+        return await self._seconds_until(has_looked)
+
+    async def idle_share(self, seconds: float) -> float:
+        """Share of one core that it uses once its events are written, over so many seconds."""
+        await asyncio.sleep(seconds)
+        while True:
+            before = usage.processor_seconds([self._process.pid])
+            written = await self._plane.writes()
+            await asyncio.sleep(seconds)
+            if await self._plane.writes() == written:
+                return (usage.processor_seconds([self._process.pid]) - before) / seconds
+
+    def peak_memory(self) -> float:
+        return usage.peak_resident(self._process.pid)
+
+    def busy(self) -> str:
+        """Processor time since the start, ours and that of API server and etcd."""
+        servers = usage.processor_seconds(self._server_pids()) - self._servers_before
+        return f"CPU: operator {usage.processor_seconds([self._process.pid]):.1f} s, API server and etcd {servers:.1f} s"
+
+    def _metrics(self) -> bytes:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=5) as answer:
+            content: bytes = answer.read()
+        return content
+
+    def _server_pids(self) -> list[int]:
+        return [int((self._plane.parts.directory / f"{part}.pid").read_text()) for part in ("etcd", "kube-apiserver")]
+
+    async def _seconds_until(self, holds: Callable[[], Awaitable[bool]]) -> float:
+        while time.perf_counter() - self._started < PATIENCE_SECONDS:
+            if await holds():
+                return time.perf_counter() - self._started
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the operator ended with {self._process.returncode}")
+            await asyncio.sleep(0.1)
+        raise TimeoutError(f"not within {PATIENCE_SECONDS:.0f} s")
+
+
+@asynccontextmanager
+async def plane() -> AsyncIterator[Plane]:
+    """A fresh control plane of etcd and kube-apiserver alone, with our CRDs and runtimes."""
+    with tempfile.TemporaryDirectory(prefix="shunter-bench-") as folder:
+        parts = ControlPlane(Path(folder), parts=("etcd", "kube-apiserver"))
+        parts.start()
+        try:
+            async with connect(kubeconfig.load(parts.kubeconfig), component="bench") as client:
+                for file in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
+                    await client.apply(CUSTOM_RESOURCE_DEFINITIONS, yaml.safe_load(file.read_text()))
+                for runtime in shipped():
+                    await until_served(lambda runtime=runtime: client.apply(CLUSTER_TRAINING_RUNTIMES, runtime))
+                for resource in (PYTORCH_JOBS, TRAIN_JOBS, JOBSETS):
+                    await until_served(lambda resource=resource: client.list(resource, NAMESPACE, view=dict))
+                yield Plane(parts, client)
+        finally:
+            parts.stop()
+
+
+async def until_served(ask: Callable[[], Awaitable[object]]) -> None:
+    """Asks until the API server knows the kind."""
+    from shunter.kube.errors import NotFound
+
+    while True:
+        try:
+            await ask()
+        except NotFound:
+            await asyncio.sleep(0.1)
+        else:
+            return
+
+
+async def each(items: Iterable[Any], write: Callable[[Any], Awaitable[object]], *, at_once: int = 32) -> None:
+    """Writes all of them, so many at a time."""
+    waiting = iter(items)
+
+    async def worker() -> None:
+        for item in waiting:
+            await write(item)
+
+    await asyncio.gather(*(worker() for _ in range(at_once)))
+
+
+def named(template: Json, name: str) -> Json:
+    return {**template, "metadata": {"name": name, "namespace": NAMESPACE}}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
