@@ -17,7 +17,10 @@ demo: setup ## start an embedded cluster, train three distributed jobs, show the
 	@.venv/bin/shunter demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
-	@$(PY) -m pytest -n 2 --dist loadgroup
+	@$(PY) -m pytest -n 2 --dist loadgroup --ignore tests/faults
+
+faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about ten minutes)
+	@$(PY) -m pytest -n 2 --dist loadgroup tests/faults
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
@@ -48,4 +51,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test conformance lint generate lock vectors format clean
+.PHONY: help setup demo test faults conformance lint generate lock vectors format clean
