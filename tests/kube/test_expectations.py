@@ -1,5 +1,7 @@
 """Expectations: a key waits for its own writes, and not for ever."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from shunter.api.core import Pod
@@ -64,8 +66,6 @@ def test_what_no_informer_reads_is_not_waited_for(expectations: Expectations) ->
 
 @pytest.mark.parametrize("ending", ["gone", "recreated", "terminating"])
 def test_a_deletion_is_seen_when_the_object_is(expectations: Expectations, store: Store[Pod], ending: str) -> None:
-    from datetime import UTC, datetime
-
     expectations.expect(JOB, [Written(PODS, POD, "u")])
     assert expectations.seconds_left(JOB) == 30
     if ending == "gone":
@@ -74,6 +74,22 @@ def test_a_deletion_is_seen_when_the_object_is(expectations: Expectations, store
         store.put(Pod(metadata=ObjectMeta(name="pod", namespace="n", uid="v", resource_version="11")))
     else:
         moment = datetime(2026, 11, 21, tzinfo=UTC)
+        store.put(Pod(metadata=ObjectMeta(name="pod", namespace="n", uid="u", resource_version="11", deletion_timestamp=moment)))
+    assert expectations.seconds_left(JOB) == 0
+
+
+@pytest.mark.parametrize("ending", ["gone", "in its grace period"])
+def test_taking_the_last_finalizer_is_seen_when_it_is_gone_whatever_version_the_answer_has(
+    expectations: Expectations, store: Store[Pod], ending: str
+) -> None:
+    moment = datetime(2026, 11, 21, tzinfo=UTC)
+    held = ObjectMeta(name="pod", namespace="n", uid="u", resource_version="10", deletion_timestamp=moment, finalizers=["a/b"])
+    store.put(Pod(metadata=held))
+    expectations.expect(JOB, [Written(PODS, POD, "u", "10", is_released=True)])
+    assert expectations.seconds_left(JOB) == 30
+    if ending == "gone":
+        store.remove(POD)
+    else:
         store.put(Pod(metadata=ObjectMeta(name="pod", namespace="n", uid="u", resource_version="11", deletion_timestamp=moment)))
     assert expectations.seconds_left(JOB) == 0
 

@@ -203,7 +203,7 @@ def _is_conflict(error: ApiError) -> bool:
 
 def _written(resource: Resource, answer: Identified) -> Written:
     metadata = answer.metadata
-    return Written(resource, metadata.key, metadata.uid, metadata.resource_version)
+    return Written(resource, metadata.key, metadata.uid, metadata.resource_version, metadata.is_released)
 
 
 def _deleted_uid(answer: Json) -> str:

@@ -25,6 +25,9 @@ class Written(NamedTuple):
     key: Key
     uid: str
     resource_version: str = ""
+    is_released: bool = False
+    """The write left an object that is being deleted without finalizers. When it took the last one, the object is gone, and the
+    answer has the version from before."""
 
 
 class _Expected(NamedTuple):
@@ -76,7 +79,11 @@ class Expectations:
         store = self._stores.get(write.resource)
         if store is None:
             return True
-        if write.resource_version:
-            return store.has_seen(write.key.namespace, revision(write.resource_version))
         obj = store.get(write.key)
-        return obj is None or obj.metadata.uid != write.uid or obj.metadata.deletion_timestamp is not None
+        if obj is not None and obj.metadata.uid != write.uid:
+            obj = None
+        if not write.resource_version:
+            return obj is None or obj.metadata.deletion_timestamp is not None
+        if write.is_released and obj is not None and obj.metadata.finalizers:
+            return False
+        return store.has_seen(write.key.namespace, revision(write.resource_version))

@@ -58,7 +58,14 @@ class Meta(Struct, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] | None = None
     annotations: dict[str, str] | None = None
+
+    @property
+    def is_released(self) -> bool:
+        """Whether nothing holds back the deletion that is under way; pods may have their grace period still."""
+        return self.deletion_timestamp is not None and not self.finalizers
 
     @property
     def key(self) -> Key:

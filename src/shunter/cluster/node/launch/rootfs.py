@@ -8,7 +8,6 @@ that is refused even then is shown read-only.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -67,13 +66,16 @@ def _overlay(lower: str, upper: str, work: str, target: str, options: str = "") 
 
 def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
     """An overlay does not show what is mounted inside its lower directory: each such file system gets its own. What somebody
-    unmounts and removes meanwhile is left out."""
+    unmounts and removes meanwhile is left out, whatever the kernel makes of half a removal."""
     for number, (path, fstype) in enumerate(_host_mounts(hidden)):
-        with suppress(FileNotFoundError):
+        try:
             if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
                 _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
             else:
                 linux.mount(path, root + path, flags=linux.MS_BIND | linux.MS_REC)
+        except OSError:
+            if (path, fstype) in _host_mounts(hidden):
+                raise
 
 
 def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
