@@ -1,0 +1,36 @@
+"""PodGroups: how gang schedulers are told which pods must be placed together. Both generations of jobs make them.
+
+Sources: Volcano 1.x `scheduling.volcano.sh/v1beta1`, scheduler-plugins 0.3x `scheduling.x-k8s.io/v1alpha1`. Neither kind is ours: a
+cluster serves it when the scheduler is installed.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.resources import Resource
+
+VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
+COSCHEDULING_POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups")
+
+VOLCANO_SCHEDULER = "volcano"
+VOLCANO_GROUP_NAME = "scheduling.k8s.io/group-name"
+"""Pod annotation: the PodGroup that the pod belongs to, for Volcano."""
+VOLCANO_TASK = "volcano.sh/task-spec"
+"""Pod annotation: the role of the pod in its group, for Volcano."""
+VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
+"""Annotation that names the queue of a group."""
+COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
+"""Pod label: the PodGroup that the pod belongs to, for scheduler-plugins."""
+
+
+class PodGroupStatus(Struct, frozen=True):
+    phase: str = ""
+    """Volcano's: Pending, Inqueue, Running, Unknown or Completed; empty before the scheduler has seen the group."""
+
+
+class PodGroup(Struct, frozen=True):
+    """A PodGroup of either kind; its spec is compared with the wanted one as it stands."""
+
+    metadata: ObjectMeta
+    spec: Json = {}
+    status: PodGroupStatus = PodGroupStatus()
