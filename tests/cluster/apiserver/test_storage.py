@@ -144,7 +144,7 @@ async def test_a_failed_commit_takes_back_everything_that_was_built_on_it(tmp_pa
     big = asyncio.ensure_future(store.write(maps, config_map("big", x="x" * 500_000), previous=None, durable=True))
     await asyncio.sleep(0)
     on_top = asyncio.ensure_future(
-        store.write(maps, config_map("big", y="y"), previous=maps.head("default", "big"), durable=True)
+        store.write(maps, config_map("big", x="x" * 500_000, y="y"), previous=maps.head("default", "big"), durable=True)
     )
     results = await asyncio.gather(big, on_top, return_exceptions=True)
     assert all(isinstance(result, sqlite3.Error) for result in results)
@@ -154,6 +154,33 @@ async def test_a_failed_commit_takes_back_everything_that_was_built_on_it(tmp_pa
     store.close()
     reopened = Store(path)
     assert [entry.name for entry in reopened.collection("", "configmaps").entries()] == ["small"]
+    reopened.close()
+
+
+async def test_of_many_writes_at_once_the_last_of_each_object_is_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.sqlite3"
+    store = Store(path)
+    store.start()
+    maps = store.collection("", "configmaps")
+    kept = [asyncio.ensure_future(store.write(maps, config_map(f"m{n}"), previous=None, durable=True)) for n in range(150)]
+    await asyncio.sleep(0)
+    again = [
+        asyncio.ensure_future(
+            store.write(maps, config_map(f"m{n}", x=str(n)), previous=maps.head("default", f"m{n}"), durable=True)
+        )
+        for n in range(100)
+    ]
+    await asyncio.sleep(0)
+    gone = [
+        asyncio.ensure_future(store.remove(maps, config_map(f"m{n}"), previous=maps.head("default", f"m{n}"), durable=True))
+        for n in range(50)
+    ]
+    await asyncio.gather(*kept, *again, *gone)
+    store.close()
+    reopened = Store(path)
+    entries = reopened.collection("", "configmaps").entries()
+    data = {entry.name: entry.document.get("data") for entry in entries}
+    assert data == {f"m{n}": {"x": str(n)} if n < 100 else {} for n in range(50, 150)}
     reopened.close()
 
 

@@ -31,6 +31,9 @@ create table if not exists revisions (id integer primary key check (id = 1), cei
 insert or ignore into revisions values (1, 0);
 """
 _UPSERT = "insert or replace into objects values (?, ?, ?, ?, ?, ?)"
+_FURTHER_ROW = ", (?, ?, ?, ?, ?, ?)"
+_ROWS_AT_ONCE = 64
+"""Every statement gives the interpreter's lock away and has to get it back from the loop's thread, so a transaction takes few."""
 _DELETE = "delete from objects where api_group = ? and resource = ? and namespace = ? and name = ?"
 
 _REVISIONS_AHEAD = 10_000
@@ -144,16 +147,15 @@ class Journal:
         last = entries[-1].revision
         raise_ceiling = last > self._ceiling - _REVISIONS_AHEAD // 2
         ceiling = last + _REVISIONS_AHEAD if raise_ceiling else self._ceiling
-        writes = [(entry.upsert(), entry.delete()) for entry in entries]
-        if not raise_ceiling and not any(upsert or delete for upsert, delete in writes):
+        rows, gone = _outcome(entries)
+        if not (raise_ceiling or rows or gone):
             return
         self._db.execute("begin immediate")
         try:
-            for upsert, delete in writes:
-                if upsert is not None:
-                    self._db.execute(_UPSERT, upsert)
-                elif delete is not None:
-                    self._db.execute(_DELETE, delete)
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = rows[start : start + _ROWS_AT_ONCE]
+                self._db.execute(_UPSERT + _FURTHER_ROW * (len(part) - 1), [value for row in part for value in row])
+            self._db.executemany(_DELETE, gone)
             if raise_ceiling:
                 self._db.execute("update revisions set ceiling = ?", (ceiling,))
             self._db.execute("commit")
@@ -162,3 +164,15 @@ class Journal:
                 self._db.execute("rollback")
             raise
         self._ceiling = ceiling
+
+
+def _outcome(entries: list[Entry]) -> tuple[list[Row], list[tuple[str, str, str, str]]]:
+    """What a transaction of these entries has to write, and to delete: of each object the last state."""
+    states: dict[tuple[str, str, str, str], Row | None] = {}
+    for entry in entries:
+        row, gone = entry.upsert(), entry.delete()
+        if row is not None:
+            states[row[:4]] = row
+        elif gone is not None:
+            states[gone] = None
+    return [row for row in states.values() if row is not None], [key for key, row in states.items() if row is None]
