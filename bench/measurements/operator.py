@@ -48,6 +48,8 @@ from shunter.operator.trainer.runtimes import shipped
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "default"
 PATIENCE_SECONDS = 180.0
+POLL_SECONDS = 0.2
+"""Every look is a list that the API server has to count; a tenth of a second more or less is no matter."""
 WRITE_REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", re.M)
@@ -186,7 +188,10 @@ class Operator:
         """From the start of the process until so many objects are there."""
 
         async def are_there() -> bool:
-            return all([await self._plane.count(resource) >= number for resource, number in wanted.items()])
+            for resource, number in wanted.items():
+                if await self._plane.count(resource) < number:
+                    return False
+            return True
 
         return await self._seconds_until(are_there)
 
@@ -234,7 +239,7 @@ class Operator:
                 return time.perf_counter() - self._started
             if self._process.poll() is not None:
                 raise RuntimeError(f"the operator ended with {self._process.returncode}")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(POLL_SECONDS)
         raise TimeoutError(f"not within {PATIENCE_SECONDS:.0f} s")
 
 
