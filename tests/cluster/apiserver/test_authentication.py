@@ -87,6 +87,24 @@ async def test_token_review_knows_good_and_bad_tokens(api: Api, api_server: Runn
     assert "authenticated" not in bad["status"]
 
 
+async def test_a_token_is_good_only_for_whom_it_is_meant(api: Api, api_server: RunningApiServer, namespace: str) -> None:
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    await api.create(accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["a", "b"]}}
+    token = (await api.create(f"{accounts}/s/token", request))["status"]["token"]
+
+    async def reviewed(**spec: object) -> dict[str, object]:
+        review = {"spec": {"token": token, **spec}}
+        status: dict[str, object] = (await api.create("/apis/authentication.k8s.io/v1/tokenreviews", review))["status"]
+        return status
+
+    assert (await reviewed(audiences=["b", "c"]))["audiences"] == ["b"]
+    for wrong in ({}, {"audiences": ["c"]}):
+        assert await reviewed(**wrong) == {"user": {}, "error": "invalid bearer token"}
+    async with client(api_server, token=token) as stranger:
+        assert (await stranger.request("GET", "/api/v1/pods")).code == 401
+
+
 async def test_service_account_tokens_cannot_be_changed(api: Api, api_server: RunningApiServer, namespace: str) -> None:
     await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "worker"}})
     answer = await api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/worker/token", {"spec": {}})

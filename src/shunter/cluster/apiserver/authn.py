@@ -6,14 +6,14 @@ Anonymous requests are refused, except for health and version.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from shunter.cluster.apiserver.requests import User
-from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
+from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES, TokenIssuer
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,14 @@ class Authenticator:
             return self.user_of_token(token.strip()) if scheme.lower() == "bearer" else None
         return user_of_certificate(certificate) if certificate else None
 
-    def user_of_token(self, token: str) -> User | None:
-        return self._known(token) or self._issuer.user(token)
+    def user_of_token(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> User | None:
+        """Whom a token stands for, if it is meant for one of these audiences; those of tokens.json are for the API server."""
+        known = self._known(token) if not API_AUDIENCES.isdisjoint(audiences) else None
+        return known or self._issuer.user(token, audiences)
+
+    def audiences_of_token(self, token: str) -> frozenset[str]:
+        """Whom a good token is meant for."""
+        return API_AUDIENCES if self._known(token) else self._issuer.audiences(token)
 
     def _known(self, token: str) -> User | None:
         user = self._users.get(token)

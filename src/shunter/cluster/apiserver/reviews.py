@@ -13,6 +13,7 @@ from shunter.cluster.apiserver.discovery import VIRTUAL
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.rbac import Action
 from shunter.cluster.apiserver.requests import Call, Target, User
+from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES
 from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed
 
 _KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
@@ -60,10 +61,13 @@ class Reviews:
     def _token(self, call: Call, spec: Json) -> Json:
         if not spec.get("token"):
             raise bad_request("token is required for TokenReview in authentication")
-        user = self._authenticator.user_of_token(spec["token"])
+        wanted = spec.get("audiences") or sorted(API_AUDIENCES)
+        user = self._authenticator.user_of_token(spec["token"], wanted)
         if user is None:
             return {"user": {}, "error": "invalid bearer token"}
-        return {"authenticated": True, "user": _user_info(user), "audiences": spec.get("audiences") or []}
+        meant_for = self._authenticator.audiences_of_token(spec["token"])
+        audiences = [audience for audience in wanted if audience in meant_for]
+        return {"authenticated": True, "user": _user_info(user), "audiences": audiences}
 
     def _self_access(self, call: Call, spec: Json) -> Json:
         return self._decision(call.user, spec)
@@ -117,4 +121,6 @@ def _user_info(user: User) -> Json:
     info: Json = {"username": user.name, "groups": list(user.groups)}
     if user.uid:
         info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra.items()}
     return info

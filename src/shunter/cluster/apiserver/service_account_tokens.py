@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 ISSUER = "https://kubernetes.default.svc"
+API_AUDIENCES = frozenset([ISSUER])
+"""Whom tokens for this server are meant for."""
 
 
 class TokenIssuer:
@@ -75,9 +77,15 @@ class TokenIssuer:
             return None
         return payload if payload.get("exp", 0) > time.time() else None
 
-    def user(self, token: str) -> User | None:
+    def user(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> User | None:
+        """Whom a token stands for, if it is meant for one of these audiences."""
         claims = self.claims(token)
-        return user_of(claims) if claims else None
+        return user_of(claims) if claims and not set(claims["aud"]).isdisjoint(audiences) else None
+
+    def audiences(self, token: str) -> frozenset[str]:
+        """Whom a good token is meant for."""
+        claims = self.claims(token)
+        return frozenset(claims["aud"]) if claims else frozenset()
 
     @property
     def _algorithm(self) -> str:
@@ -120,7 +128,9 @@ def user_of(claims: Json) -> User:
     ours = claims["kubernetes.io"]
     namespace, account = ours["namespace"], ours["serviceaccount"]
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(claims["sub"], groups, account["uid"])
+    pod = ours.get("pod")
+    extra = {f"authentication.kubernetes.io/pod-{field}": (pod[field],) for field in ("name", "uid")} if pod else {}
+    return User(claims["sub"], groups, account["uid"], extra)
 
 
 def _segment(value: Any) -> bytes:
