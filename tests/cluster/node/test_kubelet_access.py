@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
@@ -14,12 +15,12 @@ from shunter.cluster.node.kubelet_access import (
     Approach,
     KnownCallers,
     ReviewedCallers,
-    User,
-    access_review,
-    reviewed_user,
+    node_access_review,
     user_of_certificate,
 )
+from shunter.kube import reviews
 from shunter.kube.client import Client
+from shunter.kube.reviews import User, reviewed_user
 from shunter.kube.transport import Response
 
 CERTIFICATE = {
@@ -77,7 +78,7 @@ async def test_answers_are_remembered_for_a_while(
     guard: ReviewedCallers, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(kubelet_access.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     for _ in range(3):
         assert await guard.refusal(Approach("GET", None, "TOKEN-OF-ann")) is None
     assert [review["kind"] for review in reviewer.asked] == ["TokenReview", "SubjectAccessReview"]
@@ -93,7 +94,7 @@ async def test_a_refusal_is_not_remembered_as_long(
     guard: ReviewedCallers, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(kubelet_access.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     await guard.refusal(Approach("GET", None, "TOKEN-OF-bob"))
     now += kubelet_access.DENIED_SECONDS
     await guard.refusal(Approach("GET", None, "TOKEN-OF-bob"))
@@ -101,7 +102,7 @@ async def test_a_refusal_is_not_remembered_as_long(
 
 
 async def test_memory_is_bounded(guard: ReviewedCallers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubelet_access, "_CACHE_SIZE", 3)
+    monkeypatch.setattr(reviews, "_CACHE_SIZE", 3)
     for number in range(10):
         await guard.refusal(Approach("GET", None, f"garbage {number}"))
     assert len(guard._users._answers) == 3
@@ -137,7 +138,7 @@ def test_a_token_that_is_not_authenticated_is_nobodys() -> None:
 
 
 def test_access_is_to_the_nodes_proxy_subresource() -> None:
-    spec = access_review(User("ann", "1", ("g",)), "create", "here")["spec"]
+    spec = node_access_review(User("ann", "1", ("g",)), "create", "here")["spec"]
     assert spec == {
         "user": "ann",
         "uid": "1",

@@ -8,25 +8,22 @@ Source: kubelet 1.36 `pkg/kubelet/server/auth.go` and its cache times.
 from __future__ import annotations
 
 import hmac
-import time
-from collections.abc import Hashable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from shunter.api.meta import Json
 from shunter.api.resources import NODES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.kube.reviews import Answers, User, access_review, reviewed_user, token_review
 
 TOKEN_SECONDS = 120.0
 ALLOWED_SECONDS = 300.0
 DENIED_SECONDS = 30.0
-_CACHE_SIZE = 1000
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SUBRESOURCE = "proxy"
 """What logs, exec, attach and port forwarding are to kubelet's authorization: all that this server has."""
-
-V = TypeVar("V")
 
 
 class Approach(NamedTuple):
@@ -75,22 +72,14 @@ class KnownCallers:
         return None if known else UNAUTHORIZED
 
 
-class User(NamedTuple):
-    """Somebody the API server may be asked about."""
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-
-
 class ReviewedCallers:
     """Allows what the API server's authorizers allow; remembers its answers for a while."""
 
     def __init__(self, client: Client, node: str) -> None:
         self._client = client
         self._node = node
-        self._users: _Cache[User | None] = _Cache()
-        self._decisions: _Cache[bool] = _Cache()
+        self._users: Answers[User | None] = Answers()
+        self._decisions: Answers[bool] = Answers()
 
     async def refusal(self, approach: Approach) -> Refusal | None:
         try:
@@ -110,8 +99,7 @@ class ReviewedCallers:
         known = self._users.get(token)
         if known is not None:
             return known[0]
-        review = {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": {"token": token}}
-        answer = await self._client.create(TOKEN_REVIEWS, review, view=dict)
+        answer = await self._client.create(TOKEN_REVIEWS, token_review(token), view=dict)
         user = reviewed_user(answer.get("status") or {})
         self._users.put(token, user, TOKEN_SECONDS)
         return user
@@ -120,7 +108,7 @@ class ReviewedCallers:
         known = self._decisions.get((user, verb))
         if known is not None:
             return known[0]
-        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, access_review(user, verb, self._node), view=dict)
+        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, node_access_review(user, verb, self._node), view=dict)
         allowed = bool((answer.get("status") or {}).get("allowed"))
         self._decisions.put((user, verb), allowed, ALLOWED_SECONDS if allowed else DENIED_SECONDS)
         return allowed
@@ -134,48 +122,7 @@ def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
     return User(name, groups=(*groups, "system:authenticated")) if name else None
 
 
-def reviewed_user(status: Json) -> User | None:
-    """Whom a TokenReview found; None for a token that is not good."""
-    user = status.get("user") or {}
-    if not status.get("authenticated") or not user.get("username"):
-        return None
-    return User(user["username"], user.get("uid", ""), tuple(user.get("groups") or ()))
-
-
-def access_review(user: User, verb: str, node: str) -> Json:
+def node_access_review(user: User, verb: str, node: str) -> Json:
     """The SubjectAccessReview that asks whether a user may use a node's server."""
-    return {
-        "apiVersion": SUBJECT_ACCESS_REVIEWS.api_version,
-        "kind": SUBJECT_ACCESS_REVIEWS.kind,
-        "spec": {
-            "user": user.name,
-            "uid": user.uid,
-            "groups": list(user.groups),
-            "resourceAttributes": {
-                "verb": verb,
-                "version": NODES.version,
-                "resource": NODES.plural,
-                "subresource": _SUBRESOURCE,
-                "name": node,
-            },
-        },
-    }
-
-
-class _Cache(Generic[V]):
-    """Answers that are good for a while. `get` gives a tuple, since an answer may be None."""
-
-    def __init__(self) -> None:
-        self._answers: dict[Hashable, tuple[float, V]] = {}
-
-    def get(self, key: Hashable) -> tuple[V] | None:
-        found = self._answers.get(key)
-        return (found[1],) if found is not None and found[0] > time.monotonic() else None
-
-    def put(self, key: Hashable, answer: V, seconds: float) -> None:
-        if len(self._answers) >= _CACHE_SIZE:
-            now = time.monotonic()
-            self._answers = {key: kept for key, kept in self._answers.items() if kept[0] > now}
-            while len(self._answers) >= _CACHE_SIZE:
-                del self._answers[next(iter(self._answers))]
-        self._answers[key] = (time.monotonic() + seconds, answer)
+    resource = {"verb": verb, "version": NODES.version, "resource": NODES.plural, "subresource": _SUBRESOURCE, "name": node}
+    return access_review(user, {"resourceAttributes": resource})

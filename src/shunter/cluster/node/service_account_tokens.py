@@ -7,8 +7,6 @@ once.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.references import TokenKey, token_key
+from shunter.kube.reviews import unverified_claims
 
 LIFE_USED = 0.8
 MAX_AGE_SECONDS = 24 * 3600.0
@@ -54,7 +53,6 @@ def _token_files(spec: Json, directory: PodDirectory) -> Iterator[tuple[TokenKey
 def _claims(token: str) -> _Claims:
     """What a JSON web token says of its time; nobody here checks its signature."""
     try:
-        body = token.split(".")[1]
-        return msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=_Claims)
-    except (IndexError, binascii.Error, msgspec.DecodeError, UnicodeError):
+        return msgspec.convert(unverified_claims(token), _Claims)
+    except msgspec.ValidationError:
         return _Claims()

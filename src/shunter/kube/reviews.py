@@ -1,0 +1,80 @@
+"""Asking an API server about somebody else's bearer token: whose it is, and what they may do."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+from collections.abc import Hashable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+
+_CACHE_SIZE = 4096
+
+V = TypeVar("V")
+
+
+class User(NamedTuple):
+    """Somebody the API server may be asked about."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def token_review(token: str, audiences: Sequence[str] = ()) -> Json:
+    """The TokenReview that asks whose token it is; without audiences it must be meant for the API server itself."""
+    spec: Json = {"token": token, **({"audiences": list(audiences)} if audiences else {})}
+    return {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": spec}
+
+
+def reviewed_user(status: Json) -> User | None:
+    """Whom a TokenReview found; None for a token that is not good."""
+    user = status.get("user") or {}
+    if not status.get("authenticated") or not user.get("username"):
+        return None
+    return User(user["username"], user.get("uid", ""), tuple(user.get("groups") or ()))
+
+
+def access_review(user: User, attributes: Json) -> Json:
+    """The SubjectAccessReview that asks whether a user may do this; `attributes` is `resourceAttributes` or
+    `nonResourceAttributes` with its key."""
+    return {
+        "apiVersion": SUBJECT_ACCESS_REVIEWS.api_version,
+        "kind": SUBJECT_ACCESS_REVIEWS.kind,
+        "spec": {"user": user.name, "uid": user.uid, "groups": list(user.groups), **attributes},
+    }
+
+
+def unverified_claims(token: str) -> Json:
+    """What a JSON web token says of itself; nobody here has checked its signature. Empty for what is none."""
+    try:
+        body = token.split(".")[1]
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    except (IndexError, binascii.Error, msgspec.DecodeError, UnicodeError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
+
+
+class Answers(Generic[V]):
+    """Answers that are good for a while, the oldest given up when there are too many. `get` gives a tuple, since an answer may be
+    None."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, tuple[float, V]] = {}
+
+    def get(self, key: Hashable) -> tuple[V] | None:
+        found = self._answers.get(key)
+        return (found[1],) if found is not None and found[0] > time.monotonic() else None
+
+    def put(self, key: Hashable, answer: V, seconds: float) -> None:
+        if len(self._answers) >= _CACHE_SIZE:
+            now = time.monotonic()
+            self._answers = {key: kept for key, kept in self._answers.items() if kept[0] > now}
+            while len(self._answers) >= _CACHE_SIZE:
+                del self._answers[next(iter(self._answers))]
+        self._answers[key] = (time.monotonic() + seconds, answer)
