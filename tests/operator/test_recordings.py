@@ -11,7 +11,7 @@ from player.outcomes import Recorded, parameters
 
 @pytest.mark.parametrize("one", parameters("plans", "v1", "v1-coscheduling", "v1-volcano", "v2"))
 def test_plans_give_what_was_recorded(one: Recorded) -> None:
-    for number, (step, record) in enumerate(OperatorReplay(one.case).run()):
+    for number, (step, record) in enumerate(OperatorReplay(one.case, gang_scheduler=one.gang_scheduler).run()):
         wanted = {key: value for key, value in step.recorded.items() if key != "answers"}
         found = [str(difference) for difference in differences(wanted, record)]
         assert not found, f"step {number} ({step.verb} {str(step.argument)[:200]})\n" + "\n".join(found)

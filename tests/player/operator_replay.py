@@ -22,9 +22,11 @@ from player.shape import Json
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import aggregate
 from shunter.api.jobset import JobSet
+from shunter.api.podgroups import PodGroup
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
+    HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
     PODS,
     PYTORCH_JOBS,
@@ -48,8 +50,10 @@ from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runti
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
 from shunter.operator.trainer.views import Runtime, Snapshot
 from shunter.operator.training import plan as training
+from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.gang import Gang, pod_groups
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
@@ -65,6 +69,7 @@ RESOURCES |= {
         CLUSTER_TRAINING_RUNTIMES,
         CONFIG_MAPS,
         SERVICE_ACCOUNTS,
+        HORIZONTAL_POD_AUTOSCALERS,
     )
 }
 
@@ -80,7 +85,7 @@ class ServedCluster(MemoryCluster):
         if kind is not None:
             with_defaults(kind, obj)
         created = super().create(obj)
-        if created["kind"] in ("ConfigMap", "ServiceAccount"):
+        if created["kind"] in ("ConfigMap", "ServiceAccount", "HorizontalPodAutoscaler"):
             del created["metadata"]["generation"]
         if created["kind"] == "Job":
             # A template keeps its resources: only pods get requests from limits.
@@ -113,10 +118,12 @@ def with_defaults(kind: Kind, obj: Json) -> None:
 
 
 class OperatorReplay(Replay):
-    """One case, with the operator among the controllers."""
+    """One case, with the operator among the controllers. `gang_scheduler` is the operator's --gang-scheduler-name."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, *, gang_scheduler: str = "") -> None:
         super().__init__(case)
+        self._gang_scheduler = gang_scheduler
+        RESOURCES["PodGroup"] = pod_groups(gang_scheduler)
         self.cluster = ServedCluster(self.cluster.now)
         self.cluster.changed = self._changed
 
@@ -210,8 +217,24 @@ class OperatorReplay(Replay):
         pods = [msgspec.convert(obj, Pod) for obj in self.cluster.of_kind("Pod", slot.key.namespace)]
         services = [msgspec.convert(obj, Service) for obj in self.cluster.of_kind("Service", slot.key.namespace)]
         labelled = [service for service in services if _is_claimable(service, job.name, job.controller)]
-        observed = training.Observed(job=job, faults=tuple(faults), children=children_of(job, pods, labelled))
+        observed = training.Observed(
+            job=job,
+            faults=tuple(faults),
+            children=children_of(job, pods, labelled),
+            gang=self._gang(slot.key),
+            autoscaler=self._autoscaler(slot.key),
+        )
         return training.plan(framework, observed, self.cluster.now), lambda failure: NOTHING
+
+    def _gang(self, key: Key) -> Gang | None:
+        if not self._gang_scheduler:
+            return None
+        stored = self.cluster.get("PodGroup", key)
+        return Gang(scheduler=self._gang_scheduler, group=msgspec.convert(stored, PodGroup) if stored else None)
+
+    def _autoscaler(self, key: Key) -> Autoscaler | None:
+        stored = self.cluster.get("HorizontalPodAutoscaler", key)
+        return msgspec.convert(stored, Autoscaler) if stored else None
 
     def plan_trainjob(self, slot: Slot) -> Planned:
         stored = self.cluster.get(slot.kind, slot.key)
@@ -259,6 +282,8 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
     namespace = metadata.get("namespace", "")
     if kind in CONTROLLER_OF:
         yield Turn(CONTROLLER_OF[kind], Slot(kind, Key(namespace, metadata["name"])))
+    if kind == "HorizontalPodAutoscaler":
+        return
     for reference in metadata.get("ownerReferences", []):
         if reference.get("controller") and reference["kind"] in ("PyTorchJob", "TrainJob"):
             yield Turn(CONTROLLER_OF[reference["kind"]], Slot(reference["kind"], Key(namespace, reference["name"])))
@@ -292,7 +317,9 @@ def _served() -> dict[str, Custom]:
 
 
 SERVED = _served()
-BUILT_IN = {kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in (PODS, SERVICES, JOBS)}
+BUILT_IN = {
+    kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
+}
 CONTROLLER_OF = {
     "PyTorchJob": V1_CONTROLLER,
     "TrainJob": TRAINJOB_CONTROLLER,

@@ -19,6 +19,8 @@ from player.case import Case, cases
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 Place = Literal["plans", "webhooks", "embedded", "real"]
 PLACES: tuple[Place, ...] = ("plans", "webhooks", "embedded", "real")
+GANG_SCHEDULERS = {"v1-volcano": "volcano", "v1-coscheduling": "scheduler-plugins-scheduler"}
+"""The folders that were recorded with an operator for gangs, and what its --gang-scheduler-name was."""
 CONTROLLERS = ("job", "jobset")
 """Folders that are about Kubernetes' own controllers, not about operators."""
 Verdict = Literal["equal", "on purpose", "not yet", "chance"]
@@ -40,6 +42,11 @@ class Recorded(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.folder}/{self.case.name}"
+
+    @property
+    def gang_scheduler(self) -> str:
+        """What the operator's --gang-scheduler-name was."""
+        return GANG_SCHEDULERS.get(self.folder, "")
 
     @property
     def kinds(self) -> set[str]:

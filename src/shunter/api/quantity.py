@@ -39,6 +39,11 @@ def canonical_resource(quantity: Any) -> str:
     return _canonical_resource(str(quantity))
 
 
+def is_binary(quantity: Any) -> bool:
+    """Whether it is written in binary units, `8Gi`: a sum keeps the form of what was added first. Raises ValueError like `parse`."""
+    return _parsed(str(quantity))[1] == "binary"
+
+
 def format_binary(count: int) -> str:
     """A whole number in the largest binary unit that keeps it exact: 8589934592 is `8Gi`."""
     power = 0

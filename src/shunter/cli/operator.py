@@ -42,6 +42,13 @@ def operator(
     default_backoff_limit: Annotated[
         int | None, typer.Option(help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream].")
     ] = None,
+    gang_scheduler_name: Annotated[
+        str,
+        typer.Option(
+            help="Place the pods of each v1 job together: volcano, or the name of a scheduler with scheduler-plugins' coscheduling.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Run the operator against any API server, until SIGTERM."""
     from shunter.operator.process import OperatorOptions, serve
@@ -67,5 +74,6 @@ def operator(
             kube_api_qps=kube_api_qps,
             kube_api_burst=kube_api_burst,
             default_backoff_limit=default_backoff_limit,
+            gang_scheduler_name=gang_scheduler_name,
         )
     )

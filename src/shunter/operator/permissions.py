@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
     CORE_EVENTS,
     ENDPOINT_SLICES,
     EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
     JOBSETS,
     LEASES,
     MUTATING_WEBHOOKS,
@@ -51,6 +53,8 @@ class Grant(NamedTuple):
     """Only these objects."""
     only_self_managed: bool = False
     """Only needed when the operator makes the webhooks' certificate itself."""
+    only_with_gangs: bool = False
+    """Only needed when v1 jobs are gangs for the scheduler that reads this kind of PodGroup."""
     is_seen: bool = True
     """Whether a request of ours shows it; else an admission plugin of the API server asks for it."""
 
@@ -64,6 +68,7 @@ class Grant(NamedTuple):
         return rule
 
 
+_WHOLE_LIFE: Sequence[Verb] = ("list", "watch", "create", "patch", "delete")
 _OWNS = "children name the job as an owner that may not go before them; OwnerReferencesPermissionEnforcement (OpenShift) asks"
 
 
@@ -74,6 +79,11 @@ def in_served_namespaces() -> list[Grant]:
         *v1,
         Grant(PODS, ("list", "watch", "create", "delete"), "the pods of v1 jobs", kinds=V1_KINDS),
         Grant(SERVICES, ("list", "watch", "create", "delete"), "a service for each pod of a v1 job", kinds=V1_KINDS),
+        *(
+            Grant(groups, _WHOLE_LIFE, "the gang of a v1 job", kinds=V1_KINDS, only_with_gangs=True)
+            for groups in (VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
+        ),
+        Grant(HORIZONTAL_POD_AUTOSCALERS, _WHOLE_LIFE, "the autoscaler of an elastic v1 job", kinds=V1_KINDS),
         Grant(CORE_EVENTS, ("create", "patch"), "what happened to v1 jobs, as upstream tells it", kinds=V1_KINDS),
         Grant(TRAIN_JOBS, ("list", "watch"), "the jobs to reconcile", kinds=V2_KINDS),
         Grant(TRAIN_JOBS, ("patch",), "their conditions and counters", subresource="status", kinds=V2_KINDS),

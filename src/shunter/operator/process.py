@@ -64,6 +64,8 @@ class OperatorOptions:
     leader_elect: bool = True
     default_backoff_limit: int | None = None
     """For v1 jobs that set none; None lets them restart without end, as upstream."""
+    gang_scheduler_name: str = ""
+    """Places the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling."""
     kube_api_qps: float = 0.0
     """Requests a second to the API server; 0 leaves that to the server's own fairness."""
     kube_api_burst: int = 0
@@ -103,7 +105,12 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             host, port = connection.address
             client.transport = CountingTransport(client.transport, manager.metrics.request_counter(f"{host}:{port}"))
         if options.controllers and kinds.frameworks:
-            training.add_controllers(manager, kinds.frameworks, default_backoff_limit=options.default_backoff_limit)
+            training.add_controllers(
+                manager,
+                kinds.frameworks,
+                default_backoff_limit=options.default_backoff_limit,
+                gang_scheduler=options.gang_scheduler_name,
+            )
         if options.controllers and kinds.train_jobs:
             workers = configuration.train_job_workers if configuration else None
             trainer.add_controllers(manager, workers=workers or trainer.DEFAULT_WORKERS)

@@ -5,30 +5,60 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from shunter.api.core import Pod, Service
-from shunter.api.resources import PODS, SERVICES
+from shunter.api.podgroups import PodGroup
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES
 from shunter.kube.informer import Handler
 from shunter.kube.manager import Manager
+from shunter.kube.plan import Key
+from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, JobView
 from shunter.operator.training.frameworks import FRAMEWORKS
-from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, TrainingReconciler
+from shunter.operator.training.gang import pod_groups
+from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, Gangs, TrainingReconciler
 
 
 def add_controllers(
-    manager: Manager, frameworks: Iterable[AnyFramework] = FRAMEWORKS, *, default_backoff_limit: int | None = None
+    manager: Manager,
+    frameworks: Iterable[AnyFramework] = FRAMEWORKS,
+    *,
+    default_backoff_limit: int | None = None,
+    gang_scheduler: str = "",
 ) -> None:
-    """`default_backoff_limit` is for jobs that set no backoffLimit; None means that they restart without end, as upstream."""
+    """`default_backoff_limit` is for jobs that set no backoffLimit; None means that they restart without end, as upstream.
+    `gang_scheduler` places the pods of a job together; empty leaves that to others."""
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
+    autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
+    groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
     count = job_counter(manager)
     for framework in frameworks:
         jobs = manager.informer(framework.resource, framework.view)
         name = f"{framework.resource.kind.lower()}-controller"
         reconciler = TrainingReconciler(
-            framework, jobs.store, pods.store, services.store, default_backoff_limit=default_backoff_limit
+            framework,
+            jobs.store,
+            pods.store,
+            services.store,
+            autoscalers.store,
+            default_backoff_limit=default_backoff_limit,
+            gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
         )
-        manager.controller(name, reconciler, primary=jobs, owned=(pods, services), recorder=manager.recorder(name, form="v1"))
+        manager.controller(
+            name,
+            reconciler,
+            primary=jobs,
+            owned=(pods, services, *groups),
+            mapped=((autoscalers, nobody),),
+            optional=groups,
+            recorder=manager.recorder(name, form="v1"),
+        )
         if count:
             jobs.add_handler(count(framework.metrics_label))
+
+
+def nobody(autoscaler: Autoscaler) -> Iterable[Key]:
+    """The jobs that a change of an autoscaler concerns: see `autoscaler.py`."""
+    return ()
 
 
 def job_counter(manager: Manager) -> Callable[[str], Handler[JobView]] | None:

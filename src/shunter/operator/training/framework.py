@@ -30,6 +30,14 @@ class JobView(Protocol):
     def status(self) -> JobStatus: ...
 
 
+class Autoscaling(NamedTuple):
+    """Between which numbers of workers an autoscaler may choose, and by which metrics (autoscaling/v2 MetricSpec)."""
+
+    min_replicas: int | None
+    max_replicas: int | None
+    metrics: tuple[Json, ...]
+
+
 class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=False):
     """One job of any kind with its kind's defaults applied: every role has a number of replicas and a restart policy."""
 
@@ -41,6 +49,8 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     status: JobStatus
     spec: Spec
     """The kind's own fields; only its framework reads them."""
+    autoscaling: Autoscaling | None = None
+    """Set when the job wants a HorizontalPodAutoscaler (H1)."""
 
     @property
     def kind(self) -> str:

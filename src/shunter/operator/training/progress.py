@@ -69,6 +69,10 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         """With now as the start of the job."""
         return self._with_status(msgspec.structs.replace(self.status, start_time=self.now))
 
+    def held_back(self) -> Progress:
+        """With now as the time at which pods were kept back."""
+        return self._with_status(msgspec.structs.replace(self.status, last_reconcile_time=self.now))
+
     def completed(self) -> Progress:
         """With now as the end of the job, if it has none yet."""
         return self._with_status(msgspec.structs.replace(self.status, completion_time=self.status.completion_time or self.now))

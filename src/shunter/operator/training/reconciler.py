@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.core import Pod, Service
 from shunter.api.meta import ObjectMeta
+from shunter.api.podgroups import PodGroup
+from shunter.kube.informer import Informer
 from shunter.kube.plan import NOTHING, Failure, Key, Plan
 from shunter.kube.store import Object, Store, by_controller_uid
+from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework, AnyJob, JobView
+from shunter.operator.training.gang import Gang
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 from shunter.operator.training.plan import Observed, plan
 
@@ -31,6 +36,17 @@ CHILD_SELECTOR = JOB_NAME
 """All pods and services of training jobs, and only they, have this label: no others are cached."""
 
 
+class Gangs(NamedTuple):
+    """What the operator knows of all gangs: their scheduler and its PodGroups."""
+
+    scheduler: str
+    groups: Informer[PodGroup]
+
+    def of(self, key: Key) -> Gang:
+        """The gang of the job of this name."""
+        return Gang(scheduler=self.scheduler, group=self.groups.store.get(key), is_served=not self.groups.is_kind_missing)
+
+
 class TrainingReconciler:
     """The controller of one job kind."""
 
@@ -40,14 +56,18 @@ class TrainingReconciler:
         jobs: Store[JobView],
         pods: Store[Pod],
         services: Store[Service],
+        autoscalers: Store[Autoscaler],
         *,
         default_backoff_limit: int | None = None,
+        gangs: Gangs | None = None,
     ) -> None:
         self._framework = framework
         self._default_backoff_limit = default_backoff_limit
         self._jobs = jobs
         self._pods = pods
         self._services = services
+        self._autoscalers = autoscalers
+        self._gangs = gangs
 
     def observe(self, key: Key) -> Observed | None:
         view = self._jobs.get(key)
@@ -61,7 +81,13 @@ class TrainingReconciler:
             *self._services.by_index(CONTROLLER_INDEX, uid),
             *self._services.by_index(ORPHANS_INDEX, _own_label(job)),
         ]
-        return Observed(job=job, faults=tuple(faults), children=children_of(job, pods, services))
+        return Observed(
+            job=job,
+            faults=tuple(faults),
+            children=children_of(job, pods, services),
+            gang=self._gangs.of(key) if self._gangs else None,
+            autoscaler=self._autoscalers.get(key),
+        )
 
     def _with_backoff_limit(self, job: AnyJob) -> AnyJob:
         if self._default_backoff_limit is None or job.run_policy.backoff_limit is not None:

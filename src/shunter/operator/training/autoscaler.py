@@ -1,0 +1,92 @@
+"""The HorizontalPodAutoscaler of an elastic job with metrics (H1): it changes the workers' number by the scale subresource.
+
+Its own status changes all the time, so changes of it wake nobody: what somebody else wrote into it is put right with the next
+event of the job.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.quantity import parse
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.kube.merge_patch import difference
+from shunter.kube.plan import Create, Delete, Note, Patch, Ref, Write
+from shunter.operator.training.framework import AnyJob
+
+
+class Autoscaler(Struct, frozen=True):
+    """The autoscaler of the job's name, whoever made it."""
+
+    metadata: ObjectMeta
+    spec: Json = {}
+
+
+def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
+    """Makes the autoscaler that the job asks for or brings it up to date, deletes the one it asks for no longer. Another's of the
+    same name is left alone: it may well scale this very job."""
+    if job.autoscaling is None:
+        return list(removed(job, present))
+    wanted = wanted_spec(job)
+    resource = HORIZONTAL_POD_AUTOSCALERS
+    if present is None:
+        body: Json = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]},
+            "spec": wanted,
+        }
+        refused = f"Failed{resource.kind}Creation"
+        failed = Note(regarding=job.ref, type="Warning", reason=refused, message="Error creating: {error}")
+        return [Create(resource=resource, body=body, failed=failed)]
+    if not _is_own(job, present) or _same(present.spec, wanted):
+        return []
+    return [Patch(ref=_ref(job, present), patch={"spec": difference(present.spec, wanted)})]
+
+
+def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
+    """Deletes the job's autoscaler: a job without pods is not scaled, nor is one that is over (X12)."""
+    if present is None or not _is_own(job, present) or present.metadata.deletion_timestamp is not None:
+        return []
+    return [Delete(ref=_ref(job, present))]
+
+
+def wanted_spec(job: AnyJob) -> Json:
+    """What the job's elastic policy says."""
+    policy = job.autoscaling
+    assert policy is not None
+    bounds = {"minReplicas": policy.min_replicas, "maxReplicas": policy.max_replicas}
+    return {
+        "scaleTargetRef": {"apiVersion": job.resource.api_version, "kind": job.kind, "name": job.name},
+        **{field: value for field, value in bounds.items() if value is not None},
+        "metrics": list(policy.metrics),
+    }
+
+
+def _is_own(job: AnyJob, present: Autoscaler) -> bool:
+    owner = present.metadata.controller
+    return owner is not None and owner.uid == job.metadata.uid
+
+
+def _ref(job: AnyJob, present: Autoscaler) -> Ref:
+    return Ref(HORIZONTAL_POD_AUTOSCALERS, job.namespace, job.name, present.metadata.uid)
+
+
+def _same(present: Any, wanted: Any) -> bool:
+    """Whether two specs say the same; the API server writes quantities in its own form."""
+    if isinstance(present, dict) and isinstance(wanted, dict):
+        return present.keys() == wanted.keys() and all(
+            _same_quantity(present[key], wanted[key]) if key in ("averageValue", "value") else _same(present[key], wanted[key])
+            for key in wanted
+        )
+    if isinstance(present, list) and isinstance(wanted, list):
+        return len(present) == len(wanted) and all(map(_same, present, wanted))
+    return bool(present == wanted)
+
+
+def _same_quantity(present: Any, wanted: Any) -> bool:
+    try:
+        return parse(present) == parse(wanted)
+    except ValueError:
+        return False

@@ -1,0 +1,215 @@
+"""Gang scheduling (G1-G6): a PodGroup for each job, which its pods belong to. Off unless the operator names a gang scheduler.
+
+`volcano` means Volcano, which lets pods be made once it has accepted the group; any other name means scheduler-plugins'
+coscheduling, under that scheduler's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import (
+    COSCHEDULING_GROUP,
+    COSCHEDULING_POD_GROUPS,
+    VOLCANO_GROUP_NAME,
+    VOLCANO_POD_GROUPS,
+    VOLCANO_SCHEDULER,
+    VOLCANO_TASK,
+    PodGroup,
+)
+from shunter.api.quantity import format_milli, is_binary, parse
+from shunter.api.resources import Resource
+from shunter.api.training.job import SchedulingPolicy
+from shunter.kube.merge_patch import difference
+from shunter.kube.plan import Create, Delete, Note, Patch, Ref, Write
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.progress import Progress
+
+VOLCANO_DEFAULT_QUEUE = "default"
+ANOTHER_SCHEDULER = "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
+NO_POD_GROUP = "PodGroupMissing"
+INSTALLABLE = {VOLCANO_POD_GROUPS: "Volcano", COSCHEDULING_POD_GROUPS: "scheduler-plugins' coscheduling"}
+
+
+class Gang(msgspec.Struct, frozen=True, kw_only=True):
+    """What gang scheduling knows of one job: the scheduler, and the PodGroup of the job's name if there is one."""
+
+    scheduler: str
+    group: PodGroup | None = None
+    is_served: bool = True
+    """Whether the cluster serves PodGroups of this scheduler, as far as is known."""
+
+    @property
+    def is_volcano(self) -> bool:
+        return self.scheduler == VOLCANO_SCHEDULER
+
+    @property
+    def resource(self) -> Resource:
+        return pod_groups(self.scheduler)
+
+
+def pod_groups(scheduler: str) -> Resource:
+    """The PodGroups that a gang scheduler reads (G1)."""
+    return VOLCANO_POD_GROUPS if scheduler == VOLCANO_SCHEDULER else COSCHEDULING_POD_GROUPS
+
+
+def obstacle(job: AnyJob, gang: Gang) -> str:
+    """Why the job can have no PodGroup, and what to do about it; empty when nothing stands in the way."""
+    resource = gang.resource
+    kind = f"{resource.plural}.{resource.group}"
+    if not gang.is_served:
+        return (
+            f"the cluster does not serve {kind} ({resource.version}), which gang scheduling by {gang.scheduler} needs. "
+            f"Install {INSTALLABLE[resource]}, or start the operator without --gang-scheduler-name."
+        )
+    owner = gang.group.metadata.controller if gang.group else None
+    if owner is not None and owner.uid != job.metadata.uid:
+        return f"PodGroup {job.name} ({kind}) belongs to {owner.kind} {owner.name}. Delete that one, or name this job otherwise."
+    return ""
+
+
+def waiting(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
+    """The job cannot start, and says why in the condition that it has already; told once (G6)."""
+    message = f"{job.kind} {job.name} is created. Its pods wait: {obstacle}"
+    changed = progress.condition("Created", message, cause=NO_POD_GROUP)
+    return changed.event("Warning", NO_POD_GROUP, message) if changed.conditions != progress.conditions else progress
+
+
+def waiting_no_more(progress: Progress, job: AnyJob) -> Progress:
+    """The obstacle is gone; unchanged when there was none."""
+    if all(condition.reason != progress.reason(NO_POD_GROUP) for condition in progress.conditions):
+        return progress
+    return progress.condition("Created", f"{job.kind} {job.name} is created.")
+
+
+def synced(job: AnyJob, gang: Gang) -> list[Write]:
+    """Makes the PodGroup, or brings the fields that the job decides on up to date (G2). One that is on its way out is left alone:
+    its name is free again soon."""
+    group = gang.group
+    if group is None:
+        return [_creation(job, gang)]
+    if group.metadata.deletion_timestamp is not None:
+        return []
+    patch = difference(group.spec, wanted_spec(job, gang))
+    ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
+    return [Patch(ref=ref, patch={"spec": patch})] if patch else []
+
+
+def keeps_pods_back(gang: Gang) -> bool:
+    """Whether pods have to wait: for the group, and for Volcano until that has accepted it (G4)."""
+    group = gang.group
+    if group is None or group.metadata.deletion_timestamp is not None:
+        return True
+    return gang.is_volcano and group.status.phase in ("", "Pending")
+
+
+def member(pod: Json, job: AnyJob, replica_type: str, gang: Gang) -> Json:
+    """The pod as a member of the job's group (G3). A scheduler that its template names stays."""
+    metadata = pod["metadata"]
+    if gang.is_volcano:
+        annotations = {
+            **(metadata.get("annotations") or {}),
+            VOLCANO_GROUP_NAME: job.name,
+            VOLCANO_TASK: replica_type.lower(),
+        }
+        metadata = {**metadata, "annotations": annotations}
+    else:
+        metadata = {**metadata, "labels": {**metadata["labels"], COSCHEDULING_GROUP: job.name}}
+    scheduler = pod["spec"].get("schedulerName") or gang.scheduler
+    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "schedulerName": scheduler}}
+
+
+def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
+    """Whether a template of the job names a scheduler that is not the gang's."""
+    named = (_pod_spec(job, role).get("schedulerName") for role in job.replicas)
+    return any(name and name != gang.scheduler for name in named)
+
+
+def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
+    """Deletes the group of a job that has no pods to place any more (G5). Upstream tells of it even where there was no group;
+    so do we when the job's state `is_news`."""
+    terminated = Note(
+        regarding=job.ref, type="Normal", reason="JobTerminated", message="Job has been terminated. Deleting PodGroup"
+    )
+    deleted = Note(regarding=job.ref, type="Normal", reason="SuccessfulDeletePodGroup", message=f"Deleted PodGroup: {job.name}")
+    group = gang.group
+    if group is None or obstacle(job, gang):
+        return [], (terminated, deleted) if is_news else ()
+    if group.metadata.deletion_timestamp is not None:
+        return [], ()
+    refused = Note(regarding=job.ref, type="Warning", reason="FailedDeletePodGroup", message="Error deleting: {error}")
+    ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
+    return [Delete(ref=ref, succeeded=deleted, failed=refused)], (terminated,)
+
+
+def wanted_spec(job: AnyJob, gang: Gang) -> Json:
+    """The spec of the group: what the job says, and what is there of fields that it says nothing about (G2)."""
+    policy = job.run_policy.scheduling_policy or SchedulingPolicy()
+    members = job.total_replicas if policy.min_available is None else policy.min_available
+    resources = policy.min_resources or least_resources(job, members)
+    before = gang.group.spec if gang.group else {}
+    decided: Json = {"minMember": members, "minResources": resources}
+    if gang.is_volcano:
+        # A queue can be changed on the group, and then stays.
+        decided["queue"] = before.get("queue") or policy.queue or VOLCANO_DEFAULT_QUEUE
+        decided["priorityClassName"] = policy.priority_class or None
+    else:
+        decided["minResources"] = resources or None
+        decided["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
+    if _same_resources(before.get("minResources"), resources):
+        decided["minResources"] = before.get("minResources")
+    return {field: value for field, value in {**before, **decided}.items() if value is not None}
+
+
+def least_resources(job: AnyJob, members: int) -> Json:
+    """What the containers of the first `members` pods request together: limits count where a container requests nothing at all,
+    init containers and overhead do not count (X11)."""
+    total: dict[str, tuple[Fraction, bool]] = {}
+    for role in job.replicas:
+        pods = min(job.replica_count(role), members)
+        members -= pods
+        for name, quantity in _requested(_pod_spec(job, role).get("containers") or []) if pods > 0 else ():
+            amount, binary = total.get(name, (Fraction(0), is_binary(quantity)))
+            total[name] = amount + pods * parse(quantity), binary
+    return {name: format_milli(amount, binary=binary) for name, (amount, binary) in total.items()}
+
+
+def _requested(containers: Iterable[Json]) -> Iterable[tuple[str, str]]:
+    for container in containers:
+        resources = container.get("resources") or {}
+        requests = resources.get("requests")
+        yield from (resources.get("limits") or {} if requests is None else requests).items()
+
+
+def _same_resources(before: Json | None, wanted: Json) -> bool:
+    """Whether two lists of resources are the same amounts, however written."""
+    return (
+        before is not None
+        and before.keys() == wanted.keys()
+        and all(parse(before[name]) == parse(wanted[name]) for name in wanted)
+    )
+
+
+def _creation(job: AnyJob, gang: Gang) -> Create:
+    metadata: Json = {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]}
+    if job.metadata.annotations:
+        metadata["annotations"] = job.metadata.annotations
+    resource = gang.resource
+    return Create(
+        resource=resource,
+        body={
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
+            "spec": wanted_spec(job, gang),
+        },
+        failed=Note(regarding=job.ref, type="Warning", reason="FailedCreatePodGroup", message="Error creating: {error}"),
+    )
+
+
+def _pod_spec(job: AnyJob, role: str) -> Json:
+    return job.replicas[role].template.get("spec") or {}
