@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
-from shunter.kube.http_server import HEAD_LIMIT, Handler, HttpServer, Request, Response
+from shunter.kube.http_server import HEAD_LIMIT, Handler, HttpServer, Patience, Request, Response
 
 DEADLINE = 5.0
 BODY_LIMIT = 100
@@ -17,9 +18,11 @@ Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[tuple[HttpServer, Callable[[], Awaitable[Wire]]]]:
+async def serving(
+    handler: Handler, patience: Patience | None = None
+) -> AsyncIterator[tuple[HttpServer, Callable[[], Awaitable[Wire]]]]:
     """A server on a free port, and how to connect to it."""
-    server = HttpServer(handler, body_limit=BODY_LIMIT)
+    server = HttpServer(handler, body_limit=BODY_LIMIT, patience=patience)
     port = await server.start("127.0.0.1", 0)
     try:
         yield server, lambda: asyncio.open_connection("127.0.0.1", port)
@@ -295,3 +298,34 @@ async def test_stopping_cuts_what_takes_longer_than_it_may() -> None:
         await begun.wait()
         await server.stop(0)
         assert await reader.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "patience"),
+    [
+        pytest.param(b"", Patience(request=60.0, idle=0.05), id="who sends nothing"),
+        pytest.param(b"POST / HTTP/1.1\r\nContent-Le", Patience(request=0.05, idle=60.0), id="who sends headers without an end"),
+        pytest.param(
+            b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", Patience(request=0.05, idle=60.0), id="who sends half a body"
+        ),
+    ],
+)
+async def test_a_server_without_patience_hangs_up_on(sent: bytes, patience: Patience) -> None:
+    async with asyncio.timeout(DEADLINE), serving(echo, patience) as (_, connect):
+        reader, writer = await connect()
+        writer.write(sent)
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_who_waits_for_an_answer_is_not_cut() -> None:
+    async def slow(_: Request) -> Response:
+        await asyncio.sleep(0.3)
+        return Response(b"late")
+
+    async with asyncio.timeout(DEADLINE), serving(slow, Patience(request=0.05, idle=0.05)) as (_, connect):
+        reader, writer = await connect()
+        writer.write(b"GET / HTTP/1.1\r\n%b\r\n" % LAST)
+        assert (await reader.read()).endswith(b"late")
+        writer.close()

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import httptools
@@ -131,15 +131,23 @@ class Stream:
 Handler = Callable[[Request], Awaitable[Response | None]]
 
 
+class Patience(NamedTuple):
+    """Seconds that a client may take to send a request, and to begin one while nothing is asked; then its connection is cut."""
+
+    request: float
+    idle: float
+
+
 class HttpServer:
     """Listens, and is the protocol factory of its connections. A handler is cancelled when its client goes away."""
 
-    def __init__(self, handler: Handler, *, body_limit: int) -> None:
+    def __init__(self, handler: Handler, *, body_limit: int, patience: Patience | None = None) -> None:
         self.handler = handler
         self.body_limit = body_limit
         """Bytes of a request's body."""
         self.connections: set[Connection] = set()
-
+        self._patience = patience
+        self._watch: asyncio.Task[None] | None = None
         self._listener: asyncio.Server | None = None
 
     def __call__(self) -> Connection:
@@ -149,12 +157,16 @@ class HttpServer:
         """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(self, host or None, port, ssl=tls, backlog=_BACKLOG)
+        if self._patience is not None:
+            self._watch = loop.create_task(self._cut_slow(self._patience))
         return int(self._listener.sockets[0].getsockname()[1])
 
     async def stop(self, seconds: float) -> None:
         """Takes no more connections, lets the requests under way be answered, for so long, and closes the connections."""
         if self._listener is not None:
             self._listener.close()
+        if self._watch is not None:
+            self._watch.cancel()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
         for connection in tuple(self.connections):
             connection.close_when_answered()
@@ -162,6 +174,14 @@ class HttpServer:
             await asyncio.wait(tasks, timeout=seconds)
         for connection in tuple(self.connections):
             connection.abort()
+
+    async def _cut_slow(self, patience: Patience) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(min(patience) / 10)
+            for connection in tuple(self.connections):
+                if connection.is_overdue(patience, loop.time()):
+                    connection.abort()
 
 
 class Connection(asyncio.Protocol):
@@ -186,6 +206,9 @@ class Connection(asyncio.Protocol):
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._after_upgrade = b""
+        self._begun_at: float | None = None
+        """When the request that is coming in began, on the loop's clock."""
+        self._idle_since = self._loop.time()
         self.task: asyncio.Task[None] | None = None
         self.certificate: Mapping[str, Any] | None = None
         self.is_upgrade_asked = False
@@ -216,6 +239,7 @@ class Connection(asyncio.Protocol):
             self._refuse(431, f"request line and headers have more than {HEAD_LIMIT} bytes")
 
     def on_message_begin(self) -> None:
+        self._begun_at = self._loop.time()
         self._url = b""
         self._headers = {}
         self._body = []
@@ -241,6 +265,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._head_bytes = 0
+        self._begun_at = None
         parser = self._parser
         self.takes_chunks = parser.get_http_version() != "1.0"
         self.is_upgrade_asked = parser.should_upgrade()
@@ -284,6 +309,13 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def is_overdue(self, patience: Patience, now: float) -> bool:
+        """Whether the client has had more time than that, at `now` on the loop's clock."""
+        if self._begun_at is not None:
+            return now - self._begun_at > patience.request
+        is_idle = not self._is_answering and not self._requests
+        return is_idle and now - self._idle_since > patience.idle
+
     def close_when_answered(self) -> None:
         """Takes no further requests; closes at once when none is being answered."""
         self._is_last = True
@@ -304,6 +336,7 @@ class Connection(asyncio.Protocol):
                 self._is_answering = True
                 response = await self._server.handler(request)
                 self._is_answering = False
+                self._idle_since = self._loop.time()
                 if response is not None:
                     self._is_last = self._is_last or response.is_last
                     is_end = self.is_upgrade_asked or (self._is_last and not self._requests)

@@ -6,29 +6,28 @@ the traceback is in our log.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import inspect
-import ssl
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
-from shunter.kube.certificates import KeyPair, load_pair
+from shunter.kube.certificates import KeyPair
 from shunter.kube.http_server import HttpServer, Request, Response
 from shunter.kube.json_patch import difference
+from shunter.kube.serving_tls import ServingTls
 
 log = getLogger(__name__)
 
 MAX_BODY = 8 * 2**20
 """Bytes of one review: an update carries two objects of up to 1.5 MiB and is JSON inside JSON."""
 
-RELOAD_SECONDS = 5.0
 STOP_SECONDS = 10.0
 """For the requests under way when the server stops."""
 
@@ -101,27 +100,43 @@ def mutated(before: Json, after: Json, *, warnings: Sequence[str] = ()) -> Admis
 Handler = Callable[[AdmissionRequest], AdmissionResponse | Awaitable[AdmissionResponse]]
 
 
-class WebhookServer:
-    """Serves `routes` (path to function). The certificate is a pair, or a directory with tls.crt and tls.key that is read again
-    whenever it changes, as cert-manager's secrets do."""
+class WebhookMetrics(Protocol):
+    """What is worth counting about requests, by path; times are seconds."""
 
-    def __init__(self, host: str, port: int, certificate: KeyPair | Path, routes: Mapping[str, Handler]) -> None:
+    def began(self, path: str) -> None: ...
+
+    def answered(self, path: str, code: int, seconds: float) -> None: ...
+
+    def decided(self, path: str, *, is_allowed: bool) -> None: ...
+
+
+class WebhookServer:
+    """Serves `routes` (path to function). `tls` holds the certificate, and may be shared with other servers."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        certificate: KeyPair | Path,
+        routes: Mapping[str, Handler],
+        *,
+        tls: ServingTls | None = None,
+        metrics: WebhookMetrics | None = None,
+    ) -> None:
         self.host = host
         self.port = port
         self._certificate = certificate
         self._routes = routes
-        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._loaded: tuple[int, ...] = ()
-        self._pair: KeyPair | None = None
+        self._tls = tls or ServingTls()
+        self._metrics = metrics
         self._server: HttpServer | None = None
 
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
-        self._load_certificate()
+        self._tls.use(self._certificate)
         server = HttpServer(self._serve, body_limit=MAX_BODY)
         try:
-            self.port = await server.start(self.host, self.port, self._tls)
+            self.port = await server.start(self.host, self.port, self._tls.context)
         except OSError as error:
             raise EnvironmentProblem(
                 f"The webhook server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
@@ -140,65 +155,23 @@ class WebhookServer:
         if self._server is None:
             await self.start()
         try:
-            await self._follow_certificate()
+            await self._tls.follow()
         finally:
             await self.stop()
 
     def use(self, pair: KeyPair) -> None:
         """Serves with another certificate from now on; connections that are open keep theirs. EnvironmentProblem when the pair
         cannot be loaded; the one before is then served on."""
-        before, self._certificate = self._certificate, pair
-        try:
-            if self._certificate != before:
-                self._load_certificate()
-        except EnvironmentProblem:
-            self._certificate = before
-            raise
+        self._tls.use(pair)
 
     @property
     def certificate(self) -> bytes:
         """The certificate that is served, PEM; empty before the start."""
-        return self._pair.certificate if self._pair else b""
+        return self._tls.certificate
 
     def why_not_ready(self) -> str:
         """For /readyz."""
         return "" if self._server is not None else "the webhook server does not listen"
-
-    async def _follow_certificate(self) -> None:
-        while True:
-            await asyncio.sleep(RELOAD_SECONDS)
-            if self._certificate_stamp() == self._loaded:
-                continue
-            try:
-                self._load_certificate()
-            except EnvironmentProblem as error:
-                # Half a renewal: the other file follows.
-                log.warning("%s", error)
-            else:
-                log.info("reloaded the serving certificate")
-
-    def _certificate_stamp(self) -> tuple[int, ...]:
-        if isinstance(self._certificate, KeyPair):
-            return ()
-        files = (self._certificate / "tls.crt", self._certificate / "tls.key")
-        return tuple(file.stat().st_mtime_ns for file in files if file.exists())
-
-    def _load_certificate(self) -> None:
-        """New connections get the certificate that is there now."""
-        stamp = self._certificate_stamp()
-        try:
-            pair = self._certificate if isinstance(self._certificate, KeyPair) else _read_pair(self._certificate)
-            # First where it does no harm: a pair that does not fit would leave the serving context without its key.
-            load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *pair)
-            load_pair(self._tls, *pair)
-        except (OSError, ssl.SSLError) as error:
-            where = "" if isinstance(self._certificate, KeyPair) else f" from {self._certificate}"
-            raise EnvironmentProblem(
-                f"The webhook server's certificate cannot be loaded{where}: {error}.",
-                "The directory must hold tls.crt and tls.key, in PEM, that belong together.",
-            ) from error
-        self._loaded = stamp
-        self._pair = pair
 
     async def _serve(self, request: Request) -> Response:
         handler = self._routes.get(request.path)
@@ -206,6 +179,18 @@ class WebhookServer:
             # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it
             # lasts. A rollout that brings a kind waits until its first replica has been asked.
             return Response(b"no such webhook\n", status=404, is_last=True)
+        if self._metrics is None:
+            return await self._answered(request, handler)
+        self._metrics.began(request.path)
+        started, code = time.monotonic(), 500
+        try:
+            response = await self._answered(request, handler)
+            code = response.status
+        finally:
+            self._metrics.answered(request.path, code, time.monotonic() - started)
+        return response
+
+    async def _answered(self, request: Request, handler: Handler) -> Response:
         if request.is_too_large:
             return Response(f"a review may have {MAX_BODY} bytes\n".encode(), status=413)
         try:
@@ -213,14 +198,12 @@ class WebhookServer:
         except msgspec.DecodeError as error:
             return Response(f"not an AdmissionReview: {error}\n".encode(), status=400)
         response = await _verdict(request.path, handler, review.request)
+        if self._metrics:
+            self._metrics.decided(request.path, is_allowed=response.allowed)
         return Response(_encoded(review, response), content_type="application/json")
 
 
 _decoder = msgspec.json.Decoder(AdmissionReview)
-
-
-def _read_pair(directory: Path) -> KeyPair:
-    return KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
 
 
 async def _verdict(path: str, handler: Handler, request: AdmissionRequest) -> AdmissionResponse:

@@ -28,7 +28,8 @@ from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
 from shunter.kube.registration import Configuration, Place, ServiceReference, Url, leads_nowhere
-from shunter.kube.webhook import Handler, WebhookServer
+from shunter.kube.serving_tls import ServingTls
+from shunter.kube.webhook import Handler, WebhookMetrics, WebhookServer
 from shunter.operator.kinds import Served
 from shunter.operator.registrar import Registrar, Writes
 
@@ -89,10 +90,14 @@ class Webhooks:
         configurations: Sequence[Configuration],
         kinds: Served,
         *,
+        tls: ServingTls | None = None,
+        metrics: WebhookMetrics | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         options.check()
+        self._tls = tls or ServingTls()
+        self._metrics = metrics
         self._client = client
         self._options = options
         self._routes = answering(routes, configurations)
@@ -190,7 +195,8 @@ class Webhooks:
     async def _serve(self, certificate: KeyPair | Path) -> Place:
         """Listens, and serves with this certificate."""
         if self._server is None:
-            server = WebhookServer(self._options.host, self._options.port, certificate, self._routes)
+            host, port = self._options.host, self._options.port
+            server = WebhookServer(host, port, certificate, self._routes, tls=self._tls, metrics=self._metrics)
             await server.start()
             self._server = server
         elif isinstance(certificate, KeyPair):

@@ -1,0 +1,33 @@
+"""Where a job's pods find the status server, and for whom the token is that they show there. Plugin and server agree here."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shunter.api.trainer.trainjob import GROUP
+
+_NAME = "[a-z0-9][-a-z0-9.]*"
+_PATH = re.compile(rf"/apis/{re.escape(GROUP)}/v1alpha1/namespaces/(?P<namespace>{_NAME})/trainjobs/(?P<name>{_NAME})/status")
+
+
+class StatusServerPlace(NamedTuple):
+    """What pods are told: the server's address, and the authorities (PEM) that its certificate is from."""
+
+    url: str
+    """`https://HOST:PORT`."""
+    authorities: str
+
+    def report_url(self, namespace: str, name: str) -> str:
+        return f"{self.url}/apis/{audience(namespace, name)}"
+
+
+def audience(namespace: str, name: str) -> str:
+    """Whom the token of a job's pods is meant for: nothing but this server, and this job there."""
+    return f"{GROUP}/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
+
+
+def job_of(path: str) -> tuple[str, str] | None:
+    """Namespace and name of the job that a path is about; None for any other path."""
+    match = _PATH.fullmatch(path)
+    return (match["namespace"], match["name"]) if match else None

@@ -1,0 +1,222 @@
+"""The HTTPS server: one path, answers as upstream's (Trainer v2.3 `pkg/statusserver`, 5.1).
+
+Checked in this order: the length that is announced, path and method, the token, the body. Every refusal is a Status without kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable
+from logging import getLogger
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.errors import EnvironmentProblem
+from shunter.kube.errors import ApiError, BadRequest, Invalid, NotFound
+from shunter.kube.http_server import Headers, HttpServer, Patience, Request, Response
+from shunter.kube.plan import Key
+from shunter.operator.trainer.statusserver.place import job_of
+from shunter.operator.trainer.statusserver.report import BadReport, parsed
+from shunter.operator.trainer.statusserver.tokens import TokenReviewer
+from shunter.operator.trainer.statusserver.writes import StatusWriter, TooManyReportsError
+
+log = getLogger(__name__)
+
+BODY_LIMIT = 65536
+PATIENCE = Patience(request=10.0, idle=120.0)
+ANSWER_SECONDS = 10.0
+"""How long a report may wait for the API server."""
+STOP_SECONDS = 5.0
+JOB_RATE = 500.0
+"""Reports a second of one job, on average; after a pause twice as many at once."""
+
+
+class Refusal(NamedTuple):
+    """An answer that is not yes."""
+
+    code: int
+    reason: str
+    message: str
+    headers: Headers = ()
+
+
+class RefusedError(Exception):
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+NOT_FOUND = Refusal(404, "NotFound", "Not found")
+FORBIDDEN = Refusal(403, "Forbidden", "Forbidden")
+TOO_LARGE = Refusal(413, "RequestEntityTooLarge", "Payload too large")
+INVALID = Refusal(422, "Invalid", "Invalid payload")
+NO_SUCH_JOB = Refusal(404, "NotFound", "Train job not found")
+INTERNAL = Refusal(500, "InternalError", "Internal error")
+BUG = Refusal(500, "InternalError", "Internal Server Error")
+TOO_MANY = Refusal(429, "TooManyRequests", "Too many reports of this job", (("Retry-After", "1"),))
+
+
+class StatusMetrics(Protocol):
+    """What is worth counting."""
+
+    def answered(self, code: int, seconds: float) -> None: ...
+
+
+class StatusServer:
+    """Serves on one address. `tls` shows the certificate that is current."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext,
+        tokens: TokenReviewer,
+        writer: StatusWriter,
+        *,
+        metrics: StatusMetrics | None = None,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._tls = tls
+        self._tokens = tokens
+        self._writer = writer
+        self._metrics = metrics
+        self._rates = Rates(JOB_RATE)
+        self._server: HttpServer | None = None
+
+    async def start(self) -> None:
+        """Listens; `port` then is the real one. EnvironmentProblem when the port is taken."""
+        server = HttpServer(self._serve, body_limit=BODY_LIMIT, patience=PATIENCE)
+        try:
+            self.port = await server.start(self.host, self.port, self._tls)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"The status server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                "Choose another statusServer.port in the configuration file.",
+            ) from error
+        self._server = server
+
+    async def run(self) -> None:
+        """Serves until cancelled; for `Manager.background`. What is acknowledged is written before it returns."""
+        if self._server is None:
+            await self.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.stop()
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.stop(STOP_SECONDS)
+            await self._writer.close()
+
+    def why_not_ready(self) -> str:
+        """For /readyz."""
+        return "" if self._server is not None else "the status server does not listen"
+
+    async def _serve(self, request: Request) -> Response:
+        started = time.monotonic()
+        try:
+            response = _answer(200, await self._reported(request))
+        except RefusedError as error:
+            response = _refused(error.refusal)
+        except Exception:
+            log.exception("a report failed by a bug of ours")
+            response = _refused(BUG)
+        if self._metrics:
+            self._metrics.answered(response.status, time.monotonic() - started)
+        return response
+
+    async def _reported(self, request: Request) -> Json:
+        """What the request is answered with. Raises RefusedError."""
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > BODY_LIMIT:
+            raise RefusedError(TOO_LARGE)
+        job = job_of(request.path) if request.method == "POST" else None
+        if job is None:
+            raise RefusedError(NOT_FOUND)
+        key = Key(*job)
+        await self._check_bearer(request.headers.get("authorization", ""), key)
+        if not self._rates.allows(key):
+            raise RefusedError(TOO_MANY)
+        if request.is_too_large:
+            raise RefusedError(INVALID)
+        try:
+            status = parsed(request.body)
+        except BadReport as error:
+            raise RefusedError(INVALID) from error
+        if status is None:
+            return {}
+        await self._write(key, status)
+        return {"trainerStatus": status}
+
+    async def _check_bearer(self, authorization: str, key: Key) -> None:
+        match authorization.split():
+            case [scheme, token] if scheme.lower() == "bearer":
+                pass
+            case _:
+                raise RefusedError(FORBIDDEN)
+        try:
+            if not await self._tokens.may_report(token, *key):
+                raise RefusedError(FORBIDDEN)
+        except ApiError as error:
+            log.warning("the API server could not be asked about a token: %s %s", error.message, error.remedy)
+            raise RefusedError(INTERNAL) from error
+
+    async def _write(self, key: Key, status: Json) -> None:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._writer.report(key, status)
+        except (Invalid, BadRequest) as error:
+            raise RefusedError(Refusal(422, "Invalid", error.message)) from error
+        except NotFound as error:
+            raise RefusedError(NO_SUCH_JOB) from error
+        except TooManyReportsError as error:
+            raise RefusedError(TOO_MANY) from error
+        except (ApiError, TimeoutError) as error:
+            log.warning("the status of TrainJob %s could not be written: %s", key, error or "no answer in time")
+            raise RefusedError(INTERNAL) from error
+
+
+class _Bucket(NamedTuple):
+    left: float
+    at: float
+
+
+class Rates:
+    """How many requests each job may send. A job that pauses long enough to have all of its allowance back is forgotten."""
+
+    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._most = 2 * rate
+        self._clock = clock
+        self._buckets: dict[Key, _Bucket] = {}
+        self._swept_at = clock()
+
+    def allows(self, key: Key) -> bool:
+        now = self._clock()
+        self._sweep(now)
+        bucket = self._buckets.get(key, _Bucket(self._most, now))
+        left = min(bucket.left + (now - bucket.at) * self._rate, self._most)
+        self._buckets[key] = _Bucket(left - 1 if left >= 1 else left, now)
+        return left >= 1
+
+    def _sweep(self, now: float) -> None:
+        full_after = self._most / self._rate
+        if now - self._swept_at > full_after:
+            self._buckets = {key: bucket for key, bucket in self._buckets.items() if now - bucket.at < full_after}
+            self._swept_at = now
+
+
+def _answer(code: int, body: Json, headers: Headers = ()) -> Response:
+    return Response(msgspec.json.encode(body), status=code, content_type="application/json", headers=headers)
+
+
+def _refused(refusal: Refusal) -> Response:
+    said = {"status": "Failure", "message": refusal.message, "reason": refusal.reason, "code": refusal.code}
+    return _answer(refusal.code, {"metadata": {}, **said}, refusal.headers)

@@ -1,0 +1,77 @@
+"""Whether a token lets its bearer report about a job.
+
+It must be a service account's of the job's namespace, meant for this job's status and nothing else, and the API server must say
+that it is good (TokenReview): signature, expiry, and that the pod it is bound to still exists. What the token says of itself is
+looked at before the API server is asked, so strangers cost it nothing; its answers are remembered for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+
+from shunter.api.meta import Json
+from shunter.api.resources import TOKEN_REVIEWS
+from shunter.kube.client import Client
+from shunter.kube.reviews import Answers, reviewed_user, token_review, unverified_claims
+from shunter.operator.trainer.statusserver.place import audience
+
+GOOD_SECONDS = 120.0
+BAD_SECONDS = 10.0
+MOST_AT_ONCE = 32
+"""Reviews under way."""
+
+
+class TokenReviewer:
+    """Of one replica. `now` is Unix time."""
+
+    def __init__(self, client: Client, *, now: Callable[[], float] = time.time) -> None:
+        self._client = client
+        self._now = now
+        self._known: Answers[bool] = Answers()
+        self._asking: dict[bytes, asyncio.Task[bool]] = {}
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def may_report(self, token: str, namespace: str, name: str) -> bool:
+        """Raises ApiError when the API server cannot be asked."""
+        wanted = audience(namespace, name)
+        if not could_be_good(unverified_claims(token), namespace, wanted, self._now()):
+            return False
+        digest = hashlib.sha256(f"{wanted} {token}".encode()).digest()
+        known = self._known.get(digest)
+        if known is not None:
+            return known[0]
+        asking = self._asking.get(digest)
+        if asking is None:
+            asking = self._asking[digest] = asyncio.create_task(self._ask(digest, token, namespace, wanted))
+            asking.add_done_callback(lambda _: self._asking.pop(digest))
+        # Whoever goes away must not take the answer from the others who wait for it.
+        return await asyncio.shield(asking)
+
+    async def _ask(self, digest: bytes, token: str, namespace: str, wanted: str) -> bool:
+        async with self._turns:
+            answer = await self._client.create(TOKEN_REVIEWS, token_review(token, [wanted]))
+        is_good = is_reporter(answer.get("status") or {}, namespace, wanted)
+        self._known.put(digest, is_good, GOOD_SECONDS if is_good else BAD_SECONDS)
+        return is_good
+
+
+def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool:
+    """What a token says of itself, which nobody has checked: whom it is meant for, until when, and where it is from."""
+    audiences, expiry, ours = claims.get("aud"), claims.get("exp"), claims.get("kubernetes.io")
+    return (
+        (wanted in audiences if isinstance(audiences, list) else wanted == audiences)
+        and isinstance(expiry, int | float)
+        and expiry > now
+        and isinstance(ours, dict)
+        and ours.get("namespace") == namespace
+    )
+
+
+def is_reporter(status: Json, namespace: str, wanted: str) -> bool:
+    """What the API server says of a token. An answer without audiences is that of a server that did not look at them."""
+    user = reviewed_user(status)
+    is_account = user is not None and user.name.startswith(f"system:serviceaccount:{namespace}:")
+    return is_account and wanted in (status.get("audiences") or ())

@@ -1,0 +1,139 @@
+"""Reports on their way to the API server: of each job at most one write a second, however many come in.
+
+A job's first report is written at once, and whoever sent it hears what the API server says. While a write is under way, or was
+less than a second ago, reports wait, and the newest is written for all. A report that surely will be accepted does not wait:
+it is acknowledged, and written within the second. What the API server would refuse is not acknowledged, but has its own turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from logging import getLogger
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, BadRequest, Invalid
+from shunter.kube.plan import Key
+from shunter.operator.trainer.statusserver.report import is_acceptable
+
+log = getLogger(__name__)
+
+FIELD_MANAGER = "trainer-status"
+INTERVAL_SECONDS = 1.0
+MOST_WAITING = 64
+"""Reports of one job that wait for their own answer; more are turned away."""
+STOP_SECONDS = 5.0
+"""For what is acknowledged and not written when the process ends."""
+
+
+class TooManyReportsError(Exception):
+    """So many reports of this job wait already."""
+
+
+@dataclass(slots=True)
+class _Report:
+    status: Json
+    answer: asyncio.Future[None] | None = None
+    """Whom to tell how it went; None for a report that is acknowledged."""
+
+    def settle(self, error: ApiError | None) -> None:
+        if self.answer is not None and not self.answer.done():
+            if error is None:
+                self.answer.set_result(None)
+            else:
+                self.answer.set_exception(error)
+        elif error is not None and self.answer is None:
+            log.debug("an acknowledged report could not be written: %s", error.message)
+
+
+@dataclass(slots=True)
+class _Job:
+    waiting: list[_Report] = field(default_factory=list)
+    is_there: bool = False
+    """Whether the last write went well: the job exists, and is ours to write."""
+    task: asyncio.Task[None] | None = None
+
+
+class StatusWriter:
+    """Writes trainerStatus of any job. `wrote` hears how each write ended: an HTTP code, or `<error>`."""
+
+    def __init__(
+        self, client: Client, *, interval: float = INTERVAL_SECONDS, wrote: Callable[[str], None] = lambda code: None
+    ) -> None:
+        self._client = client
+        self._interval = interval
+        self._wrote = wrote
+        self._jobs: dict[Key, _Job] = {}
+        self._closing = asyncio.Event()
+
+    async def report(self, key: Key, status: Json) -> None:
+        """Returns when the report, or a newer one, is written or surely will be. Raises TooManyReportsError, and ApiError with
+        what the API server says."""
+        job = self._jobs.setdefault(key, _Job())
+        report = _Report(status)
+        if job.task is not None and job.is_there and is_acceptable(status):
+            job.waiting = [other for other in job.waiting if other.answer is not None]
+        elif len(job.waiting) >= MOST_WAITING:
+            raise TooManyReportsError
+        else:
+            report.answer = asyncio.get_running_loop().create_future()
+        job.waiting.append(report)
+        if job.task is None:
+            job.task = asyncio.create_task(self._write_all(key, job))
+        if report.answer is not None:
+            await report.answer
+
+    async def close(self) -> None:
+        """Writes what is acknowledged, at once. No reports may come any more."""
+        self._closing.set()
+        tasks = [job.task for job in self._jobs.values() if job.task is not None]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=STOP_SECONDS)
+            for task in late:
+                task.cancel()
+
+    async def _write_all(self, key: Key, job: _Job) -> None:
+        """Until a whole interval passes without a report; then the job is forgotten."""
+        while job.waiting:
+            interval = asyncio.create_task(self._pause())
+            await self._write(key, job)
+            await interval
+        del self._jobs[key]
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._interval):
+                await self._closing.wait()
+
+    async def _write(self, key: Key, job: _Job) -> None:
+        """One write: the newest report, for all that wait."""
+        reports, job.waiting = job.waiting, []
+        newest = reports[-1]
+        error = await self._applied(key, newest.status)
+        if isinstance(error, Invalid | BadRequest) and len(reports) > 1:
+            # The others may be better.
+            newest.settle(error)
+            job.waiting = [*reports[:-1], *job.waiting]
+            return
+        job.is_there = error is None
+        for report in reports:
+            report.settle(error)
+
+    async def _applied(self, key: Key, status: Json) -> ApiError | None:
+        body = {
+            "apiVersion": TRAIN_JOBS.api_version,
+            "kind": TRAIN_JOBS.kind,
+            "metadata": {"namespace": key.namespace, "name": key.name},
+            "status": {"trainerStatus": status},
+        }
+        try:
+            await self._client.apply(TRAIN_JOBS, body, subresource="status", field_manager=FIELD_MANAGER)
+        except ApiError as error:
+            self._wrote(str(error.code or "<error>"))
+            return error
+        self._wrote("200")
+        return None
