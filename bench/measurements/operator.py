@@ -36,11 +36,11 @@ from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     JOBSETS,
     PODS,
-    PYTORCH_JOBS,
     SERVICES,
     TRAIN_JOBS,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.operator.trainer.runtimes import shipped

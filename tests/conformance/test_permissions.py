@@ -34,7 +34,6 @@ from shunter.api.resources import (
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
-    PYTORCH_JOBS,
     SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
@@ -43,6 +42,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.install.resources import CLUSTER_ROLES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound

@@ -9,17 +9,8 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, TypeVar
 
 from player.shape import Json
-from shunter.api.resources import (
-    CONFIG_MAPS,
-    CORE_EVENTS,
-    JOBS,
-    JOBSETS,
-    PODS,
-    PYTORCH_JOBS,
-    SERVICES,
-    TRAIN_JOBS,
-    Resource,
-)
+from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, Resource
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError
 from shunter.kube.kubeconfig import Connection

@@ -8,7 +8,8 @@ from typing import Any
 
 from faults.history import History, Seen
 from player.shape import Json
-from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import Request
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 

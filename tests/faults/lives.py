@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from faults.scenarios import Scenario, Stage, Step, pytorch_job, train_job, training_runtime
-from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 
 HOUR = 3600
 

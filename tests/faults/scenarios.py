@@ -22,13 +22,13 @@ from shunter.api.resources import (
     JOBSETS,
     NAMESPACES,
     PODS,
-    PYTORCH_JOBS,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 

@@ -16,7 +16,8 @@ from faults.operator_process import LEASE, OperatorProcess, configuration
 from faults.operators import Operator, running, until
 from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
-from shunter.api.resources import LEASES, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import LEASES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import Delay, Disconnect, Refuse
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.leader import LeaderOptions

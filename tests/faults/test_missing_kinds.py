@@ -20,12 +20,12 @@ from shunter.api.resources import (
     EVENTS,
     JOBSETS,
     NAMESPACES,
-    PYTORCH_JOBS,
     SERVICES,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound

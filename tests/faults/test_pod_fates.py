@@ -12,7 +12,8 @@ from faults.history import History
 from faults.operators import Operator, running
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
 from player.shape import Json
-from shunter.api.resources import CORE_EVENTS, PODS, PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CORE_EVENTS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.kubeconfig import Connection
 
 pytestmark = pytest.mark.timeout(180)

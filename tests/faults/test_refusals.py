@@ -22,12 +22,12 @@ from shunter.api.resources import (
     JOBSETS,
     NAMESPACES,
     PODS,
-    PYTORCH_JOBS,
     SERVICES,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import Delay, Fault, Refuse
 from shunter.kube.kubeconfig import Connection
 

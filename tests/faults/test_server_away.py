@@ -13,7 +13,8 @@ from faults.operator_process import LEASE
 from faults.operators import Operator, kept_running, running, until
 from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
-from shunter.api.resources import JOBSETS, PODS, PYTORCH_JOBS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.reflector import Timing

@@ -19,7 +19,8 @@ from faults.history import History
 from faults.lives import COMPLETED, RESTARTED, RESUMED, TO_THE_END
 from faults.operators import Operator, running, until
 from faults.scenarios import Stage, pytorch_job
-from shunter.api.resources import PODS, PYTORCH_JOBS, SERVICES
+from shunter.api.resources import PODS, SERVICES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import (
     CutStream,
     Delay,

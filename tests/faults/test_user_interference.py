@@ -11,17 +11,8 @@ from faults import invariants
 from faults.history import History
 from faults.operators import Operator, running
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
-from shunter.api.resources import (
-    CONFIG_MAPS,
-    CORE_EVENTS,
-    JOBSETS,
-    PODS,
-    PYTORCH_JOBS,
-    SERVICES,
-    TRAIN_JOBS,
-    TRAINING_RUNTIMES,
-    Resource,
-)
+from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.kubeconfig import Connection
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX
 

@@ -17,7 +17,8 @@ from faults import invariants
 from faults.history import History
 from faults.operators import Operator, running
 from faults.scenarios import Stage, pytorch_job
-from shunter.api.resources import PODS, PYTORCH_JOBS, VALIDATING_WEBHOOKS
+from shunter.api.resources import PODS, VALIDATING_WEBHOOKS
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.errors import ApiError, Forbidden, ServerProblem
 from shunter.kube.kubeconfig import Connection

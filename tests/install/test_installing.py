@@ -16,17 +16,18 @@ from shunter.api.resources import (
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
-    PYTORCH_JOBS,
+    ROLE_BINDINGS,
     SERVICE_ACCOUNTS,
     VALIDATING_WEBHOOKS,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
 from shunter.install.installing import Wanted, install
 from shunter.install.preflight import served_versions
 from shunter.install.removing import uninstall
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS, ROLE_BINDINGS
+from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kube.peer import Peer
-from shunter.api.resources import PYTORCH_JOBS
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import events
 from shunter.kube.client import Client
 from shunter.kube.events import EventRecorder

@@ -90,8 +90,8 @@ async def _answer(handlers: dict[str, object], obj: Json) -> AdmissionResponse:
     schema.prune(obj)
     schema.default(obj)
     request = AdmissionRequest(uid="1", operation="CREATE", object=obj)
-    if obj["kind"] == "PyTorchJob":
-        return handlers["/validate-kubeflow-org-v1-pytorchjob"](request)  # type: ignore[operator]
+    if (v1 := f"/validate-kubeflow-org-v1-{obj['kind'].lower()}") in handlers:
+        return handlers[v1](request)  # type: ignore[operator]
     if obj["kind"] == "TrainJob":
         defaulted = handlers[DEFAULTER_PATH](request)  # type: ignore[operator]
         if not defaulted.allowed:

@@ -15,11 +15,11 @@ from shunter.api.meta import Json
 from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     MUTATING_WEBHOOKS,
-    PYTORCH_JOBS,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     VALIDATING_WEBHOOKS,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.canary import ANNOTATION, NAME, canary

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import yaml
@@ -29,7 +29,8 @@ from shunter.api.resources import (
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
     PODS,
-    PYTORCH_JOBS,
+    ROLE_BINDINGS,
+    ROLES,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
@@ -52,23 +53,27 @@ from shunter.operator.trainer.views import Runtime, Snapshot
 from shunter.operator.training import plan as training
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
-from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
 from shunter.operator.training.gang import Gang, pod_groups
+from shunter.operator.training.observed import Observed
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
-V1_CONTROLLER = "pytorchjob-controller"
 RUNTIME_CONTROLLER = "runtime-controller"
+JOBS_OF_OPERATOR = {*(framework.resource.kind for framework in FRAMEWORKS), "TrainJob"}
 
 RESOURCES |= {
     resource.kind: resource
     for resource in (
-        PYTORCH_JOBS,
+        *(framework.resource for framework in FRAMEWORKS),
         TRAIN_JOBS,
         TRAINING_RUNTIMES,
         CLUSTER_TRAINING_RUNTIMES,
         CONFIG_MAPS,
         SERVICE_ACCOUNTS,
+        ROLES,
+        ROLE_BINDINGS,
         HORIZONTAL_POD_AUTOSCALERS,
     )
 }
@@ -129,7 +134,7 @@ class OperatorReplay(Replay):
 
     def _as_recorded(self, step: Step, name: str) -> Json:
         obj = super()._as_recorded(step, name)
-        if obj["kind"] in ("PyTorchJob", "TrainJob"):
+        if obj["kind"] in JOBS_OF_OPERATOR:
             obj.pop("status", None)
         return obj
 
@@ -217,14 +222,27 @@ class OperatorReplay(Replay):
         pods = [msgspec.convert(obj, Pod) for obj in self.cluster.of_kind("Pod", slot.key.namespace)]
         services = [msgspec.convert(obj, Service) for obj in self.cluster.of_kind("Service", slot.key.namespace)]
         labelled = [service for service in services if _is_claimable(service, job.name, job.controller)]
-        observed = training.Observed(
+        observed = Observed(
             job=job,
             faults=tuple(faults),
             children=children_of(job, pods, labelled),
             gang=self._gang(slot.key),
             autoscaler=self._autoscaler(slot.key),
+            kept=self._kept(framework, job),
         )
-        return training.plan(framework, observed, self.cluster.now), lambda failure: NOTHING
+        now = self.cluster.now
+        return training.plan(framework, observed, now), lambda failure: training.plan_failure(framework, observed, failure)
+
+    def _kept(self, framework: AnyFramework, job: AnyJob) -> dict[Resource, Any]:
+        found: dict[Resource, Any] = {}
+        for kind in framework.kept_kinds:
+            stored = self.cluster.get(kind.resource.kind, Key(job.namespace, framework.kept(job)[kind.resource]))
+            is_cached = stored is not None and (
+                not kind.label_selector or kind.label_selector in stored["metadata"].get("labels", {})
+            )
+            if is_cached:
+                found[kind.resource] = msgspec.convert(stored, kind.view)
+        return found
 
     def _gang(self, key: Key) -> Gang | None:
         if not self._gang_scheduler:
@@ -285,7 +303,7 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
     if kind == "HorizontalPodAutoscaler":
         return
     for reference in metadata.get("ownerReferences", []):
-        if reference.get("controller") and reference["kind"] in ("PyTorchJob", "TrainJob"):
+        if reference.get("controller") and reference["kind"] in JOBS_OF_OPERATOR:
             yield Turn(CONTROLLER_OF[reference["kind"]], Slot(reference["kind"], Key(namespace, reference["name"])))
 
 
@@ -321,13 +339,13 @@ BUILT_IN = {
     kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
 }
 CONTROLLER_OF = {
-    "PyTorchJob": V1_CONTROLLER,
+    **{framework.resource.kind: f"{framework.resource.kind.lower()}-controller" for framework in FRAMEWORKS},
     "TrainJob": TRAINJOB_CONTROLLER,
     "TrainingRuntime": RUNTIME_CONTROLLER,
     "ClusterTrainingRuntime": RUNTIME_CONTROLLER,
 }
 PLANNERS: dict[str, Callable[[OperatorReplay, Slot], Planned]] = {
-    V1_CONTROLLER: OperatorReplay.plan_v1,
+    **{CONTROLLER_OF[framework.resource.kind]: OperatorReplay.plan_v1 for framework in FRAMEWORKS},
     TRAINJOB_CONTROLLER: OperatorReplay.plan_trainjob,
     RUNTIME_CONTROLLER: OperatorReplay.plan_runtime,
 }

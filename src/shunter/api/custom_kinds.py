@@ -1,6 +1,6 @@
 """The custom kinds that the operator serves or needs, and what their CRDs say beside the schema.
 
-Sources: Training Operator v1.9 (PyTorchJob), Kubeflow Trainer v2.3 (TrainJob, runtimes), JobSet 0.12.
+Sources: Training Operator v1.9 (kubeflow.org/v1), Kubeflow Trainer v2.3 (TrainJob, runtimes), JobSet 0.12.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from msgspec import Meta
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Struct
 from shunter.api.openapi import cel
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, JOBSETS, PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer.runtime import ClusterTrainingRuntime, TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.api.training.pytorch import PyTorchJob
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
 
 
 class PrinterColumn(NamedTuple):
@@ -49,6 +50,18 @@ class CustomKind(NamedTuple):
 _AGE = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
 _STATE_AND_AGE = (PrinterColumn("State", ".status.conditions[-1:].type"), _AGE)
 
+
+def job_custom_kind(kind: JobKind) -> CustomKind:
+    """The definition of a job kind of kubeflow.org/v1 (A2, A3)."""
+    workers = Scale(
+        f".spec.{kind.replica_specs}.Worker.replicas",
+        ".status.replicaStatuses.Worker.active",
+        ".status.replicaStatuses.Worker.selector",
+    )
+    scale = workers if kind.is_scalable else None
+    return CustomKind(kind.resource, kind.view, columns=_STATE_AND_AGE, has_status=True, scale=scale)
+
+
 CUSTOM_KINDS = (
     CustomKind(CLUSTER_TRAINING_RUNTIMES, ClusterTrainingRuntime),
     CustomKind(
@@ -63,17 +76,7 @@ CUSTOM_KINDS = (
         ),
         has_status=True,
     ),
-    CustomKind(
-        PYTORCH_JOBS,
-        PyTorchJob,
-        columns=_STATE_AND_AGE,
-        has_status=True,
-        scale=Scale(
-            ".spec.pytorchReplicaSpecs.Worker.replicas",
-            ".status.replicaStatuses.Worker.active",
-            ".status.replicaStatuses.Worker.selector",
-        ),
-    ),
+    *(job_custom_kind(kind) for kind in JOB_KINDS),
     CustomKind(TRAINING_RUNTIMES, TrainingRuntime),
     CustomKind(
         TRAIN_JOBS,

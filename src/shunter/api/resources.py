@@ -1,4 +1,7 @@
-"""Every resource we read or write, by group, version and plural: the one table that URLs come from."""
+"""Every resource we read or write, by group, version and plural: the one table that URLs come from.
+
+Only job kinds of kubeflow.org/v1 have theirs in their own modules (`shunter.api.training`).
+"""
 
 from typing import NamedTuple
 
@@ -45,6 +48,8 @@ SERVICE_ACCOUNTS = Resource("", "v1", "ServiceAccount", "serviceaccounts")
 PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 CORE_EVENTS = Resource("", "v1", "Event", "events")
 EVENTS = Resource("events.k8s.io", "v1", "Event", "events")
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
+ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 JOBS = Resource("batch", "v1", "Job", "jobs")
 JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
@@ -61,7 +66,6 @@ MUTATING_WEBHOOKS = Resource(
 VALIDATING_WEBHOOKS = Resource(
     "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", namespaced=False
 )
-PYTORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs")
 TRAIN_JOBS = Resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
 TRAINING_RUNTIMES = Resource("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes")
 CLUSTER_TRAINING_RUNTIMES = Resource(

@@ -12,6 +12,7 @@ from typing import Protocol
 from rich.markup import escape
 from rich.status import Status
 
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.console import errors, output
 from shunter.operator.overview import Member, Overview
 
@@ -112,7 +113,7 @@ def display() -> Display:
     return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()
 
 
-MAIN_CONTAINERS = frozenset({"pytorch", "node"})
+MAIN_CONTAINERS = frozenset({"node", *(kind.container for kind in JOB_KINDS)})
 
 
 def prefix(member: Member, container: str) -> str:

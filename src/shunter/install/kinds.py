@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.install.template import On
 
 RESOURCES: Mapping[str, Sequence[Resource]] = {
-    "PyTorchJob": (PYTORCH_JOBS,),
-    "TrainJob": (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES),
+    **{kind.resource.kind: (kind.resource,) for kind in JOB_KINDS},
+    TRAIN_JOBS.kind: (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES),
 }
 """What users of a kind write, the job first."""
 

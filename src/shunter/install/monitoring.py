@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.install.kinds import is_on
 from shunter.install.names import METRICS_SELECTOR, OPERATOR
 from shunter.install.objects import obj
 from shunter.install.resources import POD_MONITORS, SERVICE_MONITORS
-from shunter.install.template import AllOf, AnyOf, Condition, Equals, On, Served, Value, When
+from shunter.install.template import AllOf, AnyOf, Condition, Equals, On, Served, Value, When, any_of
 
 MONITORED = AnyOf((Equals("monitoring", "always"), AllOf((Equals("monitoring", "auto"), Served(SERVICE_MONITORS.api_version)))))
 
 
 def monitors() -> list[When]:
     """One for the operator, one for the pods of each generation of jobs."""
+    is_v1 = any_of([is_on(kind.resource) for kind in JOB_KINDS])
     return [
         When(MONITORED, _operator_monitor()),
-        _job_monitor("shunter-kubeflow-jobs", "training.kubeflow.org/job-name", On("kinds.PyTorchJob")),
-        _job_monitor("shunter-trainjobs", "jobset.sigs.k8s.io/jobset-name", On("kinds.TrainJob")),
+        _job_monitor("shunter-kubeflow-jobs", "training.kubeflow.org/job-name", is_v1),
+        _job_monitor("shunter-trainjobs", "jobset.sigs.k8s.io/jobset-name", is_on(TRAIN_JOBS)),
     ]
 
 

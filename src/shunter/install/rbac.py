@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, Resource
+from shunter.api.podgroups import VOLCANO_POD_GROUPS
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, ROLE_BINDINGS, ROLES, Resource
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import OPERATOR
 from shunter.install.objects import HERE, obj
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.template import Condition, Each, Item, Namespace, Not, On, Value, When, all_of, any_of
-from shunter.install.workload import SELF_MANAGED
+from shunter.install.workload import COSCHEDULING, SELF_MANAGED, VOLCANO
 from shunter.operator import permissions
 from shunter.operator.permissions import Grant
 
@@ -100,6 +101,8 @@ def _conditions(grant: Grant) -> list[Condition]:
         found.append(any_of([On(f"kinds.{kind}") for kind in grant.kinds]))
     if grant.only_self_managed:
         found.append(SELF_MANAGED)
+    if grant.only_with_gangs:
+        found.append(VOLCANO if grant.resource == VOLCANO_POD_GROUPS else COSCHEDULING)
     return found
 
 

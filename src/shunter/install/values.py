@@ -13,6 +13,8 @@ from msgspec import Meta
 
 from shunter import __version__
 from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.install.names import CERTIFICATE, OPERATOR
 from shunter.operator.config import API_VERSION, KIND
@@ -38,9 +40,20 @@ class Image(Section, frozen=True):
     pull_secrets: Annotated[tuple[Object, ...], _text("Secrets to pull it with, each `{name: NAME}`.")] = ()
 
 
-class Kinds(Section, frozen=True):
-    PyTorchJob: Annotated[bool, _text("Serve PyTorchJob (kubeflow.org/v1).")] = True
-    TrainJob: Annotated[bool, _text("Serve TrainJob and its runtimes (trainer.kubeflow.org/v1alpha1). Needs JobSet.")] = True
+def _switch(kind: str, description: str) -> tuple[str, Any, bool]:
+    return kind, Annotated[bool, _text(f"Serve {kind} {description}")], True
+
+
+Kinds = msgspec.defstruct(
+    "Kinds",
+    [
+        *(_switch(kind.resource.kind, f"({kind.resource.api_version}).") for kind in JOB_KINDS),
+        _switch(TRAIN_JOBS.kind, f"and its runtimes ({TRAIN_JOBS.api_version}). Needs JobSet."),
+    ],
+    bases=(Section,),
+    frozen=True,
+)
+"""A switch for each kind of job."""
 
 
 class Issuer(Section, frozen=True):
@@ -110,7 +123,7 @@ class Values(Section, frozen=True):
     replicas: Annotated[
         int, _text("Operator pods. One reconciles, all answer webhooks; 0 when the operator runs elsewhere.", ge=0, le=10)
     ] = 2
-    kinds: Kinds = Kinds()
+    kinds: Kinds = Kinds()  # type: ignore[valid-type]
     namespaces: Annotated[
         tuple[Name, ...],
         _text(
@@ -123,6 +136,14 @@ class Values(Section, frozen=True):
     config: Annotated[Object, _text("The operator's configuration file, config.trainer.kubeflow.org/v1alpha1.")] = msgspec.field(
         default_factory=_default_config
     )
+    gang_scheduler_name: Annotated[
+        str,
+        _text(
+            "Place the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling; "
+            "empty leaves pods to themselves.",
+            pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
+        ),
+    ] = ""
     resources: Annotated[Object, _text("Of each operator pod. 1,000 jobs take less than 100 MB.")] = msgspec.field(
         default_factory=_default_resources
     )

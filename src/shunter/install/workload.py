@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.api.podgroups import VOLCANO_SCHEDULER
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
 from shunter.install import resources
+from shunter.install.kinds import RESOURCES
 from shunter.install.names import (
     CONFIGURATION,
     HEALTH_PORT,
@@ -21,11 +23,13 @@ from shunter.install.names import (
     WEBHOOK_SERVICE,
 )
 from shunter.install.objects import obj
-from shunter.install.template import Digest, Document, Each, Equals, Item, MoreThan, Not, On, Text, Value, When
+from shunter.install.template import Digest, Document, Each, Equals, Item, MoreThan, Not, On, Text, Value, When, all_of
 from shunter.install.template import Namespace as InstallationNamespace
-from shunter.install.values import Kinds
 
 SELF_MANAGED = Equals("certificates.mode", "self-managed")
+HAS_GANGS = On("gangSchedulerName")
+VOLCANO = Equals("gangSchedulerName", VOLCANO_SCHEDULER)
+COSCHEDULING = all_of([HAS_GANGS, Not(VOLCANO)])
 CERTIFICATE_DIRECTORY = "/etc/shunter/certificate"
 CONFIGURATION_DIRECTORY = "/etc/shunter/configuration"
 PRIVATE = "restricted"
@@ -151,8 +155,9 @@ def _arguments() -> list[object]:
     return [
         "operator",
         f"--config={CONFIGURATION_DIRECTORY}/config.yaml",
-        *(When(On(f"kinds.{kind}"), f"--kind={kind}") for kind in Kinds.__struct_fields__),
+        *(When(On(f"kinds.{kind}"), f"--kind={kind}") for kind in RESOURCES),
         Each("namespaces", Text(("--namespace=", Item()))),
+        When(HAS_GANGS, Text(("--gang-scheduler-name=", Value("gangSchedulerName")))),
         When(
             SELF_MANAGED,
             f"--webhook-service={WEBHOOK_SERVICE}",

@@ -1,23 +1,23 @@
-"""Both generations of jobs in one view: what a person wants to know of a PyTorchJob or a TrainJob. Pure; input is plain JSON."""
+"""Both generations of jobs in one view: what a person wants to know of a job of any kind. Pure; input is plain JSON."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from shunter.api.meta import Json, Struct
-from shunter.api.resources import PYTORCH_JOBS, TRAIN_JOBS, Resource
+from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.trainer import trainjob
 from shunter.api.training import job as training_job
+from shunter.api.training.kinds import JOB_KINDS
 
-JOB_RESOURCES: tuple[Resource, ...] = (PYTORCH_JOBS, TRAIN_JOBS)
+JOB_RESOURCES: tuple[Resource, ...] = (*(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
 """Every kind of training job we serve."""
 
 FINISHED_STATES = ("Succeeded", "Failed")
 V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
 """Condition types of kubeflow.org/v1; the first that is True, in this order, names the state."""
-V1_ROLE_ORDER = ("launcher", "chief", "master")
-"""Replica types that come before all others when ranks are counted."""
-
+V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind in JOB_KINDS}
+"""The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
 """Values of managedBy that mean us; it may be absent."""
@@ -106,7 +106,8 @@ def member(job: Json, pod: Json) -> Member:
         return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
     role = labels.get("training.kubeflow.org/replica-type", "worker")
     index = int(labels.get("training.kubeflow.org/replica-index", "0"))
-    before = sum(spec.get("replicas", 1) for name, spec in replica_specs(job).items() if comes_before(name.lower(), role))
+    place = _place(job, role)
+    before = sum(spec.get("replicas", 1) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
     return Member(role=role, index=index, rank=before + index)
 
 
@@ -122,8 +123,10 @@ def replica_specs(job: Json) -> Json:
     return {}
 
 
-def comes_before(other: str, role: str) -> bool:
-    return other in V1_ROLE_ORDER and role not in V1_ROLE_ORDER
+def _place(job: Json, role: str) -> tuple[int, str]:
+    """Where a role comes among those of its job; roles that the kind does not know come last, by name."""
+    roles = V1_ROLES.get(job["kind"], [])
+    return (roles.index(role), "") if role in roles else (len(roles), role)
 
 
 def waiting_for(job: Json) -> str:

@@ -11,11 +11,19 @@ from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.api.training.job import ReplicaSpec, RunPolicy
+from shunter.api.training.job_kind import JobKind, Port
 
 
 def run_policy_with_defaults(policy: RunPolicy) -> RunPolicy:
     """No pod is deleted at the end unless the job says so (D1)."""
     return policy if policy.clean_pod_policy is not None else replace(policy, clean_pod_policy="None")
+
+
+def replica_specs_with_defaults(specs: Mapping[str, ReplicaSpec], kind: JobKind) -> dict[str, ReplicaSpec]:
+    """Every role with its defaults, in the kind's order; roles that the kind does not have come last."""
+    given = with_canonical_roles(specs, kind.roles)
+    ordered = {role: given[role] for role in kind.roles if role in given} | given
+    return {role: replica_with_defaults(spec, kind) for role, spec in ordered.items()}
 
 
 def with_canonical_roles(specs: Mapping[str, ReplicaSpec], roles: Iterable[str]) -> dict[str, ReplicaSpec]:
@@ -24,18 +32,16 @@ def with_canonical_roles(specs: Mapping[str, ReplicaSpec], roles: Iterable[str])
     return {spelling.get(role.lower(), role): spec for role, spec in specs.items()}
 
 
-def replica_with_defaults(
-    spec: ReplicaSpec, *, container: str, port_name: str, port: int, restart_policy: str, replicas: int = 1
-) -> ReplicaSpec:
+def replica_with_defaults(spec: ReplicaSpec, kind: JobKind, *, replicas: int = 1) -> ReplicaSpec:
     """One role with its number of pods, restart policy (D1) and default port (D2)."""
     return ReplicaSpec(
         replicas=replicas if spec.replicas is None else spec.replicas,
-        template=template_with_port(spec.template, container=container, port_name=port_name, port=port),
-        restart_policy=spec.restart_policy or restart_policy,
+        template=template_with_port(spec.template, container=kind.container, port=kind.port) if kind.port else spec.template,
+        restart_policy=spec.restart_policy or kind.restart_policy,
     )
 
 
-def template_with_port(template: Json, *, container: str, port_name: str, port: int) -> Json:
+def template_with_port(template: Json, *, container: str, port: Port) -> Json:
     """The pod template with the default port on the container of that name, or else on the first one (D2).
 
     Only a port of the same name counts as there already; one of the same number is doubled, as upstream does.
@@ -45,9 +51,9 @@ def template_with_port(template: Json, *, container: str, port_name: str, port: 
         return template
     index = next((i for i, candidate in enumerate(containers) if candidate.get("name") == container), 0)
     ports: list[Json] = containers[index].get("ports") or []
-    if any(existing.get("name") == port_name for existing in ports):
+    if any(existing.get("name") == port.name for existing in ports):
         return template
-    with_port = {**containers[index], "ports": [*ports, {"name": port_name, "containerPort": port}]}
+    with_port = {**containers[index], "ports": [*ports, {"name": port.name, "containerPort": port.number}]}
     return {
         **template,
         "spec": {**template["spec"], "containers": [*containers[:index], with_port, *containers[index + 1 :]]},

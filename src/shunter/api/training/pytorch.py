@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, builtin, doc
 from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+from shunter.api.training.job_kind import JobKind, Port, resource
 
+PYTORCH_JOBS = resource("PyTorchJob")
 MASTER: Literal["Master"] = "Master"
 WORKER: Literal["Worker"] = "Worker"
-CONTAINER = "pytorch"
-PORT_NAME = "pytorchjob-port"
-PORT = 23456
 
 
 class RendezvousSetting(Struct, frozen=True):
@@ -50,3 +49,15 @@ class PyTorchJob(Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PyTorchJobSpec, doc("What to run.")] = PyTorchJobSpec()
     status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+
+
+KIND = JobKind(
+    resource=PYTORCH_JOBS,
+    view=PyTorchJob,
+    replica_specs="pytorchReplicaSpecs",
+    roles=(MASTER, WORKER),
+    container="pytorch",
+    port=Port("pytorchjob-port", 23456),
+    restart_policy="OnFailure",
+    is_scalable=True,
+)

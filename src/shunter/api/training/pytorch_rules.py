@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shunter.api.field_errors import FieldError, forbidden, required
-from shunter.api.training.defaults import replica_with_defaults, run_policy_with_defaults, with_canonical_roles
+from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
-from shunter.api.training.pytorch import CONTAINER, MASTER, PORT, PORT_NAME, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
 from shunter.api.training.validation import (
     container_errors,
     exactly_one_errors,
@@ -23,12 +23,7 @@ _ELASTIC_NPROC = "spec.elasticPolicy.nProcPerNode"
 
 def with_defaults(spec: PyTorchJobSpec) -> PyTorchJobSpec:
     """The spec as the operator reads it (D1-D4): Master before Worker, numbers and policies filled in."""
-    given = with_canonical_roles(spec.pytorch_replica_specs, (MASTER, WORKER))
-    ordered = {role: given[role] for role in (MASTER, WORKER) if role in given} | given
-    specs = {
-        role: replica_with_defaults(replica, container=CONTAINER, port_name=PORT_NAME, port=PORT, restart_policy="OnFailure")
-        for role, replica in ordered.items()
-    }
+    specs = replica_specs_with_defaults(spec.pytorch_replica_specs, KIND)
     nproc = spec.nproc_per_node
     if nproc is None and not (spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None):
         nproc = "auto"
@@ -85,8 +80,8 @@ def _elastic_errors(spec: PyTorchJobSpec) -> list[FieldError]:
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     field = f"{_REPLICAS}[{role}]"
     return [
-        *role_errors(role, field=field, roles=(MASTER, WORKER)),
-        *container_errors(replica, field=field, container=CONTAINER),
+        *role_errors(role, field=field, roles=KIND.roles),
+        *container_errors(replica, field=field, container=KIND.container),
         *(exactly_one_errors(replica, field=field) if role == MASTER else _at_least_one_errors(replica, field=field)),
     ]
 

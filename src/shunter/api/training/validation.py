@@ -42,8 +42,8 @@ def missing_roles_errors(specs: Mapping[str, ReplicaSpec], *, field: str) -> lis
     return [] if specs else [required(field, "must be required")]
 
 
-def container_errors(spec: ReplicaSpec, *, field: str, container: str) -> list[FieldError]:
-    """Every container has an image, and one is called `container` (W3)."""
+def container_errors(spec: ReplicaSpec, *, field: str, container: str, shown: str = "") -> list[FieldError]:
+    """Every container has an image, and one is called `container` (W3); `shown` is how the text writes that name."""
     containers = (spec.template.get("spec") or {}).get("containers") or []
     at = f"{field}.template.spec.containers"
     errors = [] if containers else [required(at, "must be specified")]
@@ -53,7 +53,7 @@ def container_errors(spec: ReplicaSpec, *, field: str, container: str) -> list[F
         if not candidate.get("image")
     ]
     if not any(candidate.get("name") == container for candidate in containers):
-        errors.append(required(at, f"must have at least one container with name {container}"))
+        errors.append(required(at, f"must have at least one container with name {shown or container}"))
     return errors
 
 

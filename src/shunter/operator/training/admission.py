@@ -19,7 +19,7 @@ def path(framework: AnyFramework) -> str:
 
 def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> Mapping[str, Handler]:
     """Every validating webhook by its path."""
-    return {path(framework): _validator(framework) for framework in frameworks}
+    return {path(framework): _validator(framework) for framework in frameworks if framework.has_webhook}
 
 
 def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Configuration]:
@@ -31,6 +31,7 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
             resource=framework.resource,
         )
         for framework in frameworks
+        if framework.has_webhook
     ]
     return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)] if webhooks else []
 

@@ -21,7 +21,7 @@ def is_exceeded(job: AnyJob, children: Children) -> bool:
         _restarts(pod)
         for replica_type, spec in job.replicas.items()
         if spec.restart_policy in ("OnFailure", "Always", "ExitCode")
-        for pod in children.pods_of(replica_type)
+        for pod in children.pods_in_role(replica_type)
         if pod.status.phase == "Running"
     )
     return restarts > 0 if limit == 0 else restarts >= limit

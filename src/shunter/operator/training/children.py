@@ -24,6 +24,10 @@ class Children(msgspec.Struct, frozen=True):
         """Pods of one role by index; pods without a valid index are nobody's (R4)."""
         return _of_role(self.pods, replica_type)
 
+    def pods_in_role(self, replica_type: str) -> list[Pod]:
+        """Pods of one role, with or without an index."""
+        return [pod for pod in self.pods if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower()]
+
     def services_of(self, replica_type: str) -> list[Service]:
         return _of_role(self.services, replica_type)
 

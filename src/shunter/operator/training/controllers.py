@@ -34,6 +34,10 @@ def add_controllers(
     for framework in frameworks:
         jobs = manager.informer(framework.resource, framework.view)
         name = f"{framework.resource.kind.lower()}-controller"
+        kept = {
+            kind.resource: manager.informer(kind.resource, kind.view, label_selector=kind.label_selector)
+            for kind in framework.kept_kinds
+        }
         reconciler = TrainingReconciler(
             framework,
             jobs.store,
@@ -42,12 +46,13 @@ def add_controllers(
             autoscalers.store,
             default_backoff_limit=default_backoff_limit,
             gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
+            kept={resource: informer.store for resource, informer in kept.items()},
         )
         manager.controller(
             name,
             reconciler,
             primary=jobs,
-            owned=(pods, services, *groups),
+            owned=(pods, services, *groups, *kept.values()),
             mapped=((autoscalers, nobody),),
             optional=groups,
             recorder=manager.recorder(name, form="v1"),

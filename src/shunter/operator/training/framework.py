@@ -5,8 +5,8 @@ Ids in brackets (E1, R6, S9, ...) are those of the behavioural specification of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,10 +14,20 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, ObjectMeta, controller_reference
 from shunter.api.resources import Resource
 from shunter.api.training.job import JobStatus, ReplicaSpec, ReplicaStatus, RunPolicy
-from shunter.kube.plan import Ref
+from shunter.kube.plan import Failure, Note, Ref, Write
+
+if TYPE_CHECKING:
+    from shunter.operator.training.children import Children
+    from shunter.operator.training.observed import Observed
+    from shunter.operator.training.progress import Progress
+
+MASTER = "Master"
+"""The role at which others meet, in kinds that have one."""
 
 Spec = TypeVar("Spec")
 View = TypeVar("View", bound="JobView")
+Environment: TypeAlias = Callable[[int], list[Json]]
+"""The variables of a role's pod by its index."""
 
 
 class JobView(Protocol):
@@ -78,9 +88,9 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
         return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
 
     def replica_count(self, replica_type: str) -> int:
-        """Wanted pods of one role; 0 for a role that the job does not have."""
+        """Wanted pods of one role; 0 for a role that the job does not have, or has a negative number of."""
         spec = self.replicas.get(replica_type)
-        return spec.replicas or 0 if spec else 0
+        return max(spec.replicas or 0, 0) if spec else 0
 
     @property
     def total_replicas(self) -> int:
@@ -92,6 +102,19 @@ class Verdict(NamedTuple):
 
     type: Literal["Running", "Restarting", "Succeeded", "Failed"]
     message: str
+    is_news: bool = True
+    """Whether an event is to tell it."""
+    cause: str = ""
+    """What the condition's reason says after the kind; its type when empty."""
+
+
+class KeptKind(NamedTuple):
+    """A kind of object that a framework keeps beside pods and services, one for each of its jobs."""
+
+    resource: Resource
+    view: type[Any]
+    label_selector: str = ""
+    """Which of them are cached: those that can be the jobs' own."""
 
 
 class Framework(Protocol[Spec, View]):
@@ -108,6 +131,12 @@ class Framework(Protocol[Spec, View]):
     """Reason of the event when a finished job is deleted: upstream's kinds differ (R13)."""
     reports_selector: bool
     """Whether replicaStatuses carry the selector that the scale subresource shows (S8)."""
+    shares_environment: bool
+    """Whether every container of a pod gets the environment, or only the one that trains."""
+    has_webhook: bool
+    """Whether admission asks about objects of this kind."""
+    kept_kinds: Sequence[KeptKind]
+    """What it keeps beside pods and services."""
     least_spec: Json
     """The smallest spec that the kind's schema accepts; no more than that is said of it."""
 
@@ -117,8 +146,9 @@ class Framework(Protocol[Spec, View]):
     def validate(self, view: View, old: View | None) -> tuple[list[FieldError], list[str]]:
         """Faults that admission refuses, and warnings; `old` is None on creation (W1-W9)."""
 
-    def environment(self, job: TrainingJob[Spec], replica_type: str, index: int) -> list[Json]:
-        """The variables appended to every container of one pod, in upstream's order (E1-E10)."""
+    def environment(self, job: TrainingJob[Spec], replica_type: str) -> Environment:
+        """The variables appended to the containers of the pods of one role, in upstream's order (E1-E10). What all these pods
+        share is worked out before the first of them is asked for: jobs have a thousand."""
 
     def init_containers(self, job: TrainingJob[Spec], replica_type: str) -> list[Json]:
         """Init containers appended to the pods of one role."""
@@ -126,16 +156,54 @@ class Framework(Protocol[Spec, View]):
     def is_master_role(self, job: TrainingJob[Spec], replica_type: str, index: int) -> bool:
         """Whether the pod carries the label job-role=master (N2)."""
 
-    def verdicts(self, job: TrainingJob[Spec], counts: Mapping[str, ReplicaStatus]) -> Iterable[Verdict]:
-        """What the counted pods mean for the job, in the order in which conditions are written (S9)."""
+    def verdicts(self, job: TrainingJob[Spec], counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        """What the counted pods mean for the job, in the order in which conditions are written (S9). `job.status` says what
+        this look at the job has found out so far."""
+
+    # What follows has `upkeep.NumberedReplicas` for most kinds.
+
+    def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
+        """The names of the objects that the job keeps, one of each of `kept_kinds`."""
+
+    def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
+        """What is said of a job whose faults allow nothing to be done for it; None when there are none of this kind."""
+
+    def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+        """What a job that is to run wants written now, and its status with its pods counted."""
+
+    def refused(self, job: TrainingJob[Spec], failure: Failure) -> tuple[Note, ...]:
+        """What is to be told of a write that the API server refused."""
 
 
 AnyFramework = Framework[Any, Any]
 AnyJob = TrainingJob[Any]
 
 
-def restart_or_failure(job: AnyJob, replica_type: str, counts: ReplicaStatus) -> Verdict | None:
-    """The rule that PyTorch, Paddle and JAX share: failed pods restart the job, unless their role never restarts."""
+def master_or_worker_verdicts(
+    job: AnyJob, counts: Mapping[str, ReplicaStatus], *, is_one_worker_enough: bool = False
+) -> Iterator[Verdict]:
+    """The rule that PyTorch, Paddle and JAX share (S9): with a Master its end is the job's; without one all Workers', or that of
+    any one where it is enough."""
+    for replica_type in job.replicas:
+        count = counts[replica_type]
+        is_over = count.succeeded >= job.replica_count(replica_type)
+        if replica_type == MASTER:
+            if count.active:
+                yield Verdict("Running", f"{job.kind} {job.name} is running.")
+            if is_over:
+                yield Verdict("Succeeded", f"{job.kind} {job.name} is successfully completed.")
+                return
+        elif MASTER not in job.replicas:
+            if is_over or (is_one_worker_enough and count.succeeded):
+                yield Verdict("Succeeded", f"{job.kind} {job.namespace}/{job.name} successfully completed.")
+            elif count.active:
+                yield Verdict("Running", f"{job.kind} {job.namespace}/{job.name} is running.")
+        if failure := _restart_or_failure(job, replica_type, count):
+            yield failure
+
+
+def _restart_or_failure(job: AnyJob, replica_type: str, counts: ReplicaStatus) -> Verdict | None:
+    """Failed pods restart the job, unless their role never restarts."""
     alive = counts.succeeded + counts.active
     if counts.failed == 0 or job.replica_count(replica_type) <= alive:
         return None

@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.meta import Json, stamp
 from shunter.api.training.job import JobStatus, ReplicaStatus
 from shunter.kube.plan import Note, Ref, StatusWrite
-from shunter.operator.training.conditions import Conditions, is_true, with_condition
+from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
 from shunter.operator.training.framework import AnyJob
 
 EventType = Literal["Normal", "Warning"]
@@ -55,6 +55,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         conditions = with_condition(self.conditions, type, self.reason(cause or type), message, self.now, status=status)
         return self._with_status(msgspec.structs.replace(self.status, conditions=conditions))
 
+    def without(self, type: str) -> Progress:
+        """Without the condition of this type."""
+        kept = tuple(condition for condition in self.conditions if condition.type != type)
+        return self._with_status(msgspec.structs.replace(self.status, conditions=kept))
+
     def event(self, type: EventType, cause: str, message: str) -> Progress:
         """With an event whose reason is `KIND` and the cause."""
         return self.note(type, self.reason(cause), message)
@@ -76,6 +81,17 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def completed(self) -> Progress:
         """With now as the end of the job, if it has none yet."""
         return self._with_status(msgspec.structs.replace(self.status, completion_time=self.status.completion_time or self.now))
+
+    def created(self, name: str) -> Progress:
+        """With the condition Created, which every job starts with (S4)."""
+        created = find(self.conditions, "Created")
+        if self.conditions and (created is None or created.is_true):
+            return self
+        return self.condition("Created", f"{self.kind} {name} is created.")
+
+    def failed(self, message: str, event_type: EventType) -> Progress:
+        """The job has failed for good."""
+        return self.event(event_type, "Failed", message).completed().condition("Failed", message)
 
     def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))

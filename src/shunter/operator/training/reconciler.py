@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from shunter.api.core import Pod, Service
 from shunter.api.meta import ObjectMeta
 from shunter.api.podgroups import PodGroup
+from shunter.api.resources import Resource
 from shunter.kube.informer import Informer
-from shunter.kube.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.plan import Failure, Key, Plan
 from shunter.kube.store import Object, Store, by_controller_uid
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework, AnyJob, JobView
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan, plan_failure
 
 CONTROLLER_INDEX = "controller"
 ORPHANS_INDEX = "orphans"
@@ -60,6 +62,7 @@ class TrainingReconciler:
         *,
         default_backoff_limit: int | None = None,
         gangs: Gangs | None = None,
+        kept: Mapping[Resource, Store[Any]] = {},
     ) -> None:
         self._framework = framework
         self._default_backoff_limit = default_backoff_limit
@@ -68,6 +71,7 @@ class TrainingReconciler:
         self._services = services
         self._autoscalers = autoscalers
         self._gangs = gangs
+        self._kept = kept
 
     def observe(self, key: Key) -> Observed | None:
         view = self._jobs.get(key)
@@ -87,7 +91,13 @@ class TrainingReconciler:
             children=children_of(job, pods, services),
             gang=self._gangs.of(key) if self._gangs else None,
             autoscaler=self._autoscalers.get(key),
+            kept=self._present(job),
         )
+
+    def _present(self, job: AnyJob) -> Mapping[Resource, Any]:
+        names = self._framework.kept(job).items()
+        found = {resource: self._kept[resource].get(Key(job.namespace, name)) for resource, name in names}
+        return {resource: obj for resource, obj in found.items() if obj is not None}
 
     def _with_backoff_limit(self, job: AnyJob) -> AnyJob:
         if self._default_backoff_limit is None or job.run_policy.backoff_limit is not None:
@@ -99,8 +109,7 @@ class TrainingReconciler:
         return plan(self._framework, observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """The refused write has told its event already; the status stays as it is until the write succeeds, as upstream's."""
-        return NOTHING
+        return plan_failure(self._framework, observed, failure)
 
 
 def _own_label(job: AnyJob) -> str:

@@ -31,11 +31,13 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
     init_containers = framework.init_containers(job, replica_type)
     if init_containers:
         shared_spec["initContainers"] = [*(template_spec.get("initContainers") or []), *init_containers]
+    environment_of = framework.environment(job, replica_type)
+    told = [framework.shares_environment or container.get("name") == framework.container for container in containers]
     for index in indexes:
         labels = {**template_labels, **replica_labels(job, replica_type, index)}
         if framework.is_master_role(job, replica_type, index):
             labels[JOB_ROLE] = MASTER_ROLE
-        environment = framework.environment(job, replica_type, index)
+        environment = environment_of(index)
         yield {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -46,7 +48,13 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
                 **inherited,
                 "ownerReferences": owners,
             },
-            "spec": {**shared_spec, "containers": [with_environment(container, environment) for container in containers]},
+            "spec": {
+                **shared_spec,
+                "containers": [
+                    with_environment(container, environment) if is_told else container
+                    for container, is_told in zip(containers, told, strict=True)
+                ],
+            },
         }
 
 

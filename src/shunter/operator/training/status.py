@@ -29,16 +29,20 @@ def selector(job: AnyJob, replica_type: str) -> str:
     return ",".join(f"{label}={value}" for label, value in sorted(replica_type_labels(job, replica_type).items()))
 
 
-def judged(framework: AnyFramework, job: AnyJob, progress: Progress) -> Progress:
-    """The progress with the conditions and events that the counted pods give rise to."""
-    for verdict in framework.verdicts(job, progress.status.replica_statuses):
+def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
+    """The progress with the conditions and events that the counted pods give rise to. Of a job that has failed nothing is told
+    any more but failures (X2)."""
+    job = msgspec.structs.replace(job, status=progress.status)
+    for verdict in framework.verdicts(job, progress.status.replica_statuses, children):
+        if progress.is_failed and verdict.type != "Failed":
+            continue
         if verdict.type == "Succeeded":
             progress = progress.event("Normal", "Succeeded", verdict.message).completed()
         elif verdict.type == "Failed":
             progress = progress.event("Normal", "Failed", verdict.message).completed()
-        elif verdict.type == "Restarting" and not is_true(progress.observed.conditions, "Restarting"):
+        elif verdict.type == "Restarting" and verdict.is_news and not is_true(progress.observed.conditions, "Restarting"):
             progress = progress.event("Warning", "Restarting", verdict.message)
-        progress = progress.condition(verdict.type, verdict.message)
+        progress = progress.condition(verdict.type, verdict.message, cause=verdict.cause)
     return progress
 
 

@@ -1,11 +1,17 @@
-"""The table of job kinds: a further kind is one module here and one line below."""
+"""The job kinds that the operator serves: every module here that says `FRAMEWORK` serves one."""
 
 from __future__ import annotations
 
-from shunter.operator.training.framework import AnyFramework
-from shunter.operator.training.frameworks.pytorch import PyTorch
+import importlib
+import pkgutil
+from collections.abc import Iterator
 
-FRAMEWORKS: tuple[AnyFramework, ...] = (PyTorch(),)
+from shunter.operator.training.framework import AnyFramework
+
+
+def frameworks() -> tuple[AnyFramework, ...]:
+    """All of them, by kind."""
+    return tuple(sorted(_found(), key=lambda framework: framework.resource.kind))
 
 
 def framework_of(kind: str) -> AnyFramework:
@@ -13,4 +19,12 @@ def framework_of(kind: str) -> AnyFramework:
     return _BY_KIND[kind]
 
 
+def _found() -> Iterator[AnyFramework]:
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        framework: AnyFramework | None = getattr(importlib.import_module(module.name), "FRAMEWORK", None)
+        if framework is not None:
+            yield framework
+
+
+FRAMEWORKS = frameworks()
 _BY_KIND = {framework.resource.kind: framework for framework in FRAMEWORKS}

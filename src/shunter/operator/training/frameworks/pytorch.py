@@ -10,21 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
-from shunter.api.resources import PYTORCH_JOBS
 from shunter.api.training import pytorch_rules
-from shunter.api.training.job import ReplicaSpec, ReplicaStatus
-from shunter.api.training.pytorch import (
-    CONTAINER,
-    MASTER,
-    PORT,
-    PORT_NAME,
-    WORKER,
-    ElasticPolicy,
-    PyTorchJob,
-    PyTorchJobSpec,
-)
-from shunter.operator.training.framework import TrainingJob, Verdict, restart_or_failure
+from shunter.api.training.job import ReplicaStatus
+from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.operator.training.children import Children
+from shunter.operator.training.framework import Autoscaling, Environment, TrainingJob, Verdict, master_or_worker_verdicts
 from shunter.operator.training.names import replica_name
+from shunter.operator.training.ports import rendezvous_port
+from shunter.operator.training.upkeep import NumberedReplicas
 
 INIT_IMAGE = "alpine:3.10"
 INIT_TRIES = 100
@@ -36,14 +29,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 Job = TrainingJob[PyTorchJobSpec]
 
 
-class PyTorch:
-    resource = PYTORCH_JOBS
+class PyTorch(NumberedReplicas):
+    resource = KIND.resource
     view = PyTorchJob
-    container = CONTAINER
+    container = KIND.container
     metrics_label = "pytorch"
     ttl_event = "SuccessfulDeletePod"
-    reports_selector = True
-    least_spec: Json = {"pytorchReplicaSpecs": {}}
+    reports_selector = KIND.is_scalable
+    least_spec: Json = {KIND.replica_specs: {}}
 
     def read(self, view: PyTorchJob) -> Job:
         spec = pytorch_rules.with_defaults(view.spec)
@@ -54,32 +47,37 @@ class PyTorch:
             replicas=spec.pytorch_replica_specs,
             status=view.status,
             spec=spec,
+            autoscaling=_autoscaling(spec.elastic_policy),
         )
 
     def validate(self, view: PyTorchJob, old: PyTorchJob | None) -> tuple[list[FieldError], list[str]]:
         return pytorch_rules.errors(view, old), pytorch_rules.warnings(view)
 
-    def environment(self, job: Job, replica_type: str, index: int) -> list[Json]:
-        """The variables of one pod (E1): values of a group of processes only where there is a Master to meet at (E2)."""
-        variables = [("PYTHONUNBUFFERED", "1")]
-        elastic = job.spec.elastic_policy
-        if MASTER in job.replicas:
-            port = str(rendezvous_port(job.replicas[MASTER]))
+    def environment(self, job: Job, replica_type: str) -> Environment:
+        """The variables of one role (E1): values of a group of processes only where there is a Master to meet at (E2)."""
+        elastic, has_master = job.spec.elastic_policy, MASTER in job.replicas
+        first_rank = 0 if replica_type == MASTER else 1
+        before, after = [("PYTHONUNBUFFERED", "1")], []
+        if has_master:
+            port = str(rendezvous_port(job.replicas[MASTER], KIND))
             address = replica_name(job.name, MASTER, 0)
-            rank = str(index if replica_type == MASTER else index + 1)
-            variables += [
+            before += [
                 ("MASTER_PORT", port),
                 ("PET_MASTER_PORT", port),
                 ("MASTER_ADDR", address),
                 ("PET_MASTER_ADDR", address),
                 ("WORLD_SIZE", str(job.total_replicas * processes_per_node(job.spec.nproc_per_node))),
-                ("RANK", rank),
-                ("PET_NODE_RANK", rank),
             ]
         if job.spec.nproc_per_node is not None:
-            variables.append(("PET_NPROC_PER_NODE", job.spec.nproc_per_node))
-        variables += elastic_environment(job, elastic) if elastic else [("PET_NNODES", str(job.total_replicas))]
-        return [{"name": name, "value": value} for name, value in variables]
+            after.append(("PET_NPROC_PER_NODE", job.spec.nproc_per_node))
+        after += elastic_environment(job, elastic) if elastic else [("PET_NNODES", str(job.total_replicas))]
+
+        def of(index: int) -> list[Json]:
+            rank = str(first_rank + index)
+            ranks = [("RANK", rank), ("PET_NODE_RANK", rank)] if has_master else []
+            return [{"name": name, "value": value} for name, value in (*before, *ranks, *after)]
+
+        return of
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
         """Workers wait until the Master's name resolves, which it does once the Master is ready (E5)."""
@@ -104,29 +102,14 @@ class PyTorch:
         """The Master, or the first Worker of a job without one (N2)."""
         return replica_type == MASTER or (MASTER not in job.replicas and index == 0)
 
-    def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus]) -> Iterable[Verdict]:
-        """With a Master its end is the job's; without one all Workers', or any one's when the job is elastic (S9)."""
-        for replica_type in job.replicas:
-            count = counts[replica_type]
-            if replica_type == MASTER:
-                if count.active:
-                    yield Verdict("Running", f"PyTorchJob {job.name} is running.")
-                if count.succeeded >= job.replica_count(MASTER):
-                    yield Verdict("Succeeded", f"PyTorchJob {job.name} is successfully completed.")
-                    return
-            elif MASTER not in job.replicas:
-                if count.succeeded >= job.replica_count(WORKER) or (job.spec.elastic_policy and count.succeeded):
-                    yield Verdict("Succeeded", f"PyTorchJob {job.namespace}/{job.name} successfully completed.")
-                elif count.active:
-                    yield Verdict("Running", f"PyTorchJob {job.namespace}/{job.name} is running.")
-            failure = restart_or_failure(job, replica_type, count)
-            if failure:
-                yield failure
+    def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        """An elastic job is done when any Worker is."""
+        return master_or_worker_verdicts(job, counts, is_one_worker_enough=job.spec.elastic_policy is not None)
 
 
 def elastic_environment(job: Job, elastic: ElasticPolicy) -> list[tuple[str, str]]:
     """What torchrun is told about a changing number of workers (E1); an empty rdzvConf says nothing (X4)."""
-    port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas.get(WORKER))
+    port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas.get(WORKER), KIND)
     host = elastic.rdzv_host or replica_name(job.name, WORKER, 0)
     variables = [
         ("PET_RDZV_ENDPOINT", f"{host}:{port}"),
@@ -146,13 +129,15 @@ def elastic_environment(job: Job, elastic: ElasticPolicy) -> list[tuple[str, str
     return variables
 
 
+def _autoscaling(elastic: ElasticPolicy | None) -> Autoscaling | None:
+    if elastic is None or not elastic.metrics:
+        return None
+    return Autoscaling(elastic.min_replicas, elastic.max_replicas, elastic.metrics)
+
+
 def processes_per_node(nproc_per_node: str | None) -> int:
     """How many processes a pod counts for in WORLD_SIZE: the number, or 1 for words such as `auto` (E3)."""
     return int(nproc_per_node) if nproc_per_node and _INTEGER.fullmatch(nproc_per_node) else 1
 
 
-def rendezvous_port(spec: ReplicaSpec | None) -> int:
-    """The pytorchjob-port of a role's training container, which defaulting adds where it is missing (D2)."""
-    containers = (spec.template.get("spec") or {}).get("containers") or [] if spec else []
-    ports = [port for container in containers if container.get("name") == CONTAINER for port in container.get("ports") or []]
-    return next((port["containerPort"] for port in ports if port.get("name") == PORT_NAME), PORT)
+FRAMEWORK = PyTorch()

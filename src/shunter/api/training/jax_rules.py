@@ -1,0 +1,48 @@
+"""Defaults and validation of JAXJob. Ids in brackets are those of the specification of Training Operator v1.9."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from shunter.api.field_errors import FieldError
+from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
+from shunter.api.training.jax import KIND, JAXJob, JAXJobSpec
+from shunter.api.training.job import ReplicaSpec
+from shunter.api.training.validation import (
+    container_errors,
+    missing_roles_errors,
+    name_errors,
+    role_errors,
+    run_policy_errors,
+)
+
+_REPLICAS = f"spec.{KIND.replica_specs}"
+
+
+def with_defaults(spec: JAXJobSpec) -> JAXJobSpec:
+    """The spec as the operator reads it (D1-D3)."""
+    return replace(
+        spec,
+        run_policy=run_policy_with_defaults(spec.run_policy),
+        jax_replica_specs=replica_specs_with_defaults(spec.jax_replica_specs, KIND),
+    )
+
+
+def errors(job: JAXJob, old: JAXJob | None) -> list[FieldError]:
+    """What admission refuses (W1-W4; X3: the run policy as well); `old` is None on creation. Defaults must not have been
+    applied."""
+    specs = job.spec.jax_replica_specs
+    return [
+        *name_errors(job.metadata.name),
+        *run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
+        *missing_roles_errors(specs, field=_REPLICAS),
+        *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
+    ]
+
+
+def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
+    field = f"{_REPLICAS}[{role}]"
+    return [
+        *role_errors(role, field=field, roles=KIND.roles),
+        *container_errors(replica, field=field, container=KIND.container),
+    ]

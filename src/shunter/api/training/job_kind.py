@@ -1,0 +1,46 @@
+"""What a job kind of kubeflow.org/v1 is called and has: said once, in the module of the kind, as `KIND`.
+
+Schemas, defaults, admission, the operator, its rights, the installation and the command line all take it from there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shunter.api.meta import Struct
+from shunter.api.resources import Resource
+
+GROUP = "kubeflow.org"
+VERSION = "v1"
+
+
+class Port(NamedTuple):
+    """A port that defaulting adds to the training container where none of this name is."""
+
+    name: str
+    number: int
+
+
+class JobKind(NamedTuple):
+    """One kind of training job."""
+
+    resource: Resource
+    view: type[Struct]
+    """What its objects are read as."""
+    replica_specs: str
+    """The field of the spec that holds the pods by role: `pytorchReplicaSpecs`."""
+    roles: tuple[str, ...]
+    """Its roles, in the order in which they are ranked."""
+    container: str
+    """The name of the container that trains."""
+    port: Port | None
+    """The default port of that container (D2)."""
+    restart_policy: str
+    """The restart policy of a role that says none (D1)."""
+    is_scalable: bool = False
+    """Whether the number of its workers can be changed through the scale subresource (A3)."""
+
+
+def resource(kind: str) -> Resource:
+    """The resource of a job kind: `PyTorchJob` is served as `pytorchjobs`."""
+    return Resource(GROUP, VERSION, kind, f"{kind.lower()}s")

@@ -1,0 +1,42 @@
+"""TFJob (kubeflow.org/v1)."""
+
+from typing import Annotated
+
+from shunter.api.meta import ObjectMeta, Struct
+from shunter.api.openapi import REQUIRED, doc
+from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+from shunter.api.training.job_kind import JobKind, Port, resource
+
+TF_JOBS = resource("TFJob")
+CHIEF, MASTER, WORKER, PS, EVALUATOR = "Chief", "Master", "Worker", "PS", "Evaluator"
+ALL_WORKERS = "AllWorkers"
+
+
+class TFJobSpec(Struct, frozen=True):
+    run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
+    success_policy: Annotated[
+        str | None, doc("AllWorkers: the job ends when every worker has; by default when worker 0 has. A chief goes before both.")
+    ] = None
+    tf_replica_specs: Annotated[
+        dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Chief or Master, PS, Worker, Evaluator.")
+    ] = {}
+    enable_dynamic_worker: Annotated[bool, doc("Workers may come and go: each knows itself and the PS.")] = False
+
+
+class TFJob(Struct, frozen=True):
+    """Distributed training with TensorFlow: workers that train together, or that share parameter servers."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Annotated[TFJobSpec, doc("What to run.")] = TFJobSpec()
+    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+
+
+KIND = JobKind(
+    resource=TF_JOBS,
+    view=TFJob,
+    replica_specs="tfReplicaSpecs",
+    roles=(CHIEF, MASTER, WORKER, PS, EVALUATOR),
+    container="tensorflow",
+    port=Port("tfjob-port", 2222),
+    restart_policy="Never",
+)

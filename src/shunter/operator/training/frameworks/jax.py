@@ -1,0 +1,64 @@
+"""JAXJob: Workers that call `jax.distributed.initialize(f"{COORDINATOR_ADDRESS}:{COORDINATOR_PORT}", NUM_PROCESSES, PROCESS_ID)`.
+
+JAX itself does not read these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.training import jax_rules
+from shunter.api.training.jax import KIND, WORKER, JAXJob, JAXJobSpec
+from shunter.api.training.job import ReplicaStatus
+from shunter.operator.training.children import Children
+from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.names import replica_name
+from shunter.operator.training.ports import rendezvous_port
+from shunter.operator.training.upkeep import NumberedReplicas
+
+Job = TrainingJob[JAXJobSpec]
+
+
+class JAX(NumberedReplicas):
+    resource = KIND.resource
+    view = JAXJob
+    container = KIND.container
+    metrics_label = "jax"
+    ttl_event = "SuccessfulDeletePod"
+    reports_selector = KIND.is_scalable
+    least_spec: Json = {KIND.replica_specs: {}}
+
+    def read(self, view: JAXJob) -> Job:
+        spec = jax_rules.with_defaults(view.spec)
+        return TrainingJob(
+            resource=self.resource,
+            metadata=view.metadata,
+            run_policy=spec.run_policy,
+            replicas=spec.jax_replica_specs,
+            status=view.status,
+            spec=spec,
+        )
+
+    def validate(self, view: JAXJob, old: JAXJob | None) -> tuple[list[FieldError], list[str]]:
+        return jax_rules.errors(view, old), []
+
+    def environment(self, job: Job, replica_type: str) -> Environment:
+        """The variables of the Workers (E10); the address is a host without port."""
+        shared = [
+            {"name": "PYTHONUNBUFFERED", "value": "1"},
+            {"name": "COORDINATOR_PORT", "value": str(rendezvous_port(job.replicas.get(WORKER), KIND))},
+            {"name": "COORDINATOR_ADDRESS", "value": replica_name(job.name, WORKER, 0)},
+            {"name": "NUM_PROCESSES", "value": str(job.total_replicas)},
+        ]
+        return lambda index: [*shared, {"name": "PROCESS_ID", "value": str(index)}]
+
+    def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        return index == 0
+
+    def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        return master_or_worker_verdicts(job, counts)
+
+
+FRAMEWORK = JAX()

@@ -1,0 +1,73 @@
+"""PaddleJob: Workers that train together, or trainers (Workers) with parameter servers (Masters); paddle.distributed.launch reads
+PADDLE_*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.training import paddle_rules
+from shunter.api.training.job import ReplicaStatus
+from shunter.api.training.paddle import KIND, MASTER, WORKER, PaddleJob, PaddleJobSpec
+from shunter.operator.training.children import Children
+from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.names import replica_name
+from shunter.operator.training.ports import rendezvous_port
+from shunter.operator.training.upkeep import NumberedReplicas
+
+OWN_ADDRESS: Json = {"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+
+Job = TrainingJob[PaddleJobSpec]
+
+
+class Paddle(NumberedReplicas):
+    resource = KIND.resource
+    view = PaddleJob
+    container = KIND.container
+    metrics_label = "paddle"
+    ttl_event = "SuccessfulDeletePod"
+    reports_selector = KIND.is_scalable
+    least_spec: Json = {KIND.replica_specs: {}}
+
+    def read(self, view: PaddleJob) -> Job:
+        spec = paddle_rules.with_defaults(view.spec)
+        return TrainingJob(
+            resource=self.resource,
+            metadata=view.metadata,
+            run_policy=spec.run_policy,
+            replicas=spec.paddle_replica_specs,
+            status=view.status,
+            spec=spec,
+        )
+
+    def validate(self, view: PaddleJob, old: PaddleJob | None) -> tuple[list[FieldError], list[str]]:
+        return paddle_rules.errors(view, old), []
+
+    def environment(self, job: Job, replica_type: str) -> Environment:
+        """The variables of one role (E9). The pod that all others meet is told its own address, as the launcher compares
+        PADDLE_MASTER with the addresses that it finds on its machine."""
+        leader = MASTER if MASTER in job.replicas else WORKER
+        port = rendezvous_port(job.replicas.get(leader), KIND)
+        before = [
+            {"name": "PYTHONUNBUFFERED", "value": "1"},
+            {"name": "PADDLE_JOB_ID", "value": job.name},
+            {"name": "PADDLE_NNODES", "value": str(job.total_replicas)},
+        ]
+        own = [OWN_ADDRESS, {"name": "PADDLE_MASTER", "value": f"$({OWN_ADDRESS['name']}):{port}"}]
+        others = [{"name": "PADDLE_MASTER", "value": f"{replica_name(job.name, leader, 0)}:{port}"}]
+        after = []
+        if leader == MASTER:
+            after = [{"name": "PADDLE_SERVER_NUM" if replica_type == MASTER else "PADDLE_TRAINER_NUM", "value": "1"}]
+        return lambda index: [*before, *(own if replica_type == leader and index == 0 else others), *after]
+
+    def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        """Masters only: in a job without them no pod has the role (N2)."""
+        return replica_type == MASTER
+
+    def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        return master_or_worker_verdicts(job, counts)
+
+
+FRAMEWORK = Paddle()

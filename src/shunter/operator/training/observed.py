@@ -1,0 +1,32 @@
+"""What the engine looks at: one job and everything that is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from shunter.api.field_errors import FieldError
+from shunter.api.resources import Resource
+from shunter.operator.training.autoscaler import Autoscaler
+from shunter.operator.training.children import Children
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.gang import Gang
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A job with its defaults, what admission would say about it, and the pods and services that are its own.
+
+    Faults count until the job has started: what a running job became later (the scale subresource asks no webhook) is acted upon
+    as far as possible.
+    """
+
+    job: AnyJob
+    faults: tuple[FieldError, ...] = ()
+    children: Children = Children()
+    gang: Gang | None = None
+    """None when the operator schedules no gangs."""
+    autoscaler: Autoscaler | None = None
+    kept: Mapping[Resource, Any] = {}
+    """Those of the objects that the framework keeps for the job (`Framework.kept`) whose names are taken, whoever's they are."""

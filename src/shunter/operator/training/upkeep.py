@@ -1,0 +1,111 @@
+"""What all job kinds but MPIJob have in common: numbered pods, a service for each, replaced by their role's restart policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.kube.plan import Failure, Note, Write
+from shunter.operator.training import gang, restart
+from shunter.operator.training.children import Children, index
+from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.progress import Progress
+from shunter.operator.training.replicas import replicas, sets_own_restart_policy
+from shunter.operator.training.services import services
+from shunter.operator.training.status import replica_counts
+from shunter.operator.training.writes import create_pod, create_service, delete_pod, delete_service
+
+
+class NumberedReplicas:
+    """The part of a framework that its kind shares with most others."""
+
+    has_webhook = True
+    shares_environment = True
+    kept_kinds: Sequence[KeptKind] = ()
+
+    def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
+        return []
+
+    def kept(self, job: AnyJob) -> Mapping[Resource, str]:
+        return {}
+
+    def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
+        """A job that came past admission with faults fails. What a running one became later (the scale subresource asks no
+        webhook) is acted upon as far as possible."""
+        job = observed.job
+        if not observed.faults or job.status.start_time is not None:
+            return None
+        return progress.failed(_what_is_wrong(job, observed.faults), "Warning")
+
+    def upkeep(self: AnyFramework, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+        """Missing pods and services are made, failed and superfluous ones go, and what is there is counted."""
+        job, children = observed.job, observed.children
+        pod_writes: list[Write] = []
+        service_writes: list[Write] = []
+        for replica_type in job.replicas:
+            writes, progress = _pods(self, observed, replica_type, progress)
+            pod_writes += writes
+            service_writes += _services(self, job, children, replica_type)
+        return [*pod_writes, *service_writes], progress.counts(replica_counts(self, job, children))
+
+    def refused(self, job: AnyJob, failure: Failure) -> tuple[Note, ...]:
+        """The refused write has told its event already."""
+        return ()
+
+
+def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progress: Progress) -> tuple[list[Write], Progress]:
+    """The pods of one role (R4, R5, R6): deletions first, then creations; and what failures mean for the status."""
+    job, children = observed.job, observed.children
+    wanted = job.replica_count(replica_type)
+    policy = job.replicas[replica_type].restart_policy
+    pods = children.pods_of(replica_type)
+    superfluous = [pod for pod in pods if index(pod) >= wanted and pod.metadata.deletion_timestamp is None]
+    present = [pod for pod in pods if index(pod) < wanted]
+    known = progress.observed.replica_statuses.get(replica_type)
+    for pod in restart.newly_finished(framework, present, known.succeeded + known.failed if known else 0):
+        code = restart.exit_code(pod, framework.container)
+        if code is not None:
+            message = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {code}"
+            progress = progress.note("Normal", "ExitedWithCode", message)
+    consequences = [(pod, restart.consequence(pod, policy, framework.container)) for pod in present]
+    replaced = [pod for pod, consequence in consequences if consequence == "replace"]
+    if any(consequence == "fail" for _, consequence in consequences):
+        message = f'job "{job.name}" is failing because "{replica_type}" replica(s) failed.'
+        progress = progress.failed(message, "Warning")
+    elif replaced:
+        message = f"job {job.name} is restarting because {replica_type} replica(s) failed."
+        progress = progress.condition("Restarting", message).event("Warning", "Restarting", message)
+    there = {index(pod) for pod in present}
+    missing = [number for number in range(wanted) if number not in there]
+    if missing and sets_own_restart_policy(job, replica_type):
+        text = "Restart policy in pod template will be overwritten by restart policy in replica spec"
+        progress = progress.note("Warning", "SetPodTemplateRestartPolicy", text)
+    bodies = replicas(framework, job, replica_type, missing)
+    if group := observed.gang:
+        if missing and gang.names_another_scheduler(job, group):
+            progress = progress.note("Warning", "SetPodTemplateSchedulerName", gang.ANOTHER_SCHEDULER)
+        bodies = (gang.member(body, job, replica_type, group) for body in bodies)
+    created = [create_pod(job.ref, body) for body in bodies]
+    deleted = [delete_pod(job.ref, pod) for pod in (*superfluous, *replaced)]
+    return [*deleted, *created], progress
+
+
+def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_type: str) -> list[Write]:
+    """The services of one role: one for each index, none beyond."""
+    wanted = job.replica_count(replica_type)
+    present = children.services_of(replica_type)
+    superfluous = [service for service in present if index(service) >= wanted and not service.metadata.deletion_timestamp]
+    there = {index(service) for service in present}
+    missing = [number for number in range(wanted) if number not in there]
+    return [
+        *(delete_service(job.ref, service) for service in superfluous),
+        *(create_service(job.ref, body) for body in services(framework, job, replica_type, missing)),
+    ]
+
+
+def _what_is_wrong(job: AnyJob, faults: tuple[FieldError, ...]) -> str:
+    """For a job that came past admission: what stands in the way, and what to do."""
+    return f"{job.kind} {job.name} is invalid: {aggregate([*faults])}. Correct the field(s) and create the job again."
