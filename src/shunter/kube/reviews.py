@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import time
 from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -55,7 +54,7 @@ def unverified_claims(token: str) -> Json:
     try:
         body = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    except (IndexError, binascii.Error, msgspec.DecodeError, UnicodeError):
+    except (IndexError, ValueError, msgspec.DecodeError):
         return {}
     return claims if isinstance(claims, dict) else {}
 

@@ -70,6 +70,11 @@ class StatusWriter:
         self._jobs: dict[Key, _Job] = {}
         self._closing = asyncio.Event()
 
+    @property
+    def jobs(self) -> int:
+        """Of how many jobs something is kept."""
+        return len(self._jobs)
+
     async def report(self, key: Key, status: Json) -> None:
         """Returns when the report, or a newer one, is written or surely will be. Raises TooManyReportsError, and ApiError with
         what the API server says."""
