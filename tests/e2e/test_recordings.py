@@ -69,9 +69,12 @@ async def _differing_steps(nodeless: Path, chosen: list[Recorded], place: Place)
             gate = asyncio.Semaphore(at_once)
 
             async def check(one: Recorded, gate: asyncio.Semaphore = gate) -> None:
-                patience = PATIENCE if outcome(one, place).verdict == "equal" else 0.0
+                expected = outcome(one, place)
+                patience = PATIENCE if expected.is_met else 0.0
                 async with gate:
-                    found[one.id] = await differing_step(one.case, live, quiet=quiet, patience=patience)
+                    found[one.id] = await differing_step(
+                        one.case, live, quiet=quiet, patience=patience, events=expected.has_events
+                    )
 
             await asyncio.gather(*map(check, cases))
     return found

@@ -17,11 +17,13 @@ from player.operator_replay import SERVED
 from player.outcomes import Recorded, parameters
 from player.shape import TIME, Json
 from shunter.api.field_errors import FieldError
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+from shunter.api.meta import MetadataOnly, ObjectMeta
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAINING_RUNTIMES, Resource
+from shunter.api.training.job_kind import GROUP
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound, Status
 from shunter.kube.store import Store
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, allowed
 from shunter.operator.trainer.admission import DEFAULTER_PATH, TrainerAdmission, validator_path
 from shunter.operator.trainer.views import Runtime
 from shunter.operator.training.admission import routes
@@ -30,13 +32,15 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DENIED = re.compile(r'admission webhook "(defaulter|validator)\.[a-z.-]+\.kubeflow\.org" denied the request: ')
 
 
-class EmptyServer(Client):
-    """A server that has nothing beside the caches."""
+class PriorityClassesOnly(Client):
+    """A server that has PriorityClasses, which nothing caches, and else nothing beside the caches."""
 
     def __init__(self) -> None:
-        pass
+        self.names: set[str] = set()
 
-    async def get(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
+    async def get(self, resource: Resource, name: str, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        if resource == PRIORITY_CLASSES and name in self.names:
+            return MetadataOnly(metadata=ObjectMeta(name=name))
         raise NotFound(Status(code=404, reason="NotFound", message="not found"))
 
 
@@ -44,12 +48,15 @@ class EmptyServer(Client):
 def test_new_objects_get_the_recorded_answer(one: Recorded) -> None:
     case = one.case
     stores: dict[object, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
-    admission = TrainerAdmission(EmptyServer(), stores, Store(), Store(), now=lambda: NOW)  # type: ignore[arg-type]
+    server = PriorityClassesOnly()
+    admission = TrainerAdmission(server, stores, Store(), Store(), now=lambda: NOW)  # type: ignore[arg-type]
     handlers = {**routes(), **admission.routes()}
     for step in case.steps:
         if step.verb != "apply":
             return
         for wanted, obj in zip(step.recorded["answers"], _objects(step), strict=True):
+            if obj["kind"] == "PriorityClass":
+                server.names.add(obj["metadata"]["name"])
             if obj["kind"] not in SERVED or not _is_ours(wanted):
                 continue
             obj["metadata"].setdefault("namespace", case.namespace)
@@ -92,6 +99,8 @@ async def _answer(handlers: dict[str, object], obj: Json) -> AdmissionResponse:
     request = AdmissionRequest(uid="1", operation="CREATE", object=obj)
     if (v1 := f"/validate-kubeflow-org-v1-{obj['kind'].lower()}") in handlers:
         return handlers[v1](request)  # type: ignore[operator]
+    if served.resource.group == GROUP:
+        return allowed()
     if obj["kind"] == "TrainJob":
         defaulted = handlers[DEFAULTER_PATH](request)  # type: ignore[operator]
         if not defaulted.allowed:

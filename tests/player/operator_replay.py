@@ -22,6 +22,7 @@ from player.shape import Json
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import aggregate
 from shunter.api.jobset import JobSet
+from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
@@ -31,6 +32,7 @@ from shunter.api.resources import (
     PODS,
     ROLE_BINDINGS,
     ROLES,
+    SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
@@ -44,12 +46,15 @@ from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import Kind, RejectedError
+from shunter.kube.merge_patch import merge_patch
 from shunter.kube.plan import NOTHING, Apply, Failure, Key, Plan, Write
 from shunter.kube.store import Store
 from shunter.operator.trainer import plan as trainer
+from shunter.operator.trainer.plugin import Companion
+from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runtime
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
-from shunter.operator.trainer.views import Runtime, Snapshot
+from shunter.operator.trainer.views import ConfigMap, Runtime
 from shunter.operator.training import plan as training
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
@@ -71,6 +76,7 @@ RESOURCES |= {
         TRAINING_RUNTIMES,
         CLUSTER_TRAINING_RUNTIMES,
         CONFIG_MAPS,
+        SECRETS,
         SERVICE_ACCOUNTS,
         ROLES,
         ROLE_BINDINGS,
@@ -90,7 +96,7 @@ class ServedCluster(MemoryCluster):
         if kind is not None:
             with_defaults(kind, obj)
         created = super().create(obj)
-        if created["kind"] in ("ConfigMap", "ServiceAccount", "HorizontalPodAutoscaler"):
+        if created["kind"] in ("ConfigMap", "Secret", "ServiceAccount", "HorizontalPodAutoscaler", "Role", "RoleBinding"):
             del created["metadata"]["generation"]
         if created["kind"] == "Job":
             # A template keeps its resources: only pods get requests from limits.
@@ -177,11 +183,14 @@ class OperatorReplay(Replay):
         metadata = write.body["metadata"]
         slot = Slot(write.resource.kind, Key(metadata["namespace"], metadata["name"]))
         live = self.cluster.get(slot.kind, slot.key)
-        if slot.kind == "ConfigMap":
-            assert live is None, "a snapshot is never written over"
-            self.cluster.create(write.body)
+        served = SERVED.get(slot.kind)
+        if served is None:
+            RESOURCES[slot.kind] = write.resource
+            if live is None:
+                self.cluster.create(write.body)
+            else:
+                self.cluster.replace(slot, merge_patch(copy.deepcopy(live), copy.deepcopy(write.body)))
             return
-        served = SERVED[slot.kind]
         wanted = copy.deepcopy(
             server_side.apply(
                 copy.deepcopy(live),
@@ -264,11 +273,23 @@ class OperatorReplay(Replay):
         observed = trainer.Observed(
             job=job,
             runtime=present_runtime(job, self._runtimes()),
-            snapshot=msgspec.convert(snapshot, Snapshot) if snapshot else None,
+            snapshot=msgspec.convert(snapshot, ConfigMap) if snapshot else None,
             jobset=msgspec.convert(jobset, JobSet) if jobset else None,
+            companions=self._companions(job),
+            randomness=b"replayed",
         )
         now = self.cluster.now
         return trainer.plan(observed, now), lambda failure: trainer.plan_failure(observed, failure, now)
+
+    def _companions(self, job: TrainJob) -> dict[Companion, Any]:
+        views = {"ConfigMap": ConfigMap, "Secret": MetadataOnly, "PodGroup": PodGroup}
+        found = {}
+        for companion in COMPANIONS:
+            kind = companion.resource.kind
+            stored = self.cluster.get(kind, Key(job.metadata.namespace, companion.name(job)))
+            if stored is not None and stored.get("apiVersion", "v1") == companion.resource.api_version:
+                found[companion] = msgspec.convert(stored, views[kind])
+        return found
 
     def plan_runtime(self, slot: Slot) -> Planned:
         resource = RESOURCES[slot.kind]
@@ -335,9 +356,8 @@ def _served() -> dict[str, Custom]:
 
 
 SERVED = _served()
-BUILT_IN = {
-    kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
-}
+DEFAULTED = (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
+BUILT_IN = {kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in DEFAULTED}
 CONTROLLER_OF = {
     **{framework.resource.kind: f"{framework.resource.kind.lower()}-controller" for framework in FRAMEWORKS},
     "TrainJob": TRAINJOB_CONTROLLER,

@@ -22,13 +22,17 @@ from shunter.api.resources import (
     LEASES,
     MUTATING_WEBHOOKS,
     PODS,
+    ROLE_BINDINGS,
+    ROLES,
     SECRETS,
+    SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.kube.registration import Configuration
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.training.admission import configurations as training_webhooks
@@ -84,6 +88,7 @@ def in_served_namespaces() -> list[Grant]:
             for groups in (VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
         ),
         Grant(HORIZONTAL_POD_AUTOSCALERS, _WHOLE_LIFE, "the autoscaler of an elastic v1 job", kinds=V1_KINDS),
+        *_mpi_jobs(),
         Grant(CORE_EVENTS, ("create", "patch"), "what happened to v1 jobs, as upstream tells it", kinds=V1_KINDS),
         Grant(TRAIN_JOBS, ("list", "watch"), "the jobs to reconcile", kinds=V2_KINDS),
         Grant(TRAIN_JOBS, ("patch",), "their conditions and counters", subresource="status", kinds=V2_KINDS),
@@ -133,6 +138,20 @@ def in_own_namespace(*, secret: Any, lease: Any) -> list[Grant]:
             names=(secret,),
             only_self_managed=True,
         ),
+    ]
+
+
+def _mpi_jobs() -> list[Grant]:
+    """Who makes a Role must hold what it grants (RBAC's rule against escalation)."""
+    kinds = (MPI_JOBS.kind,)
+    passed_on = "what the launchers of MPIJobs may do with their workers: nobody grants more than he holds"
+    return [
+        Grant(SERVICE_ACCOUNTS, ("list", "watch", "create"), "the accounts of the launchers of MPIJobs", kinds=kinds),
+        Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the host lists and scripts of MPIJobs", kinds=kinds),
+        Grant(ROLES, ("list", "watch", "create", "patch"), "what those launchers may do", kinds=kinds),
+        Grant(ROLE_BINDINGS, ("list", "watch", "create"), "that they may", kinds=kinds),
+        Grant(PODS, ("get",), passed_on, kinds=kinds, is_seen=False),
+        Grant(PODS, ("create",), passed_on, subresource="exec", kinds=kinds, is_seen=False),
     ]
 
 

@@ -1,0 +1,43 @@
+"""MPIJob (kubeflow.org/v1): a launcher that runs mpirun, and workers that it reaches by `kubectl exec`."""
+
+from typing import Annotated, Literal
+
+from shunter.api.meta import ObjectMeta, Struct
+from shunter.api.openapi import INT32, REQUIRED, doc
+from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+from shunter.api.training.job_kind import JobKind, resource
+
+MPI_JOBS = resource("MPIJob")
+LAUNCHER: Literal["Launcher"] = "Launcher"
+WORKER: Literal["Worker"] = "Worker"
+CONTAINER = "mpi"
+"""What clients ask for the log of; no rule demands a container of this name."""
+
+
+class MPIJobSpec(Struct, frozen=True):
+    slots_per_worker: Annotated[int | None, INT32, doc("Processes a worker may run; 1 when absent.")] = None
+    clean_pod_policy: Annotated[str | None, doc("Deprecated: use runPolicy.cleanPodPolicy, which wins.")] = None
+    mpi_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Launcher and Worker.")] = {}
+    main_container: Annotated[str, doc("Container of the workers in which processes are started; the first one when absent.")] = (
+        ""
+    )
+    run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
+
+
+class MPIJob(Struct, frozen=True):
+    """A job of mpirun: a Launcher, and Workers in which it starts processes."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Annotated[MPIJobSpec, doc("What to run.")] = MPIJobSpec()
+    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+
+
+KIND = JobKind(
+    resource=MPI_JOBS,
+    view=MPIJob,
+    replica_specs="mpiReplicaSpecs",
+    roles=(LAUNCHER, WORKER),
+    container=CONTAINER,
+    port=None,
+    restart_policy="Never",
+)

@@ -1,0 +1,76 @@
+"""Defaults and validation of MPIJob. Ids in brackets are those of the specification of Training Operator v1.9.
+
+No webhook asks about MPIJobs: the operator judges them when it reconciles, and says one fault at a time (W10).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from shunter.api.training.defaults import run_policy_with_defaults
+from shunter.api.training.job import ReplicaSpec, RunPolicy
+from shunter.api.training.mpi import KIND, LAUNCHER, WORKER, MPIJobSpec
+
+LONGEST_NAME = 63
+"""The job's name is the value of a label of its pods."""
+
+_ROLES = (LAUNCHER, WORKER)
+
+
+def with_defaults(spec: MPIJobSpec) -> MPIJobSpec:
+    """The spec as the operator reads it (D1, D6): both roles are there, the Worker with no replicas where nothing is said."""
+    given = spec.mpi_replica_specs
+    specs = {role: _with_defaults(given.get(role) or ReplicaSpec(), 1 if role == LAUNCHER else 0) for role in _ROLES}
+    return replace(spec, run_policy=_run_policy(spec), mpi_replica_specs=specs)
+
+
+def fault(spec: MPIJobSpec) -> str:
+    """What is wrong with the job, in upstream's words (W10); empty when nothing is."""
+    specs = spec.mpi_replica_specs
+    for role in (*(role for role in _ROLES if role in specs), *(role for role in specs if role not in _ROLES)):
+        if found := _replica_fault(role, specs[role]):
+            return found
+    if LAUNCHER not in specs:
+        return "MPIReplicaSpec is not valid: Master ReplicaSpec must be present"
+    return ""
+
+
+def name_fault(name: str) -> str:
+    """Why the objects of a job of this name could not be made; empty when they can. Upstream tries again and again."""
+    if len(name) <= LONGEST_NAME:
+        return ""
+    return (
+        f"metadata.name has {len(name)} characters, and labels of its pods allow {LONGEST_NAME}. Create it under a shorter name"
+    )
+
+
+def _replica_fault(role: str, spec: ReplicaSpec) -> str:
+    containers = (spec.template.get("spec") or {}).get("containers") or []
+    if not containers:
+        return f"MPIReplicaSpecs is not valid: containers definition expected in {role}"
+    if role not in _ROLES:
+        return f"MPIReplicaType is {role} but must be one of [{' '.join(_ROLES)}]"
+    for container in containers:
+        if not container.get("image"):
+            return f"MPIReplicaSpec is not valid: Image is undefined in the container of {role}"
+        if not container.get("name"):
+            return f"MPIReplicaSpec is not valid: ImageName is undefined in the container of {role}"
+    if role == LAUNCHER and spec.replicas not in (None, 1):
+        return "MPIReplicaSpec is not valid: There must be only 1 launcher replica"
+    return ""
+
+
+def _run_policy(spec: MPIJobSpec) -> RunPolicy:
+    """The old field for cleaning up counts where the new one is not set (D6)."""
+    policy = spec.run_policy
+    if policy.clean_pod_policy is None:
+        policy = replace(policy, clean_pod_policy=spec.clean_pod_policy)
+    return run_policy_with_defaults(policy)
+
+
+def _with_defaults(spec: ReplicaSpec, replicas: int) -> ReplicaSpec:
+    return replace(
+        spec,
+        replicas=replicas if spec.replicas is None else spec.replicas,
+        restart_policy=spec.restart_policy or KIND.restart_policy,
+    )

@@ -1,0 +1,118 @@
+"""MPIJob: a launcher runs mpirun, which starts its processes in the workers by `kubectl exec` (`operator.training.mpi`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from shunter.api.core import ConfigMap
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json, MetadataOnly
+from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
+from shunter.api.training import mpi_rules
+from shunter.api.training.job import ReplicaStatus
+from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPIJob
+from shunter.kube.plan import Failure, Note, Write
+from shunter.operator.training.children import Children
+from shunter.operator.training.conditions import find
+from shunter.operator.training.framework import Environment, KeptKind, TrainingJob, Verdict
+from shunter.operator.training.mpi import judgement, upkeep
+from shunter.operator.training.mpi.names import Job
+from shunter.operator.training.mpi.objects import APP, Role
+from shunter.operator.training.mpi.pods import KUBECTL_DELIVERY_IMAGE
+from shunter.operator.training.mpi.upkeep import Members
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.progress import Progress
+from shunter.operator.training.writes import delete_pod
+
+FAILED_VALIDATION = "FailedValidation"
+
+
+class MPI:
+    """`kubectl_delivery_image` is the image that brings the launcher its `/opt/kube/kubectl`."""
+
+    resource = MPI_JOBS
+    view = MPIJob
+    container = KIND.container
+    metrics_label = "mpi"
+    ttl_event = "SuccessfulDeleteJob"
+    reports_selector = KIND.is_scalable
+    shares_environment = False
+    has_webhook = False
+    kept_kinds: Sequence[KeptKind] = (
+        KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
+        KeptKind(CONFIG_MAPS, ConfigMap, APP),
+        KeptKind(ROLES, Role, APP),
+        KeptKind(ROLE_BINDINGS, MetadataOnly, APP),
+    )
+    least_spec: Json = {KIND.replica_specs: {}}
+
+    def __init__(self, kubectl_delivery_image: str = KUBECTL_DELIVERY_IMAGE) -> None:
+        self._kubectl_delivery_image = kubectl_delivery_image
+
+    def read(self, view: MPIJob) -> Job:
+        """Both roles are there whatever the job says; its own words stay in `spec`, for `stopped` to judge."""
+        spec = mpi_rules.with_defaults(view.spec)
+        return TrainingJob(
+            resource=self.resource,
+            metadata=view.metadata,
+            run_policy=spec.run_policy,
+            replicas=spec.mpi_replica_specs,
+            status=view.status,
+            spec=view.spec,
+        )
+
+    def validate(self, view: MPIJob, old: MPIJob | None) -> tuple[list[FieldError], list[str]]:
+        """Nothing: no webhook asks."""
+        return [], []
+
+    def environment(self, job: Job, replica_type: str) -> Environment:
+        """Nothing: `mpi.pods` gives the launcher's first container its variables."""
+        return lambda index: []
+
+    def init_containers(self, job: Job, replica_type: str) -> list[Json]:
+        return []
+
+    def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        return replica_type == LAUNCHER
+
+    def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        return judgement.verdicts(job, counts)
+
+    def kept(self, job: Job) -> Mapping[Resource, str]:
+        return upkeep.kept(job)
+
+    def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
+        """Nothing is done for a job with a fault until that is put right (W10). Upstream says so in events only, for ever."""
+        job: Job = observed.job
+        fault = mpi_rules.fault(job.spec)
+        if not fault:
+            return None
+        message = f"{job.kind} failed validation because {fault}"
+        if job.status.start_time is not None:
+            return progress.event("Warning", FAILED_VALIDATION, message)
+        created = find(progress.observed.conditions, "Created")
+        if created is None or created.message != message:
+            progress = progress.event("Warning", FAILED_VALIDATION, message)
+        return progress.without("Created").condition("Created", message, cause=FAILED_VALIDATION, status="False")
+
+    def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+        job: Job = observed.job
+        if fault := mpi_rules.name_fault(job.name):
+            return [], progress.failed(f"{job.kind} {job.name} is invalid: {fault}.", "Warning")
+        members = Members(job, observed.children)
+        again, failing_role = upkeep.replaced(job, members)
+        if failing_role:
+            message = f'job "{job.name}" is failing because "{failing_role}" replica(s) failed.'
+            progress = progress.failed(message, "Warning")
+        writes: list[Write] = [delete_pod(job.ref, pod) for pod in again]
+        if not members.is_done:
+            made, progress = upkeep.writes(observed, members, self._kubectl_delivery_image, progress)
+            writes += made
+        counts = judgement.counts(members)
+        return writes, progress.notes(judgement.news(job, members, counts)).counts(counts)
+
+    def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
+        return upkeep.refused(job, failure)
+
+
+FRAMEWORK = MPI()

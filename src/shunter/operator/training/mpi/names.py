@@ -1,0 +1,40 @@
+"""Names of an MPIJob's objects (M1, N1), and what stands in its host lists."""
+
+from __future__ import annotations
+
+from shunter.api.training.mpi import LAUNCHER, WORKER, MPIJobSpec
+from shunter.operator.training.framework import TrainingJob
+from shunter.operator.training.names import replica_name
+
+Job = TrainingJob[MPIJobSpec]
+
+
+def launcher_name(job: Job) -> str:
+    """The launcher's pod, its Role and RoleBinding, and its ServiceAccount where the template names none."""
+    return f"{job.name}-launcher"
+
+
+def config_map_name(job: Job) -> str:
+    return f"{job.name}-config"
+
+
+def worker_name(job: Job, index: int) -> str:
+    return replica_name(job.name, WORKER, index)
+
+
+def service_account_name(job: Job) -> str:
+    """The launcher's ServiceAccount (M2)."""
+    spec = job.replicas[LAUNCHER].template.get("spec") or {}
+    return spec.get("serviceAccountName") or launcher_name(job)
+
+
+def slots(job: Job) -> int:
+    """Processes a host may run (M4)."""
+    return 1 if job.spec.slots_per_worker is None else job.spec.slots_per_worker
+
+
+def is_gpu_launcher(job: Job) -> bool:
+    """Whether the launcher trains too: any of its containers has a limit for a GPU, as its resource's name says (M7)."""
+    containers = (job.replicas[LAUNCHER].template.get("spec") or {}).get("containers") or []
+    limits = (name for container in containers for name in (container.get("resources") or {}).get("limits") or {})
+    return any("gpu" in name for name in limits)
