@@ -55,6 +55,14 @@ class PodStatus(Struct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
+class ClaimSource(Struct, frozen=True):
+    claim_name: str = ""
+
+
+class PodVolume(Struct, frozen=True):
+    persistent_volume_claim: ClaimSource | None = None
+
+
 class PodSpec(Struct, frozen=True):
     """What controllers decide on. Scheduler and node read more of a pod, each by a view of its own."""
 
@@ -62,6 +70,7 @@ class PodSpec(Struct, frozen=True):
     hostname: str = ""
     subdomain: str = ""
     restart_policy: str = "Always"
+    volumes: tuple[PodVolume, ...] = ()
 
 
 class Pod(Struct, frozen=True):
@@ -77,8 +86,19 @@ class Pod(Struct, frozen=True):
     def is_ready(self) -> bool:
         return any(c.type == "Ready" and c.is_true for c in self.status.conditions)
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The PersistentVolumeClaims that are among its volumes."""
+        return claim_names(self.spec.volumes)
+
     def container_status(self, name: str) -> ContainerStatus | None:
         return next((status for status in self.status.container_statuses if status.name == name), None)
+
+
+def claim_names(volumes: tuple[PodVolume, ...]) -> tuple[str, ...]:
+    """The claims among the volumes of a pod."""
+    sources = (volume.persistent_volume_claim for volume in volumes)
+    return tuple(source.claim_name for source in sources if source is not None)
 
 
 class Taint(Struct, frozen=True):

@@ -68,7 +68,13 @@ async def serve(options: argparse.Namespace) -> None:
             component="shunter-agent",
             health_probe_bind_address=options.health_probe_bind_address,
         )
-        controllers.register_all(manager, client, root_ca=(state.pki / "ca.crt").read_text())
+        controllers.register_all(
+            manager,
+            client,
+            root_ca=(state.pki / "ca.crt").read_text(),
+            volumes=None if options.no_node else state.volumes,
+            strict_resources=options.strict_resources,
+        )
         if not options.no_node:
             controllers.register_scheduler(manager, strict_resources=options.strict_resources)
             add_node(manager, client, connection.address, state, options)

@@ -76,6 +76,11 @@ class StateDir(NamedTuple):
         return self.root / "node"
 
     @property
+    def volumes(self) -> Path:
+        """Where claims get their directories; unlike the node's they are kept for as long as the claims are."""
+        return self.root / "volumes"
+
+    @property
     def launch(self) -> Path:
         return self.root / "launch.json"
 

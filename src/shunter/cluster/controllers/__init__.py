@@ -8,18 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shunter.kube.client import Client
     from shunter.kube.manager import Manager
 
 
-def register_all(manager: Manager, client: Client, *, root_ca: str = "") -> None:
+def register_all(
+    manager: Manager, client: Client, *, root_ca: str = "", volumes: Path | None = None, strict_resources: bool = False
+) -> None:
     """Adds every built-in controller but the scheduler. `root_ca` (PEM) is published in every namespace as ConfigMap
-    kube-root-ca.crt; empty publishes none."""
+    kube-root-ca.crt; empty publishes none. Volumes are made in the directory `volumes`, None makes none; with `strict_resources`
+    only of classes that exist."""
     from shunter.cluster.controllers import namespaces
     from shunter.cluster.controllers.garbage.collector import GarbageCollector
     from shunter.cluster.controllers.job import controller as job
     from shunter.cluster.controllers.jobset import controller as jobset
+    from shunter.cluster.controllers.volumes import controller as volume_controller
 
+    volume_controller.register(manager, client, directory=volumes, strict=strict_resources)
     job.register(manager)
     jobset.register(manager)
     namespaces.register(manager, client, root_ca=root_ca)

@@ -22,7 +22,7 @@ from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.mounts import container_mounts, volume_source
+from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
 from shunter.cluster.node.references import MissingSourceError, Sources
 from shunter.cluster.node.resources import limits
@@ -94,7 +94,7 @@ class ContainerStarter:
             sources.cancel()
         for volume in pod.spec.get("volumes") or ():
             try:
-                source = volume_source(volume, self._directory)
+                source = volume_source(self._sources.resolved(volume), self._directory)
                 if is_from_api(volume):
                     write_files(source, volume_files(volume, body, self._sources, self._surroundings()))
                 self._volumes[volume["name"]] = source
@@ -129,7 +129,7 @@ class ContainerStarter:
             environment = {**links, **declared}
             request = ContainerRequest(
                 body, container, self._directory, number, found, environment, platform,
-                container_mounts(container, self._volumes, environment),
+                container_mounts(container, self._volumes, environment, read_only=read_only_volumes(pod.spec)),
                 self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
             )  # fmt: skip
             spec = self._equipment.runtime.attempt_spec(request)

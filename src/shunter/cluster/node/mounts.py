@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,8 +49,16 @@ def memory_volumes(spec: Json) -> dict[str, str]:
     }
 
 
-def container_mounts(container: Json, sources: Mapping[str, Path], environment: Mapping[str, str]) -> list[Mount]:
-    """The mounts of a container, outermost first. Raises MissingSourceError for a subPath that leaves its volume."""
+def read_only_volumes(spec: Json) -> set[str]:
+    """Volumes that nobody in the pod may write to, whatever a mount says."""
+    return {volume["name"] for volume in spec.get("volumes") or () if (volume.get("persistentVolumeClaim") or {}).get("readOnly")}
+
+
+def container_mounts(
+    container: Json, sources: Mapping[str, Path], environment: Mapping[str, str], *, read_only: Collection[str] = ()
+) -> list[Mount]:
+    """The mounts of a container, outermost first; `read_only` names volumes. Raises MissingSourceError for a subPath that leaves
+    its volume."""
     mounts = []
     for mount in container.get("volumeMounts") or ():
         source = sources[mount["name"]]
@@ -58,7 +66,7 @@ def container_mounts(container: Json, sources: Mapping[str, Path], environment: 
         if inside:
             source = _sub_path(source, inside)
         target = os.path.normpath("/" + mount["mountPath"].lstrip("/"))
-        mounts.append(Mount(os.path.realpath(source), target, bool(mount.get("readOnly"))))
+        mounts.append(Mount(os.path.realpath(source), target, bool(mount.get("readOnly")) or mount["name"] in read_only))
     return sorted(mounts, key=lambda mount: mount.target.count("/"))
 
 

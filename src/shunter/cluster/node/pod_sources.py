@@ -1,4 +1,4 @@
-"""Fetching the ConfigMaps, Secrets and tokens a pod refers to."""
+"""Fetching the ConfigMaps, Secrets, claims and tokens a pod refers to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from shunter.api.meta import Json
-from shunter.api.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.references import Sources, TokenKey, references
 from shunter.kube.client import Client
@@ -18,19 +25,22 @@ async def fetch_sources(client: Client, pod: AssignedPod, tokens: Mapping[TokenK
     server cannot be asked."""
     wanted = references(pod.as_json())
     missing = wanted.tokens - tokens.keys()
-    config_maps, secrets, fresh = await asyncio.gather(
+    config_maps, secrets, claims, fresh = await asyncio.gather(
         _existing(client, CONFIG_MAPS, wanted.config_maps, pod),
         _existing(client, SECRETS, wanted.secrets, pod),
+        _existing(client, PERSISTENT_VOLUME_CLAIMS, wanted.claims, pod),
         asyncio.gather(*(_token(client, pod, key) for key in missing)),
     )
     found = {key: token for key, token in zip(missing, fresh, strict=True) if token}
-    return Sources(config_maps, secrets, {**tokens, **found})
+    bound = {claim["spec"].get("volumeName", "") for claim in claims.values()} - {""}
+    volumes = await _existing(client, PERSISTENT_VOLUMES, bound, pod)
+    return Sources(config_maps, secrets, {**tokens, **found}, claims, volumes)
 
 
 async def _existing(client: Client, resource: Resource, names: Iterable[str], pod: AssignedPod) -> dict[str, Json]:
     async def get(name: str) -> tuple[str, Json | None]:
         try:
-            return name, await client.get(resource, name, pod.metadata.namespace, view=dict)
+            return name, await client.get(resource, name, pod.metadata.namespace if resource.namespaced else "", view=dict)
         except NotFound:
             return name, None
 

@@ -1,4 +1,4 @@
-"""The ConfigMaps, Secrets and service account tokens a pod needs before it can run. Pure."""
+"""The ConfigMaps, Secrets, claims and service account tokens a pod needs before it can run. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 
 
 class MissingSourceError(Exception):
-    """A ConfigMap, Secret or key that a pod needs is not there. The message is kubelet's."""
+    """A ConfigMap, Secret, claim or key that a pod needs is not there. The message is kubelet's."""
 
 
 class TokenKey(NamedTuple):
@@ -26,6 +26,7 @@ class References(NamedTuple):
     config_maps: frozenset[str]
     secrets: frozenset[str]
     tokens: frozenset[TokenKey]
+    claims: frozenset[str] = frozenset()
 
 
 class Sources(NamedTuple):
@@ -34,6 +35,28 @@ class Sources(NamedTuple):
     config_maps: Mapping[str, Json]
     secrets: Mapping[str, Json]
     tokens: Mapping[TokenKey, str]
+    claims: Mapping[str, Json] = {}
+    volumes: Mapping[str, Json] = {}
+    """The PersistentVolumes of the claims, by their own names."""
+
+    def resolved(self, volume: Json) -> Json:
+        """A volume of a pod with the source of its PersistentVolume in the place of a claim. Raises MissingSourceError."""
+        if "persistentVolumeClaim" not in volume:
+            return volume
+        name = volume["persistentVolumeClaim"]["claimName"]
+        claim = self.claims.get(name)
+        if claim is None:
+            raise MissingSourceError(f'persistentvolumeclaim "{name}" not found')
+        found = self.volumes.get(claim["spec"].get("volumeName", ""))
+        if found is None or (claim.get("status") or {}).get("phase") != "Bound":
+            raise MissingSourceError(f'persistentvolumeclaim "{name}" is not bound')
+        spec = found["spec"]
+        if "hostPath" in spec:
+            return {"name": volume["name"], "hostPath": spec["hostPath"]}
+        if "local" in spec:
+            return {"name": volume["name"], "hostPath": {"path": spec["local"]["path"], "type": "Directory"}}
+        metadata = found["metadata"]["name"]
+        raise MissingSourceError(f"PersistentVolume {metadata} is neither hostPath nor local: this node mounts no other")
 
     def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
         """Its entries; None when it does not exist but may be missing."""
@@ -64,6 +87,7 @@ def references(pod: Json) -> References:
     config_maps: set[str] = set()
     secrets: set[str] = set()
     tokens: set[TokenKey] = set()
+    claims: set[str] = set()
     spec = pod["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         for source in container.get("envFrom") or ():
@@ -73,13 +97,15 @@ def references(pod: Json) -> References:
             config_maps.update(_names(variable.get("valueFrom") or {}, "configMapKeyRef"))
             secrets.update(_names(variable.get("valueFrom") or {}, "secretKeyRef"))
     for volume in spec.get("volumes") or ():
+        if "persistentVolumeClaim" in volume:
+            claims.add(volume["persistentVolumeClaim"]["claimName"])
         for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
             config_maps.update(_names(source, "configMap"))
             if "secret" in source:
                 secrets.add(source["secret"].get("secretName") or source["secret"].get("name", ""))
             if "serviceAccountToken" in source:
                 tokens.add(token_key(source["serviceAccountToken"]))
-    return References(frozenset(config_maps - {""}), frozenset(secrets - {""}), frozenset(tokens))
+    return References(frozenset(config_maps - {""}), frozenset(secrets - {""}), frozenset(tokens), frozenset(claims))
 
 
 def token_key(projection: Json) -> TokenKey:

@@ -135,6 +135,6 @@ def test_sidecars_and_init_containers_count_as_they_run() -> None:
 
 def test_unless_strict_the_node_takes_whatever_comes() -> None:
     asks_too_much = pod(requests={"nvidia.com/gpu": "8"}, nodeSelector={"a": "b"})
-    (write,) = plan(Observed(pod=asks_too_much, nodes=(node(),))).writes
+    (write,) = plan(Observed(pod=asks_too_much, nodes=(node(),)), NOW).writes
     assert isinstance(write, Create)
-    assert plan(Observed(pod=asks_too_much, nodes=())).writes == ()
+    assert plan(Observed(pod=asks_too_much, nodes=()), NOW).writes == ()

@@ -5,14 +5,16 @@ Source: k8s.io/kubernetes 1.36 `apis/core/v1` and `apis/storage/v1` defaults, `a
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339
 from shunter.api.names import subdomain_faults
 from shunter.api.quantity import parse
-from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import changed, faults, one_of, selector_errors
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 _VOLUME_MODES = ["Block", "Filesystem"]
@@ -27,20 +29,23 @@ def kinds() -> list[Kind]:
             has_status=True,
             tracks_generation=False,
             default=_default_claim,
+            admit=_admit_claim,
             prepare=_prepare_claim,
             validate=_claim_errors,
         ),
         typed(
-            Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False),
+            PERSISTENT_VOLUMES,
             short_names=("pv",),
             has_status=True,
             tracks_generation=False,
             default=_default_volume,
+            admit=_admit_volume,
             prepare=_prepare_volume,
+            prepare_status=_prepare_volume_status,
             validate=_volume_errors,
         ),
         typed(
-            Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False),
+            STORAGE_CLASSES,
             short_names=("sc",),
             tracks_generation=False,
             default=_default_class,
@@ -52,6 +57,39 @@ def kinds() -> list[Kind]:
 def _default_claim(claim: Json) -> None:
     claim["spec"].setdefault("volumeMode", "Filesystem")
     claim.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def _admit_claim(claim: Json, old: Json | None, objects: Objects) -> None:
+    """Admission plugins DefaultStorageClass and StorageObjectInUseProtection."""
+    if old is not None:
+        return
+    _protect(claim, "kubernetes.io/pvc-protection")
+    spec = claim["spec"]
+    if "storageClassName" not in spec and (name := _default_class_name(objects)):
+        spec["storageClassName"] = name
+
+
+def _default_class_name(objects: Objects) -> str:
+    """The newest of the classes that are marked as default; empty when there is none."""
+    marked = [
+        one["metadata"]
+        for one in objects.all(STORAGE_CLASSES)
+        if (one["metadata"].get("annotations") or {}).get("storageclass.kubernetes.io/is-default-class") == "true"
+    ]
+    newest = sorted(marked, key=lambda metadata: (metadata["creationTimestamp"], metadata["name"]), reverse=True)
+    return str(newest[0]["name"]) if newest else ""
+
+
+def _protect(obj: Json, finalizer: str) -> None:
+    finalizers = obj["metadata"].setdefault("finalizers", [])
+    if finalizer not in finalizers:
+        finalizers.append(finalizer)
+
+
+def _admit_volume(volume: Json, old: Json | None, objects: Objects) -> None:
+    """Admission plugin StorageObjectInUseProtection."""
+    if old is None:
+        _protect(volume, "kubernetes.io/pv-protection")
 
 
 def _prepare_claim(claim: Json, old: Json | None) -> None:
@@ -106,7 +144,12 @@ def _default_volume(volume: Json) -> None:
 
 def _prepare_volume(volume: Json, old: Json | None) -> None:
     if old is None:
-        volume["status"] = {"phase": "Pending"}
+        volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": rfc3339(datetime.now(UTC))}
+
+
+def _prepare_volume_status(volume: Json, old: Json | None) -> None:
+    if old is not None and volume["status"].get("phase") != (old.get("status") or {}).get("phase"):
+        volume["status"]["lastPhaseTransitionTime"] = rfc3339(datetime.now(UTC))
 
 
 def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from shunter.api.core import Node
-from shunter.api.resources import NODES, PODS
+from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES
+from shunter.cluster.controllers.scheduler.claims import Claimed
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
+from shunter.cluster.controllers.volumes.views import Claim, StorageClass
 from shunter.kube.manager import Manager
 from shunter.kube.plan import NOTHING, Create, Failure, Key, Plan
 from shunter.kube.store import Store, key_of
@@ -28,6 +31,15 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
     unbound = "" if strict_resources else "spec.nodeName="
     pods = manager.informer(PODS, SchedulablePod, field_selector=unbound, indexes={WAITING: by_waiting, NODE_NAME: by_node})
     nodes = manager.informer(NODES, Node)
+    claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, Claim)
+    classes = manager.informer(STORAGE_CLASSES, StorageClass)
+    volumes = Volumes(claims.store, classes.store)
+
+    def claiming(claim: Claim) -> Iterable[Key]:
+        """Pods that wait for the claim."""
+        waiting = pods.store.by_index(WAITING, WAITING)
+        in_namespace = (pod for pod in waiting if pod.metadata.namespace == claim.metadata.namespace)
+        return [key_of(pod) for pod in in_namespace if claim.metadata.name in pod.claims]
 
     def all_waiting(_: Node) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
@@ -38,18 +50,25 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
 
     recorder = manager.recorder(COMPONENT)
     if strict_resources:
-        strict = StrictScheduler(pods.store, nodes.store)
+        strict = StrictScheduler(pods.store, nodes.store, volumes)
         manager.controller(
             "scheduler",
             strict,
             primary=pods,
-            mapped=[(nodes, all_waiting), (pods, waiting_for_room)],
+            mapped=[(nodes, all_waiting), (pods, waiting_for_room), (claims, claiming)],
             workers=1,
             recorder=recorder,
         )
     else:
-        scheduler = Scheduler(pods.store, nodes.store)
-        manager.controller("scheduler", scheduler, primary=pods, mapped=[(nodes, all_waiting)], workers=16, recorder=recorder)
+        scheduler = Scheduler(pods.store, nodes.store, volumes)
+        manager.controller(
+            "scheduler",
+            scheduler,
+            primary=pods,
+            mapped=[(nodes, all_waiting), (claims, claiming)],
+            workers=16,
+            recorder=recorder,
+        )
 
 
 def is_waiting(pod: SchedulablePod) -> bool:
@@ -72,19 +91,37 @@ def by_node(pod: SchedulablePod) -> Iterable[str]:
     return (pod.spec.node_name,) if pod.spec.node_name and not pod.is_finished else ()
 
 
+class Volumes(NamedTuple):
+    """What is known of claims and their classes."""
+
+    claims: Store[Claim]
+    classes: Store[StorageClass]
+
+    def of(self, pod: SchedulablePod) -> tuple[Claimed, ...]:
+        """The claims of a pod, and the class of each."""
+        return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name))) for name in pod.claims)
+
+    def _claimed(self, name: str, claim: Claim | None) -> Claimed:
+        of_class = claim.spec.storage_class_name if claim is not None else None
+        return Claimed(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
+
+
 class Scheduler:
     """Nodes for pods, without looking at what they ask for."""
 
-    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node]) -> None:
+    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node], volumes: Volumes) -> None:
         self._pods = pods
         self._nodes = nodes
+        self._volumes = volumes
 
     def observe(self, key: Key) -> Observed | None:
         pod = self._pods.get(key)
-        return Observed(pod=pod, nodes=self._nodes.list()) if pod is not None and is_waiting(pod) else None
+        if pod is None or not is_waiting(pod):
+            return None
+        return Observed(pod=pod, nodes=self._nodes.list(), claimed=self._volumes.of(pod))
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
-        return plan(observed)
+        return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
         return NOTHING
@@ -93,9 +130,17 @@ class Scheduler:
 class StrictScheduler:
     """Nodes for pods that have room for them. Needs to be the only worker: it remembers what it just gave away."""
 
-    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        pods: Store[SchedulablePod],
+        nodes: Store[Node],
+        volumes: Volumes,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._pods = pods
         self._nodes = nodes
+        self._volumes = volumes
         self._clock = clock
         self._assumed: dict[str, tuple[str, float]] = {}
         """Pods bound by us that the cache still shows as waiting: uid to node and the time until when that is believed."""
@@ -109,7 +154,7 @@ class StrictScheduler:
         ahead = [other for other in waiting if other.metadata.uid not in self._assumed and turn(other) < turn(pod)]
         nodes = self._nodes.list()
         assigned = {node.metadata.name: self._on(node.metadata.name, waiting) for node in nodes}
-        return Observed(pod=pod, nodes=nodes, ahead=tuple(ahead), assigned=assigned)
+        return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod), ahead=tuple(ahead), assigned=assigned)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
         planned = plan_strictly(observed, now)

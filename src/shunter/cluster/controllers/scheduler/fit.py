@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from shunter.api.core import Node, Taint
 from shunter.api.meta import Json, LabelSelector
+from shunter.api.pod_requests import Amounts, requested
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
-from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested
+from shunter.cluster.controllers.scheduler.resources import left
 
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
@@ -34,7 +35,7 @@ def placement(pod: SchedulablePod, node: Node) -> Misfit | None:
 
 def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> Misfit | None:
     """Whether the pod's requests are in what the node has left."""
-    wanted = {name: amount for name, amount in requested(pod).items() if amount > 0}
+    wanted = {name: amount for name, amount in requested(pod.spec).items() if amount > 0}
     short = [name for name, amount in wanted.items() if amount > rest.get(name, 0)]
     reasons = [f"Insufficient {name}" for name in sorted(short)]
     full = "pods" in rest and rest["pods"] < 1
@@ -62,6 +63,14 @@ def message(misfits: Mapping[str, Misfit]) -> str:
     return (
         f"0/{total} nodes are available: {reasons}. "
         f"no new claims to deallocate, preemption: 0/{total} nodes are available: {preemption}."
+    )
+
+
+def unresolvable(reason: str, nodes: int) -> str:
+    """The FailedScheduling message for a pod that no node would change anything for."""
+    return (
+        f"0/{nodes} nodes are available: {reason}. no new claims to deallocate, "
+        f"preemption: 0/{nodes} nodes are available: {nodes} Preemption is not helpful for scheduling."
     )
 
 

@@ -8,11 +8,13 @@ import msgspec
 
 from shunter.api.core import Node
 from shunter.api.meta import Json, rfc3339
+from shunter.api.pod_requests import Amounts, requested
 from shunter.api.resources import PODS
-from shunter.cluster.controllers.scheduler import fit
+from shunter.cluster.controllers.scheduler import claims, fit
+from shunter.cluster.controllers.scheduler.claims import Claimed
 from shunter.cluster.controllers.scheduler.fit import Misfit
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
-from shunter.cluster.controllers.scheduler.resources import Amounts, left, requested, take
+from shunter.cluster.controllers.scheduler.resources import left, take
 from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -24,27 +26,49 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     pod: SchedulablePod
     nodes: tuple[Node, ...]
+    claimed: tuple[Claimed, ...] = ()
+    """The claims of the pod."""
     ahead: tuple[SchedulablePod, ...] = ()
     assigned: dict[str, tuple[SchedulablePod, ...]] = {}
 
 
-def plan(observed: Observed) -> Plan:
+def plan(observed: Observed, now: datetime) -> Plan:
     """Gives the pod to the first node there is: that explains itself what it cannot give."""
     nodes = _ordered(observed)
-    return Plan(writes=(_binding(observed.pod, nodes[0]),)) if nodes else NOTHING
+    if not nodes:
+        return NOTHING
+    return _kept_back(observed, now) or _placed(observed, nodes[0])
 
 
 def plan_strictly(observed: Observed, now: datetime) -> Plan:
     """Gives the pod to the first node that has room for it once those ahead are served; or says why none has."""
     nodes = _ordered(observed)
+    if kept_back := _kept_back(observed, now):
+        return kept_back
     rests = {node.metadata.name: left(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
     for other in sorted(observed.ahead, key=turn):
         _place(other, nodes, rests)
     node, misfits = _place(observed.pod, nodes, rests)
     if node is not None:
-        return Plan(writes=(_binding(observed.pod, node),))
+        return _placed(observed, node)
     refusal = _refusal(observed.pod, fit.message(misfits), now)
     return Plan(writes=(refusal,)) if refusal else NOTHING
+
+
+def _kept_back(observed: Observed, now: datetime) -> Plan | None:
+    """What to do about a pod whose claims are in the way; None when they are not."""
+    text = claims.obstacle(observed.claimed)
+    if not text:
+        return None
+    total = len(observed.nodes)
+    refusal = _refusal(observed.pod, fit.unresolvable(text, total), now)
+    return Plan(writes=(refusal,)) if refusal else NOTHING
+
+
+def _placed(observed: Observed, node: Node) -> Plan:
+    """Binds the pod to the node, once its claims have their volumes."""
+    selections = claims.selections(observed.claimed, node.metadata.name)
+    return Plan(writes=(_binding(observed.pod, node),) if selections is None else tuple(selections))
 
 
 def turn(pod: SchedulablePod) -> tuple[int, datetime, str, str]:
@@ -64,7 +88,7 @@ def _place(pod: SchedulablePod, nodes: list[Node], rests: dict[str, Amounts]) ->
         rest = rests[node.metadata.name]
         misfit = fit.placement(pod, node) or fit.resources(pod, node, rest)
         if misfit is None:
-            take(rest, requested(pod))
+            take(rest, requested(pod.spec))
             return node, {}
         misfits[node.metadata.name] = misfit
     return None, misfits

@@ -5,20 +5,9 @@ Apart from the view that all controllers share, since this is much of a pod, and
 
 from __future__ import annotations
 
-from shunter.api.core import PodStatus
+from shunter.api.core import PodStatus, PodVolume, claim_names
 from shunter.api.meta import Json, ObjectMeta, Struct
-
-
-class ResourceRequirements(Struct, frozen=True):
-    requests: dict[str, str | int | float] = {}
-
-
-class Container(Struct, frozen=True):
-    """What a container asks for; `restart_policy` is set on init containers that are sidecars."""
-
-    name: str = ""
-    resources: ResourceRequirements = ResourceRequirements()
-    restart_policy: str = ""
+from shunter.api.pod_requests import PodRequests
 
 
 class Toleration(Struct, frozen=True):
@@ -28,17 +17,15 @@ class Toleration(Struct, frozen=True):
     effect: str = ""
 
 
-class PodSpec(Struct, frozen=True):
+class PodSpec(PodRequests, frozen=True):
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
     node_selector: dict[str, str] = {}
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     affinity: Json = {}
     priority: int = 0
     scheduling_gates: tuple[Json, ...] = ()
-    overhead: dict[str, str | int | float] = {}
+    volumes: tuple[PodVolume, ...] = ()
 
 
 class SchedulablePod(Struct, frozen=True):
@@ -47,6 +34,11 @@ class SchedulablePod(Struct, frozen=True):
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The PersistentVolumeClaims that are among its volumes."""
+        return claim_names(self.spec.volumes)
 
     @property
     def is_finished(self) -> bool:

@@ -1,0 +1,96 @@
+"""What a pod asks of a node, and what a group of pods asks for together.
+
+Source: Kubernetes 1.36 `component-helpers/resource.PodRequests`. Amounts are exact, in each resource's own unit (cores, bytes,
+devices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from shunter.api.meta import Struct
+from shunter.api.quantity import format_milli, is_binary, parse
+
+Amounts = dict[str, Fraction]
+
+_POD_LEVEL = ("cpu", "memory")
+_HUGE_PAGES = "hugepages-"
+
+
+class ResourceRequirements(Struct, frozen=True):
+    requests: dict[str, str | int | float] = {}
+
+
+class Container(Struct, frozen=True):
+    """What a container asks for; `restart_policy` is set on init containers that are sidecars."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str | None = None
+
+
+class PodRequests(Struct, frozen=True):
+    """The part of a pod's spec that says what it asks for."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, str | int | float] = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    """Of the pod as a whole; goes before those of its containers."""
+
+
+def requested(pod: PodRequests) -> Amounts:
+    """The most the pod needs at one time: its containers with their sidecars, or an init container with the sidecars before it.
+    Only requests count. ValueError for what is no quantity."""
+    sidecars: Amounts = {}
+    most: Amounts = {}
+    for container in pod.init_containers:
+        amounts = _of(container)
+        if container.restart_policy == "Always":
+            sidecars = _sum(sidecars, amounts)
+            amounts = {}
+        most = _max(most, _sum(sidecars, amounts))
+    running = sidecars
+    for container in pod.containers:
+        running = _sum(running, _of(container))
+    whole = {
+        name: quantity for name, quantity in pod.resources.requests.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+    }
+    return _sum({**_max(most, running), **_amounts(whole)}, _amounts(pod.overhead))
+
+
+def total(pods: Iterable[tuple[PodRequests, int]]) -> dict[str, str]:
+    """What several pods, so many of each, ask for together, as quantities in the units of the first that asks."""
+    amounts: Amounts = {}
+    in_binary: dict[str, bool] = {}
+    for pod, count in pods:
+        amounts = _sum(amounts, {name: amount * count for name, amount in requested(pod).items()})
+        for name, quantity in _quantities(pod):
+            if parse(quantity):
+                in_binary.setdefault(name, is_binary(quantity))
+    return {name: format_milli(amounts[name], binary=in_binary.get(name, False)) for name in sorted(amounts)}
+
+
+def _quantities(pod: PodRequests) -> Iterator[tuple[str, Any]]:
+    for container in (*pod.containers, *pod.init_containers):
+        yield from container.resources.requests.items()
+    yield from pod.resources.requests.items()
+    yield from pod.overhead.items()
+
+
+def _of(container: Container) -> Amounts:
+    return _amounts(container.resources.requests)
+
+
+def _amounts(quantities: Mapping[str, Any]) -> Amounts:
+    return {name: parse(quantity) for name, quantity in quantities.items()}
+
+
+def _sum(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, Fraction(0)) + other.get(name, Fraction(0)) for name in one | other}
+
+
+def _max(one: Amounts, other: Amounts) -> Amounts:
+    return {name: max(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in one | other}

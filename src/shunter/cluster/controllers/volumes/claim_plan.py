@@ -1,0 +1,178 @@
+"""What becomes of a claim: a volume that fits is bound to it, or one is made for it; it is kept while pods use it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from shunter.cluster.controllers.volumes.matching import best_match, reserved
+from shunter.cluster.controllers.volumes.views import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIM_PROTECTION,
+    DIRECTORY_FINALIZER,
+    PROVISIONED_BY,
+    PROVISIONER,
+    SELECTED_NODE,
+    WAIT_FOR_CONSUMER,
+    Claim,
+    StorageClass,
+    Volume,
+)
+from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
+
+LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
+WAITING = "waiting for first consumer to be created before binding"
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim, every volume that it has or might get, and its class. `directory` is where volumes are made; empty where none are.
+    A `strict` provisioner serves only classes that exist."""
+
+    claim: Claim
+    volumes: tuple[Volume, ...] = ()
+    storage_class: StorageClass | None = None
+    in_use: bool = False
+    """Whether a pod that has a node uses it."""
+    directory: str = ""
+    strict: bool = False
+
+
+def plan(observed: Observed) -> Plan:
+    """The next step of a claim."""
+    claim = observed.claim
+    if claim.metadata.deletion_timestamp is not None:
+        return _released(observed)
+    if claim.spec.volume_name:
+        return _bound_to(observed, claim.spec.volume_name)
+    volume = reserved(claim, observed.volumes) or best_match(claim, observed.volumes)
+    if volume is not None:
+        return _bind(claim, volume)
+    if not claim.spec.storage_class_name:
+        return _told(claim, "Normal", "FailedBinding", NO_CLASS)
+    return _provision(observed)
+
+
+def _released(observed: Observed) -> Plan:
+    """Takes the protection off a claim that is to go and that nobody uses."""
+    metadata = observed.claim.metadata
+    if observed.in_use or CLAIM_PROTECTION not in metadata.finalizers:
+        return NOTHING
+    others = [finalizer for finalizer in metadata.finalizers if finalizer != CLAIM_PROTECTION]
+    return Plan(writes=(_patch(observed.claim, {"metadata": {"finalizers": others or None}}),))
+
+
+def _bound_to(observed: Observed, name: str) -> Plan:
+    """A claim that names its volume, from its user or because it was bound."""
+    claim = observed.claim
+    volume = next((volume for volume in observed.volumes if volume.metadata.name == name), None)
+    was_bound = BIND_COMPLETED in claim.metadata.annotations
+    if volume is None:
+        if not was_bound:
+            return _told(claim, "Warning", "FailedBinding", f'volume "{name}" not found')
+        if claim.status.phase == "Lost":
+            return NOTHING
+        lost = _patch(claim, {"status": {"phase": "Lost"}}, subresource="status")
+        return Plan(writes=(lost,), events=(_note(claim, "Warning", "ClaimLost", LOST),))
+    if reserved(claim, (volume,)) is None and volume.spec.claim_ref is not None:
+        return _told(claim, "Warning", "FailedBinding", f'volume "{name}" already bound to a different claim.')
+    return _bind(claim, volume)
+
+
+def _bind(claim: Claim, volume: Volume) -> Plan:
+    """Volume first, then the claim; each write is left out where it was made already."""
+    writes = []
+    reference = volume.spec.claim_ref
+    if reference is None or not reference.uid:
+        metadata = {} if reference is not None else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
+        patch: Json = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
+        writes.append(Patch(ref=Ref(PERSISTENT_VOLUMES, "", volume.metadata.name, volume.metadata.uid), patch=patch))
+    if BIND_COMPLETED not in claim.metadata.annotations or not claim.spec.volume_name:
+        annotations = {BIND_COMPLETED: "yes"} | ({} if claim.spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
+        patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": volume.metadata.name}}
+        writes.append(_patch(claim, patch))
+    offered, shown = volume.spec, claim.status
+    status: Json = {"phase": "Bound", "accessModes": list(offered.access_modes), "capacity": offered.capacity}
+    if (shown.phase, shown.access_modes, shown.capacity) != ("Bound", offered.access_modes, offered.capacity):
+        writes.append(_patch(claim, {"status": status}, subresource="status"))
+    return Plan(writes=tuple(writes)) if writes else NOTHING
+
+
+def _provision(observed: Observed) -> Plan:
+    """A directory for the claim, once a pod has come where its class waits for one. On one machine a class that does not exist is
+    served as well, unless that is to be `strict`: manifests name the classes of other clusters."""
+    claim, known = observed.claim, observed.storage_class
+    if known is None and (observed.strict or not observed.directory):
+        message = f'storageclass.storage.k8s.io "{claim.spec.storage_class_name}" not found'
+        return _told(claim, "Warning", "ProvisioningFailed", message)
+    if known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER and SELECTED_NODE not in claim.metadata.annotations:
+        return _told(claim, "Normal", "WaitForFirstConsumer", WAITING)
+    if known is not None and (known.provisioner != PROVISIONER or not observed.directory):
+        message = f'waiting for a volume to be created by the external provisioner "{known.provisioner}"'
+        return _told(claim, "Normal", "ExternalProvisioning", message)
+    body = volume_for(claim, observed.directory, known.reclaim_policy if known else "Delete")
+    name = body["metadata"]["name"]
+    message = f"Successfully provisioned volume {name}"
+    if known is None:
+        message += f" on this machine: there is no StorageClass {claim.spec.storage_class_name}"
+    succeeded = _note(claim, "Normal", "ProvisioningSucceeded", message)
+    return Plan(writes=(Create(resource=PERSISTENT_VOLUMES, body=body, succeeded=succeeded),))
+
+
+def volume_for(claim: Claim, directory: str, reclaim_policy: str) -> Json:
+    """The volume that is made for a claim: a directory of its own below `directory`."""
+    metadata = claim.metadata
+    name = f"pvc-{metadata.uid}"
+    path = str(PurePosixPath(directory) / f"{name}_{metadata.namespace}_{metadata.name}")
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {
+            "name": name,
+            "annotations": {PROVISIONED_BY: PROVISIONER},
+            "finalizers": [DIRECTORY_FINALIZER],
+        },
+        "spec": {
+            "accessModes": list(claim.spec.access_modes),
+            "capacity": {"storage": (claim.spec.resources.get("requests") or {})["storage"]},
+            "claimRef": claim_reference(claim),
+            "hostPath": {"path": path, "type": "DirectoryOrCreate"},
+            "persistentVolumeReclaimPolicy": reclaim_policy,
+            "storageClassName": claim.spec.storage_class_name or "",
+            "volumeMode": claim.spec.volume_mode,
+        },
+    }
+
+
+def claim_reference(claim: Claim) -> Json:
+    metadata = claim.metadata
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "uid": metadata.uid,
+        "resourceVersion": metadata.resource_version,
+    }
+
+
+def _told(claim: Claim, type: str, reason: str, message: str) -> Plan:
+    return Plan(events=(_note(claim, type, reason, message),))
+
+
+def _note(claim: Claim, type: str, reason: str, message: str) -> Note:
+    return Note(
+        regarding=_ref(claim), type="Warning" if type == "Warning" else "Normal", reason=reason, message=message, action="Binding"
+    )
+
+
+def _patch(claim: Claim, patch: Json, *, subresource: str = "") -> Patch:
+    return Patch(ref=_ref(claim), patch=patch, subresource=subresource)
+
+
+def _ref(claim: Claim) -> Ref:
+    return Ref(PERSISTENT_VOLUME_CLAIMS, claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)

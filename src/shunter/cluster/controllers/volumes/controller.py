@@ -1,0 +1,195 @@
+"""The shells of claims and volumes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+from logging import getLogger
+from pathlib import Path
+
+from shunter.api.core import Pod
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from shunter.cluster.controllers.volumes import claim_plan, volume_plan
+from shunter.cluster.controllers.volumes.directories import DirectoryRemover
+from shunter.cluster.controllers.volumes.views import (
+    PROVISIONER,
+    WAIT_FOR_CONSUMER,
+    Claim,
+    StorageClass,
+    Volume,
+)
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError
+from shunter.kube.manager import Manager
+from shunter.kube.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.store import Store, key_of
+
+log = getLogger(__name__)
+
+COMPONENT = "persistentvolume-controller"
+UNBOUND = "unbound"
+BY_CLAIM = "claim"
+RETRY_SECONDS = 1.0
+STANDARD = "standard"
+
+
+def register(manager: Manager, client: Client, *, directory: Path | None, strict: bool) -> None:
+    """Adds the controllers of claims and volumes. `directory` is where the provisioner makes volumes; None makes none, and then
+    there is no class either. A `strict` provisioner serves no class that does not exist."""
+    claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, Claim, indexes={UNBOUND: by_unbound})
+    volumes = manager.informer(PERSISTENT_VOLUMES, Volume, indexes={BY_CLAIM: by_claim, UNBOUND: by_free})
+    classes = manager.informer(STORAGE_CLASSES, StorageClass)
+    pods = manager.informer(PODS, Pod, indexes={BY_CLAIM: by_claims})
+    recorder = manager.recorder(COMPONENT)
+
+    def all_unbound(_: StorageClass | Volume) -> Iterable[Key]:
+        return [key_of(claim) for claim in claims.store.by_index(UNBOUND, UNBOUND)]
+
+    def concerned(volume: Volume) -> Iterable[Key]:
+        reference = volume.spec.claim_ref
+        return all_unbound(volume) if reference is None else [Key(reference.namespace, reference.name)]
+
+    manager.controller(
+        "persistent-volume-claims",
+        ClaimReconciler(claims.store, volumes.store, classes.store, pods.store, str(directory or ""), strict=strict),
+        primary=claims,
+        mapped=[(volumes, concerned), (classes, all_unbound), (pods, claims_of)],
+        recorder=recorder,
+    )
+    manager.controller(
+        "persistent-volumes",
+        VolumeReconciler(volumes.store, claims.store),
+        primary=volumes,
+        mapped=[(claims, lambda claim: volumes_of(claim, volumes.store))],
+        recorder=recorder,
+    )
+    if directory is not None:
+        remover = DirectoryRemover(client, directory)
+        volumes.add_handler(remover.changed)
+        manager.background("volume-directories", remover.run)
+        manager.background("storage-class", StandardClass(client).run)
+
+
+def by_unbound(claim: Claim) -> Iterable[str]:
+    return () if claim.is_bound else (UNBOUND,)
+
+
+def by_free(volume: Volume) -> Iterable[str]:
+    return (UNBOUND,) if volume.spec.claim_ref is None else ()
+
+
+def by_claim(volume: Volume) -> Iterable[str]:
+    """The index of volumes by the claim that they are, or shall be, bound to."""
+    reference = volume.spec.claim_ref
+    return () if reference is None else (f"{reference.namespace}/{reference.name}",)
+
+
+def by_claims(pod: Pod) -> Iterable[str]:
+    return [str(key) for key in claims_of(pod)]
+
+
+def claims_of(pod: Pod) -> Iterable[Key]:
+    return [Key(pod.metadata.namespace, name) for name in pod.claims]
+
+
+def volumes_of(claim: Claim, volumes: Store[Volume]) -> Iterable[Key]:
+    """The volumes that a claim's coming, change or end may concern."""
+    named = {claim.spec.volume_name} - {""}
+    return [Key("", name) for name in named | {one.metadata.name for one in volumes.by_index(BY_CLAIM, str(key_of(claim)))}]
+
+
+class ClaimReconciler:
+    """Claims."""
+
+    def __init__(
+        self,
+        claims: Store[Claim],
+        volumes: Store[Volume],
+        classes: Store[StorageClass],
+        pods: Store[Pod],
+        directory: str,
+        *,
+        strict: bool,
+    ) -> None:
+        self._claims = claims
+        self._volumes = volumes
+        self._classes = classes
+        self._pods = pods
+        self._directory = directory
+        self._strict = strict
+
+    def observe(self, key: Key) -> claim_plan.Observed | None:
+        claim = self._claims.get(key)
+        if claim is None:
+            return None
+        named = self._volumes.get(Key("", claim.spec.volume_name)) if claim.spec.volume_name else None
+        found = [*self._volumes.by_index(BY_CLAIM, str(key)), *self._volumes.by_index(UNBOUND, UNBOUND)]
+        return claim_plan.Observed(
+            claim=claim,
+            volumes=(named, *found) if named is not None else tuple(found),
+            storage_class=self._classes.get(Key("", claim.spec.storage_class_name)) if claim.spec.storage_class_name else None,
+            in_use=any(pod.spec.node_name for pod in self._pods.by_index(BY_CLAIM, str(key))),
+            directory=self._directory,
+            strict=self._strict,
+        )
+
+    def plan(self, observed: claim_plan.Observed, now: datetime) -> Plan:
+        return claim_plan.plan(observed)
+
+    def plan_failure(self, observed: claim_plan.Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+class VolumeReconciler:
+    """Volumes."""
+
+    def __init__(self, volumes: Store[Volume], claims: Store[Claim]) -> None:
+        self._volumes = volumes
+        self._claims = claims
+
+    def observe(self, key: Key) -> volume_plan.Observed | None:
+        volume = self._volumes.get(key)
+        if volume is None:
+            return None
+        reference = volume.spec.claim_ref
+        claim = self._claims.get(Key(reference.namespace, reference.name)) if reference else None
+        return volume_plan.Observed(volume=volume, claim=claim)
+
+    def plan(self, observed: volume_plan.Observed, now: datetime) -> Plan:
+        return volume_plan.plan(observed)
+
+    def plan_failure(self, observed: volume_plan.Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+class StandardClass:
+    """Makes the default class once a start, if it is not there."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def run(self) -> None:
+        """Tries until the server answers, then waits to be cancelled."""
+        while True:
+            if await self._is_there():
+                await asyncio.Event().wait()
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _is_there(self) -> bool:
+        body = {
+            "apiVersion": STORAGE_CLASSES.api_version,
+            "kind": STORAGE_CLASSES.kind,
+            "metadata": {"name": STANDARD, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+            "provisioner": PROVISIONER,
+            "reclaimPolicy": "Delete",
+            "volumeBindingMode": WAIT_FOR_CONSUMER,
+        }
+        try:
+            await self._client.create(STORAGE_CLASSES, body)
+        except AlreadyExists:
+            return True
+        except ApiError as error:
+            log.warning("StorageClass %s: %s", STANDARD, error.message)
+            return False
+        return True
