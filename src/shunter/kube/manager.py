@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from shunter.api.meta import MetadataOnly
 from shunter.api.resources import Resource
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
@@ -31,6 +32,7 @@ from shunter.kube.informer import Informer
 from shunter.kube.leader import LeaderElection, LeaderOptions
 from shunter.kube.mapping import Mapping as KeyMapping
 from shunter.kube.mapping import enqueuing, own_key, to_controller
+from shunter.kube.metadata_transport import MetadataTransport
 from shunter.kube.plan import Reconciler
 from shunter.kube.reflector import Timing
 from shunter.kube.store import Index, Object, key_of
@@ -127,13 +129,15 @@ class Manager:
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] = {},
     ) -> Informer[T]:
-        """The informer of these objects, shared by all who ask for the same; indexes add up."""
+        """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the server
+        is asked for no more than that."""
         scope = tuple(sorted(self.namespaces if namespaces is None else namespaces)) if resource.namespaced else ()
         share = _Share(resource, view, scope, label_selector, field_selector)
         informer: Informer[T] | None = self._informers.get(share)
         if informer is None:
+            is_partial = view is MetadataOnly
             informer = Informer(
-                self.client,
+                self.client.through(MetadataTransport(self.client.transport)) if is_partial else self.client,
                 resource,
                 view,
                 namespaces=scope,

@@ -182,8 +182,8 @@ def routes(manager: Manager, kinds: Served = EVERYTHING) -> Mapping[str, Handler
     if not kinds.train_jobs:
         return training_routes(kinds.frameworks)
     runtimes = {resource: informer.store for resource, informer in trainer.runtime_informers(manager).items()}
-    snapshots, jobsets = trainer.snapshot_informer(manager), trainer.jobset_informer(manager)
-    admission = TrainerAdmission(manager.client, runtimes, snapshots.store, jobsets.store)
+    config_maps, jobsets = trainer.config_map_informer(manager), trainer.jobset_informer(manager)
+    admission = TrainerAdmission(manager.client, runtimes, config_maps.store, jobsets.store)
     return {**training_routes(kinds.frameworks), **admission.routes()}
 
 

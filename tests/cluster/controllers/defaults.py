@@ -21,6 +21,8 @@ def admitted(obj: Json) -> None:
             _pod(obj)
         case "Service":
             _service(obj)
+        case "Secret":
+            _defaults(obj, type="Opaque")
         case "PersistentVolumeClaim":
             _defaults(obj["spec"], volumeMode="Filesystem")
             obj["metadata"]["finalizers"] = ["kubernetes.io/pvc-protection"]

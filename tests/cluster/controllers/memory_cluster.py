@@ -80,8 +80,8 @@ class MemoryCluster:
         metadata["uid"] = str(uuid.uuid4())
         obj = json.loads(json.dumps(obj).replace(f"<uid {slot.kind}/{slot.key.name}>", metadata["uid"]))
         metadata = obj["metadata"]
-        admitted(obj)
         self._require_priority_class(obj)
+        admitted(obj)
         metadata["creationTimestamp"] = _stamp(self.now)
         if obj["kind"] not in ("Service", "PersistentVolumeClaim", "PriorityClass"):
             metadata["generation"] = 1

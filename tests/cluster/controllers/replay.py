@@ -117,7 +117,8 @@ class Replay:
         elif "spec" in (recorded := step.recorded.get("changed", {}).get(name, {})):
             text = json.dumps(recorded["spec"])
             merged["spec"] = json.loads(text.replace(f"<uid {slot.kind}/{slot.key.name}>", stored["metadata"]["uid"]))
-        else:
+        elif slot.kind != "PodGroup":
+            # What was meant was as it is already, once defaulted and pruned; PodGroups are neither.
             merged["spec"] = stored.get("spec")
         self.cluster.replace(slot, {key: value for key, value in merged.items() if value is not None})
 

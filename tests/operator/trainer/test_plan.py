@@ -15,16 +15,16 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Plan
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
 from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of
-from shunter.operator.trainer.views import Snapshot
+from shunter.operator.trainer.views import ConfigMap
 
 MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
 
 
-def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> Snapshot:
+def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> ConfigMap:
     body = snapshot_of(job, runtime)
     reference = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": owner, "controller": True}
-    return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, Snapshot)
+    return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, ConfigMap)
 
 
 def jobset(*, suspend: bool = False, uid: str = "u1", conditions: list[Json] | None = None) -> JobSet:
@@ -210,7 +210,7 @@ def test_a_broken_snapshot_is_named(
     """3.4"""
     job = make_trainjob()
     good = snapshot(job, make_runtime())
-    broken = msgspec.structs.replace(good, data=msgspec.structs.replace(good.data, runtime=text))
+    broken = msgspec.structs.replace(good, data={} if text is None else {"runtime": text})
     assert reason in plan(Observed(job=job, snapshot=broken), now).events[0].message
 
 
@@ -238,7 +238,7 @@ def test_a_refused_object_is_told_shortened_and_the_status_goes_on(
     failure = Failure(plan(observed, now).writes[0], 403, "Forbidden", "x" * 2000)
     made = plan_failure(observed, failure, now)
     assert made.events[0].message == f"TrainJob resources reconciliation failed: {'x' * LONGEST_CAUSE} ..."
-    assert conditions(made) == [("Suspended", "True", "Suspended")]
+    assert conditions(made) == [("Suspended", "True", "Suspended"), ("Created", "False", "ObjectRefused")]
 
 
 def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
@@ -252,12 +252,12 @@ def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
 def test_a_cluster_without_jobset_is_said_in_a_condition_and_once_in_an_event(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime(), is_jobset_installed=False), now)
+    made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime(), uninstalled=frozenset({JOBSETS})), now)
     assert (made.writes, conditions(made)) == ((), [("Created", "False", "JobSetNotInstalled")])
     assert "jobsets.jobset.x-k8s.io" in made.events[0].message
     assert made.status is not None
     again = make_trainjob(trainer={}, status=made.status.wanted)
-    made = plan(Observed(job=again, runtime=make_runtime(), is_jobset_installed=False), now)
+    made = plan(Observed(job=again, runtime=make_runtime(), uninstalled=frozenset({JOBSETS})), now)
     assert made.events == ()
     made = plan(Observed(job=again, runtime=make_runtime()), now)
     assert (len(made.writes), conditions(made)) == (2, [])

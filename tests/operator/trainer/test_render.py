@@ -145,11 +145,6 @@ def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: M
     }
 
 
-def test_a_policy_without_plugin_is_named(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    with pytest.raises(BuildError, match=r"spec\.mlPolicy\.mpi of the runtime is not supported yet"):
-        jobset_for(make_trainjob(), make_runtime(policy={"mpi": {}}))
-
-
 def test_a_missing_injection_target_is_named(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
     """3.7"""
     policy = {"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["ghost"]}]}}}

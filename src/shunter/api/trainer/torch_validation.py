@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import EnvInjectionTarget, TorchPolicy
-from shunter.api.trainer.trainjob import TrainJob
 
 TORCHRUN_ENVIRONMENT = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 """What the plugin sets, so what users must not."""
-
-
-def reserved_environment_errors(job: TrainJob, reserved: Collection[str] = TORCHRUN_ENVIRONMENT) -> list[FieldError]:
-    """Variables in `spec.trainer.env` that belong to the operator."""
-    environment = job.spec.trainer.env if job.spec.trainer else ()
-    taken = sorted({variable["name"] for variable in environment} & set(reserved))
-    if not taken:
-        return []
-    detail = f"must not have reserved envs, invalid envs configured: [{' '.join(taken)}]"
-    return [invalid("spec.trainer.env", list(environment), detail)]
 
 
 def injection_errors(policy: TorchPolicy, template: Json) -> list[FieldError]:

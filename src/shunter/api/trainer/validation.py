@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -69,6 +69,16 @@ def _initializer_fault(template: Json, name: str, section: str) -> str:
     if _INITIALIZER_VOLUME not in mounts:
         return f"must have volumeMount with name - {_INITIALIZER_VOLUME} in container {name} of the {name} job"
     return ""
+
+
+def reserved_environment_errors(job: TrainJob, reserved: Collection[str]) -> list[FieldError]:
+    """Variables in `spec.trainer.env` that belong to the operator."""
+    environment = job.spec.trainer.env if job.spec.trainer else ()
+    taken = sorted({variable["name"] for variable in environment} & set(reserved))
+    if not taken:
+        return []
+    detail = f"must not have reserved envs, invalid envs configured: [{' '.join(taken)}]"
+    return [invalid("spec.trainer.env", list(environment), detail)]
 
 
 def patch_errors(job: TrainJob) -> list[FieldError]:

@@ -15,11 +15,11 @@ import msgspec
 from shunter.api.core import ConfigMap
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
-from shunter.cluster.controllers.metadata_transport import MetadataTransport
 from shunter.cluster.controllers.served_kinds import served_kinds
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.manager import Manager
+from shunter.kube.metadata_transport import MetadataTransport
 from shunter.kube.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
 from shunter.kube.store import Store
 

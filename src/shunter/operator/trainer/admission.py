@@ -6,15 +6,15 @@ job whose runtime is gone are judged by the job's snapshot, and a job that is be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
 from shunter.api.field_errors import FieldError, aggregate
 from shunter.api.jobset import JobSet
-from shunter.api.meta import Json, ObjectMeta, rfc3339
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.meta import Json, MetadataOnly, ObjectMeta, rfc3339
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
@@ -27,9 +27,9 @@ from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, a
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.reconciler import RuntimeStores
-from shunter.operator.trainer.render import trainjob_errors
+from shunter.operator.trainer.render import priority_classes, trainjob_errors
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
-from shunter.operator.trainer.views import Runtime, Snapshot
+from shunter.operator.trainer.views import ConfigMap, Runtime
 
 DEFAULTER_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
@@ -68,14 +68,14 @@ class TrainerAdmission:
         self,
         client: Client,
         runtimes: RuntimeStores,
-        snapshots: Store[Snapshot],
+        config_maps: Store[ConfigMap],
         jobsets: Store[JobSet],
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._runtimes = runtimes
-        self._snapshots = snapshots
+        self._config_maps = config_maps
         self._jobsets = jobsets
         self._now = now
 
@@ -116,7 +116,8 @@ class TrainerAdmission:
         metadata = msgspec.convert(runtime.get("metadata") or {}, ObjectMeta)
         warnings = runtime_validation.reference_warnings(metadata) if is_shared else []
         try:
-            faults = trainjob_errors(job, runtime)
+            missing = await self._missing_priority_classes(priority_classes(job, runtime))
+            faults = trainjob_errors(job, runtime, missing)
         except BuildError as error:
             return denied(str(error), warnings=warnings)
         if old is not None:
@@ -134,11 +135,21 @@ class TrainerAdmission:
             return (await self._client.get(resource, name, namespace, view=Runtime)).json(resource)
         except NotFound:
             pass
-        snapshot = self._snapshots.get(Key(job.metadata.namespace, snapshot_name(job.metadata.name)))
+        snapshot = self._config_maps.get(Key(job.metadata.namespace, snapshot_name(job.metadata.name)))
         try:
             return runtime_in(job, snapshot) if snapshot is not None else None
         except BuildError:
             return None
+
+    async def _missing_priority_classes(self, names: Iterable[str]) -> dict[str, str]:
+        """Those that the server does not have, and what it said."""
+        missing = {}
+        for name in dict.fromkeys(names):
+            try:
+                await self._client.get(PRIORITY_CLASSES, name, view=MetadataOnly)
+            except NotFound:
+                missing[name] = f'{PRIORITY_CLASSES.kind}.{PRIORITY_CLASSES.group} "{name}" not found'
+        return missing
 
     def _active_jobs(self, job: TrainJob) -> list[str]:
         jobset = self._jobsets.get(Key(job.metadata.namespace, job.metadata.name))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from shunter.api.jobset import JobSet
-from shunter.api.resources import CONFIG_MAPS, JOBSETS, TRAIN_JOBS, Resource
+from shunter.api.meta import MetadataOnly
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.informer import Informer
 from shunter.kube.manager import Manager
 from shunter.operator.trainer.reconciler import RUNTIME_INDEX, RUNTIMES, RuntimeReconciler, TrainJobReconciler, by_runtime
-from shunter.operator.trainer.views import Runtime, Snapshot
+from shunter.operator.trainer.views import ConfigMap, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""
@@ -22,8 +25,8 @@ def runtime_informers(manager: Manager) -> Mapping[Resource, Informer[Runtime]]:
     return {resource: manager.informer(resource, Runtime) for resource in RUNTIMES}
 
 
-def snapshot_informer(manager: Manager) -> Informer[Snapshot]:
-    return manager.informer(CONFIG_MAPS, Snapshot)
+def config_map_informer(manager: Manager) -> Informer[ConfigMap]:
+    return manager.informer(CONFIG_MAPS, ConfigMap)
 
 
 def jobset_informer(manager: Manager) -> Informer[JobSet]:
@@ -32,18 +35,25 @@ def jobset_informer(manager: Manager) -> Informer[JobSet]:
 
 def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS) -> None:
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
-    runtimes, snapshots, jobsets = runtime_informers(manager), snapshot_informer(manager), jobset_informer(manager)
-    stores = {resource: informer.store for resource, informer in runtimes.items()}
+    runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
+    pod_groups = [manager.informer(resource, PodGroup) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)]
+    optional: list[Informer[Any]] = [jobsets, *pod_groups]
+    companions: list[Informer[Any]] = [config_maps, manager.informer(SECRETS, MetadataOnly), *pod_groups]
     reconciler = TrainJobReconciler(
-        jobs.store, stores, snapshots.store, jobsets.store, is_jobset_installed=lambda: not jobsets.is_kind_missing
+        jobs.store,
+        {resource: informer.store for resource, informer in runtimes.items()},
+        config_maps.store,
+        jobsets.store,
+        {informer.resource: informer.store for informer in companions},
+        uninstalled=lambda: frozenset(informer.resource for informer in optional if informer.is_kind_missing),
     )
     manager.controller(
         "trainjob_controller",
         reconciler,
         primary=jobs,
-        owned=(jobsets, snapshots),
+        owned=(jobsets, *companions),
         mapped=[(informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()],
-        optional=(jobsets,),
+        optional=optional,
         workers=workers,
         recorder=manager.recorder(COMPONENT),
     )

@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy
-from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy, PodGroupPolicy
+from shunter.api.trainer.trainjob import Trainer, TrainJob
 from shunter.errors import InputError
 
 
 class BuildError(InputError):
-    """A job and a runtime that do not go together; the text goes into the job's event."""
+    """A job and a runtime that do not go together; the text goes into the job's event, text and remedy into a condition.
+
+    `reason` is the condition's."""
+
+    def __init__(self, message: str, remedy: str = "", *, reason: str = "RuntimeInvalid") -> None:
+        super().__init__(message, remedy)
+        self.reason = reason
 
 
 @dataclass(slots=True)
@@ -26,11 +32,15 @@ class PodSet:
     name: str
     ancestor: str
     """Which section of the TrainJob overrides it (`trainer`, `dataset-initializer`, ...); empty for none."""
+    replicas: int
+    """Jobs of the replicated job."""
     count: int
+    """Pods of each of them."""
     template: Json
     """The pod template's parts that no plugin changes."""
     containers: list[Json]
     init_containers: list[Json]
+    volumes: list[Json]
 
     def container(self, name: str) -> Json | None:
         return next((container for container in self.containers if container.get("name") == name), None)
@@ -40,13 +50,18 @@ class PodSet:
 class Model:
     job: TrainJob
     policy: MLPolicy | None
+    pod_groups: PodGroupPolicy | None
+    trainer: Trainer | None
+    """The job's `trainer` section as plugins complete it."""
     labels: dict[str, str]
     annotations: dict[str, str]
     spec: Json
     """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
     pod_sets: list[PodSet] = field(default_factory=list)
-    command: list[str] | None = None
-    """The training container's command where a plugin completes the job's own."""
+    pod_labels: dict[str, str] = field(default_factory=dict)
+    """Labels for the pods of all replicated jobs."""
+    pod_annotations: dict[str, str] = field(default_factory=dict)
+    """Annotations for the pods of all replicated jobs."""
 
     @property
     def trainer_set(self) -> PodSet | None:
@@ -59,17 +74,26 @@ class Model:
         pod_set = self.trainer_set
         return pod_set.container(NODE) if pod_set else None
 
+    @property
+    def is_launcher_node(self) -> bool:
+        """Whether the launcher of an MPI job trains, too."""
+        return self.policy is not None and self.policy.mpi is not None and bool(self.policy.mpi.run_launcher_as_node)
+
     def pod_set(self, name: str) -> PodSet | None:
         return next((pod_set for pod_set in self.pod_sets if pod_set.name == name), None)
 
 
-def model_of(job: TrainJob, policy: MLPolicy | None, template_metadata: Json, jobset_spec: Json) -> Model:
-    """The model before any plugin: every replicated job with as many pods as the runtime says (3.5)."""
+def model_of(job: TrainJob, policy: MLPolicy | None, pod_groups: PodGroupPolicy | None, template: Json) -> Model:
+    """The model before any plugin: every replicated job with as many pods as the runtime says (3.5). `template` is the runtime's
+    with the job's patches merged."""
+    metadata, jobset_spec = template.get("metadata") or {}, template.get("spec") or {}
     model = Model(
         job=job,
         policy=policy,
-        labels={**(template_metadata.get("labels") or {})},
-        annotations={**(template_metadata.get("annotations") or {})},
+        pod_groups=pod_groups,
+        trainer=job.spec.trainer,
+        labels={**(metadata.get("labels") or {})},
+        annotations={**(metadata.get("annotations") or {})},
         spec=jobset_spec,
     )
     for replicated_job in jobset_spec.get("replicatedJobs") or []:
@@ -82,10 +106,12 @@ def model_of(job: TrainJob, policy: MLPolicy | None, template_metadata: Json, jo
             PodSet(
                 name=replicated_job.get("name", ""),
                 ancestor=ancestor,
+                replicas=replicated_job.get("replicas", 1),
                 count=_count(job_spec, ancestor, policy),
                 template=pod_template,
                 containers=[_own(container) for container in pod_spec.get("containers") or []],
                 init_containers=[_own(container) for container in pod_spec.get("initContainers") or []],
+                volumes=[*(pod_spec.get("volumes") or [])],
             )
         )
     return model

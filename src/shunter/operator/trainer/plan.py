@@ -2,48 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
 from shunter.api.jobset import JobSet
-from shunter.api.meta import Condition, Json, stamp
-from shunter.api.resources import CONFIG_MAPS, JOBSETS, TRAIN_JOBS
+from shunter.api.meta import Condition, Json, MetadataOnly, stamp
+from shunter.api.podgroups import PodGroup
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
-from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
+from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 from shunter.operator.trainer import deadline
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.render import objects_for, owned
+from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, with_obstacle
+from shunter.operator.trainer.plugin import Companion
+from shunter.operator.trainer.plugins import COMPANIONS
+from shunter.operator.trainer.render import Rendered, owned, rendered
 from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, runtime_in, snapshot_of
 from shunter.operator.trainer.status import (
     DEADLINE_EXCEEDED,
     FAILED,
-    NOT_CREATED,
     find,
     is_finished,
     jobs_status,
     status_json,
     with_condition,
-    with_jobset_installed,
     with_outcome,
     with_suspension,
     without_retryable_failure,
 )
-from shunter.operator.trainer.views import Snapshot
+from shunter.operator.trainer.views import ConfigMap
 
 FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
 """Characters of an error that go into an event."""
 
 
+Present = ConfigMap | MetadataOnly | PodGroup
+"""What is there of a job's companions: of Secrets only that they are."""
+
+
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """A job, the present runtime it refers to, its snapshot and its JobSet, as far as they exist."""
+    """A job, the present runtime it refers to, its snapshot, its JobSet and what it may have beside it, as far as they exist."""
 
     job: TrainJob
     runtime: Json | None = None
-    snapshot: Snapshot | None = None
+    snapshot: ConfigMap | None = None
     jobset: JobSet | None = None
-    is_jobset_installed: bool = True
+    companions: Mapping[Companion, Present] = {}
+    uninstalled: frozenset[Resource] = frozenset()
+    """Kinds that the cluster does not serve."""
+    randomness: bytes = b""
+    """From the system's source; what is secret is made of it."""
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -54,55 +65,100 @@ def plan(observed: Observed, now: datetime) -> Plan:
     reference = job.spec.runtime_ref
     if (reference.kind, reference.api_group) not in KINDS:
         return Plan(status=_status_write(job, _unsupported(job, _stamp(job, now))))
-    status, remaining = _status(observed, _stamp(job, now))
+    status, remaining = _status(observed, None, now)
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
-    if not observed.is_jobset_installed:
-        is_new = find(job.status.conditions, NOT_CREATED.type) is None
-        events = (_creation_failed(job, NOT_CREATED.message),) if is_new else ()
-        return Plan(status=_status_write(job, status), events=events, requeue_after=remaining)
     try:
-        writes = _wanted(observed)
+        wanted = None if JOBSETS in observed.uninstalled else _wanted(observed)
     except BuildError as error:
-        events = (_creation_failed(job, error.message),)
-        return Plan(status=_status_write(job, status), events=events, requeue_after=remaining)
-    return Plan(writes=writes, status=_status_write(job, status), requeue_after=remaining)
+        obstacle = unbuildable(job, error, has_snapshot=observed.snapshot is not None)
+        return _held_up(observed, obstacle, error.message, now)
+    missing = _missing_kind(observed, wanted)
+    if missing is not None:
+        obstacle = not_installed(missing)
+        is_new = find(job.status.conditions, obstacle.type) is None
+        return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
+    assert wanted is not None
+    return Plan(writes=_writes(observed, wanted), status=_status_write(job, status), requeue_after=remaining)
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """An object was refused: the job's events say so, and its status goes on telling what is there."""
+    """An object was refused: the job's events and a condition say so, and its status goes on telling what is there."""
     event = _creation_failed(observed.job, failure.message)
     if isinstance(failure.write, StatusWrite):
         return Plan(events=(event,))
-    status, _ = _status(observed, _stamp(observed.job, now))
+    status, _ = _status(observed, refused(observed.job, failure), now)
     return Plan(status=_status_write(observed.job, status), events=(event,))
 
 
-def _wanted(observed: Observed) -> tuple[Write, ...]:
-    """The snapshot if there is none, and the JobSet unless it runs already: a running JobSet is never touched (3.6)."""
+def _held_up(observed: Observed, obstacle: Condition, told: str, now: datetime) -> Plan:
+    """Nothing can be made: the status says why, and an event when there is something to tell."""
+    status, remaining = _status(observed, obstacle, now)
+    events = (_creation_failed(observed.job, told),) if told else ()
+    return Plan(status=_status_write(observed.job, status), events=events, requeue_after=remaining)
+
+
+def _wanted(observed: Observed) -> Rendered:
     job, runtime = observed.job, observed.runtime
-    writes: list[Write] = []
     if observed.snapshot is not None:
-        runtime = runtime_in(job, observed.snapshot)
-    elif runtime is None:
+        return rendered(job, runtime_in(job, observed.snapshot))
+    if runtime is None:
         raise not_found(job)
-    else:
-        writes.append(Apply(resource=CONFIG_MAPS, body=owned(job, snapshot_of(job, runtime)), field_manager=FIELD_MANAGER))
-        runtime = as_go_writes(runtime)
-    wanted = objects_for(job, runtime)
-    jobset = observed.jobset
+    return rendered(job, as_go_writes(runtime))
+
+
+def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | None:
+    if wanted is None:
+        return JOBSETS
+    kinds = {(body["apiVersion"], body["kind"]) for body in wanted.objects}
+    return next((resource for resource in observed.uninstalled if (resource.api_version, resource.kind) in kinds), None)
+
+
+def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
+    """The snapshot if there is none, what is not as it should be, and the JobSet unless it runs already: a running one is never
+    touched (3.6)."""
+    job, jobset = observed.job, observed.jobset
+    writes: list[Write] = []
+    if observed.snapshot is None:
+        assert observed.runtime is not None
+        writes.append(_apply(CONFIG_MAPS, owned(job, snapshot_of(job, observed.runtime))))
+    present = {(companion.resource, companion.name(job)): view for companion, view in observed.companions.items()}
+    resources = {(companion.resource.api_version, companion.resource.kind): companion.resource for companion in COMPANIONS}
+    for body in wanted.objects:
+        resource = resources[body["apiVersion"], body["kind"]]
+        if _is_due(body, present.get((resource, body["metadata"]["name"])), bool(job.spec.suspend)):
+            writes.append(_apply(resource, body))
+    for companion, make in wanted.secrets.items():
+        if companion not in observed.companions:
+            writes.append(Create(resource=SECRETS, body=make(observed.randomness)))
     is_running = jobset is not None and not job.spec.suspend and not jobset.spec.suspend
     if not is_running:
-        writes.append(Apply(resource=JOBSETS, body=wanted[-1], field_manager=FIELD_MANAGER))
+        writes.append(_apply(JOBSETS, wanted.jobset))
     return tuple(writes)
 
 
-def _status(observed: Observed, now: datetime) -> tuple[TrainJobStatus, float | None]:
-    """The status, and the seconds until the deadline while the job is unfinished."""
+def _is_due(wanted: Json, present: Present | None, is_suspended: bool) -> bool:
+    """Whether an object beside the JobSet is to be written. A scheduler relies on its PodGroup while the job runs."""
+    match present:
+        case ConfigMap(data=data):
+            return not wanted["data"].items() <= (data or {}).items()
+        case PodGroup(spec=spec):
+            return is_suspended and not wanted["spec"].items() <= spec.items()
+        case _:
+            return True
+
+
+def _apply(resource: Resource, body: Json) -> Apply:
+    return Apply(resource=resource, body=body, field_manager=FIELD_MANAGER)
+
+
+def _status(observed: Observed, obstacle: Condition | None, now: datetime) -> tuple[TrainJobStatus, float | None]:
+    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up."""
     job, jobset, status = observed.job, observed.jobset, observed.job.status
+    now = _stamp(job, now)
     conditions = without_retryable_failure(status.conditions)
     conditions = with_suspension(conditions, bool(job.spec.suspend), now)
-    conditions = with_jobset_installed(conditions, observed.is_jobset_installed, now)
+    conditions = with_obstacle(conditions, obstacle, now)
     counters = status.jobs_status
     missed_deadline = _has_missed_deadline(status)
     if jobset is not None:

@@ -2,30 +2,69 @@
 
     errors    what admission refuses in a job of a runtime
     apply     counts of pods, environment, ports: what the runtime's policy means for this job
-    objects   further objects beside the JobSet (host files, keys, pod groups), in the order in which they are written
+    objects   further objects beside the JobSet (host files, pod groups), in the order in which they are written
+    secrets   Secrets that are made once: keys
 
-Phases run over all plugins in the table's order before the next phase starts.
+Phases run over all plugins in the table's order before the next phase starts. Which objects a plugin may make is said beforehand
+(`companions`), so that they are watched and nothing else is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
-from shunter.api.trainer.runtime import MLPolicy
+from shunter.api.resources import Resource
+from shunter.api.trainer.runtime import MLPolicy, PodGroupPolicy
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import Model
+
+
+class Companion(NamedTuple):
+    """A kind of object that a job may have beside its JobSet, by how its name ends."""
+
+    resource: Resource
+    suffix: str = ""
+
+    def name(self, job: TrainJob) -> str:
+        return f"{job.metadata.name}{self.suffix}"
+
+
+class Asked(NamedTuple):
+    """A job at admission, and what its runtime says about it."""
+
+    job: TrainJob
+    policy: MLPolicy | None
+    pod_groups: PodGroupPolicy | None
+    template: Json
+    """The runtime's, with the job's patches merged."""
+    missing_priority_classes: Mapping[str, str]
+    """Of the PriorityClasses that `priority_classes` names, those that are not there, and what the API server said."""
 
 
 class Plugin:
     """One framework's or scheduler's part in making a JobSet."""
 
+    companions: tuple[Companion, ...] = ()
+
     def apply(self, model: Model) -> None:
         """Changes the model. Raises BuildError when job and runtime do not go together."""
 
     def objects(self, model: Model) -> list[Json]:
-        """Wanted objects beside the JobSet, without owner references."""
+        """Wanted objects beside the JobSet, without owner references. They are kept as they are wanted; a PodGroup only while the
+        job is suspended (3.11)."""
         return []
 
-    def errors(self, job: TrainJob, policy: MLPolicy | None, template: Json) -> list[FieldError]:
-        """What admission refuses in the job; `template` is the runtime's with the job's patches merged."""
+    def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
+        """Wanted Secrets, and how each is made from random bytes. Whoever made one of that name, it is left as it is."""
+        return {}
+
+    def priority_classes(self, pod_groups: PodGroupPolicy | None, template: Json) -> list[str]:
+        """The PriorityClasses that `errors` has to know about."""
+        return []
+
+    def errors(self, asked: Asked) -> list[FieldError]:
+        """What admission refuses in the job."""
         return []

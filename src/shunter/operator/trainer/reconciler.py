@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from shunter.api.jobset import JobSet
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
@@ -11,12 +13,15 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
 from shunter.kube.store import Store, key_of
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
+from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
-from shunter.operator.trainer.views import Runtime, Snapshot
+from shunter.operator.trainer.views import ConfigMap, Runtime
 
 RUNTIME_INDEX = "runtime"
 LEGACY_FINALIZER = "trainer.kubeflow.org/resource-in-use"
 """Earlier releases held runtimes back while jobs used them; snapshots made that unnecessary (1.4)."""
+
+RANDOM_BYTES = 32
 
 RuntimeStores = Mapping[Resource, Store[Runtime]]
 
@@ -33,16 +38,19 @@ class TrainJobReconciler:
         self,
         jobs: Store[TrainJob],
         runtimes: RuntimeStores,
-        snapshots: Store[Snapshot],
+        config_maps: Store[ConfigMap],
         jobsets: Store[JobSet],
+        companions: Mapping[Resource, Store[Any]],
         *,
-        is_jobset_installed: Callable[[], bool] = lambda: True,
+        uninstalled: Callable[[], frozenset[Resource]] = frozenset,
     ) -> None:
+        """`companions` are the stores of all kinds that COMPANIONS names."""
         self._jobs = jobs
         self._runtimes = runtimes
-        self._snapshots = snapshots
+        self._config_maps = config_maps
         self._jobsets = jobsets
-        self._is_jobset_installed = is_jobset_installed
+        self._companions = companions
+        self._uninstalled = uninstalled
 
     def observe(self, key: Key) -> Observed | None:
         job = self._jobs.get(key)
@@ -51,9 +59,15 @@ class TrainJobReconciler:
         return Observed(
             job=job,
             runtime=present_runtime(job, self._runtimes),
-            snapshot=self._snapshots.get(Key(key.namespace, snapshot_name(key.name))),
+            snapshot=self._config_maps.get(Key(key.namespace, snapshot_name(key.name))),
             jobset=self._jobsets.get(key),
-            is_jobset_installed=self._is_jobset_installed(),
+            companions={
+                companion: found
+                for companion in COMPANIONS
+                if (found := self._companions[companion.resource].get(Key(key.namespace, companion.name(job))))
+            },
+            uninstalled=self._uninstalled(),
+            randomness=secrets.token_bytes(RANDOM_BYTES),
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
@@ -68,7 +82,7 @@ class TrainJobReconciler:
         def keys(runtime: Runtime) -> Iterable[Key]:
             reference = f"{resource.kind}/{runtime.metadata.namespace}/{runtime.metadata.name}"
             jobs = map(key_of, self._jobs.by_index(RUNTIME_INDEX, reference))
-            return [key for key in jobs if self._snapshots.get(Key(key.namespace, snapshot_name(key.name))) is None]
+            return [key for key in jobs if self._config_maps.get(Key(key.namespace, snapshot_name(key.name))) is None]
 
         return keys
 

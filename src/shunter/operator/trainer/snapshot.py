@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.views import Snapshot
+from shunter.operator.trainer.views import ConfigMap
 
 DATA_KEY = "runtime"
 KINDS = {(resource.kind, resource.group): resource for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)}
@@ -38,12 +38,12 @@ def snapshot_of(job: TrainJob, runtime: Json) -> Json:
     }
 
 
-def runtime_in(job: TrainJob, snapshot: Snapshot) -> Json:
+def runtime_in(job: TrainJob, snapshot: ConfigMap) -> Json:
     """The runtime that the job's snapshot keeps. Raises BuildError when it is not this job's, broken, or of another runtime."""
     owner = snapshot.metadata.controller
     if owner is None or owner.uid != job.metadata.uid:
         raise _invalid(job, "a snapshot configmap exists but is owned by another object")
-    text = snapshot.data.runtime
+    text = (snapshot.data or {}).get(DATA_KEY)
     if text is None:
         raise _invalid(job, f'snapshot ConfigMap missing "{DATA_KEY}" data key')
     try:
@@ -71,13 +71,15 @@ def not_found(job: TrainJob) -> BuildError:
     reference = job.spec.runtime_ref
     missing = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
     if reference.kind == TRAINING_RUNTIMES.kind:
-        return BuildError(f"TrainingRuntime specified in TrainJob is not found: {missing}")
-    return BuildError(f"not found ClusterTrainingRuntime specified in TrainJob: {missing}")
+        text = f"TrainingRuntime specified in TrainJob is not found: {missing}"
+    else:
+        text = f"not found ClusterTrainingRuntime specified in TrainJob: {missing}"
+    return BuildError(text, f"Create the {reference.kind} {reference.name}.", reason="RuntimeNotFound")
 
 
 def _invalid(job: TrainJob, reason: str) -> BuildError:
     outer = "unable to get" if job.spec.runtime_ref.kind == TRAINING_RUNTIMES.kind else "getting"
-    return BuildError(f"{outer} runtime snapshot: invalid runtime snapshot: {reason}")
+    return BuildError(f"{outer} runtime snapshot: invalid runtime snapshot: {reason}", reason="SnapshotInvalid")
 
 
 @functools.lru_cache(maxsize=256)

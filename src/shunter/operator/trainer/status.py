@@ -8,20 +8,10 @@ import msgspec
 
 from shunter.api.jobset import JobSet, ReplicatedJobStatus
 from shunter.api.meta import Condition, Json, rfc3339
-from shunter.api.resources import JOBSETS
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 
 SUSPENDED, COMPLETE, FAILED = "Suspended", "Complete", "Failed"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
-
-NOT_CREATED = Condition(
-    type="Created",
-    status="False",
-    reason="JobSetNotInstalled",
-    message=f"The cluster does not serve {JOBSETS.plural}.{JOBSETS.group} ({JOBSETS.api_version}). Install JobSet; "
-    "the TrainJob then goes on by itself.",
-)
-"""Ours, not upstream's: a job can do nothing before it has a JobSet, and nothing else would say why."""
 
 Conditions = tuple[Condition, ...]
 
@@ -67,13 +57,6 @@ def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime) -
 def without_retryable_failure(conditions: Conditions) -> Conditions:
     """The list without a failure that the job's JobSet does not have to confirm for ever."""
     return tuple(condition for condition in conditions if condition.type != FAILED or condition.reason == DEADLINE_EXCEEDED)
-
-
-def with_jobset_installed(conditions: Conditions, is_installed: bool, now: datetime) -> Conditions:
-    """With the condition that says that JobSet is missing while it is, without it afterwards."""
-    if not is_installed:
-        return with_condition(conditions, NOT_CREATED, now)
-    return tuple(condition for condition in conditions if condition.type != NOT_CREATED.type)
 
 
 def with_outcome(conditions: Conditions, jobset: JobSet, now: datetime) -> Conditions:

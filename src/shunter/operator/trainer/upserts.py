@@ -22,6 +22,16 @@ def upsert_env(container: Json, variables: Iterable[Json]) -> None:
         del container["env"]
 
 
+def upsert_mounts(container: Json, mounts: Iterable[Json]) -> None:
+    """Adds volume mounts by their path."""
+    _upsert(container.setdefault("volumeMounts", []), mounts, "mountPath")
+
+
+def upsert_volumes(volumes: list[Json], added: Iterable[Json]) -> None:
+    """Adds volumes by name."""
+    _upsert(volumes, added, "name")
+
+
 def upsert_port(container: Json, port: Json) -> None:
     """Adds a port. One of the same number or name, and an unnamed one if it has no name itself, gives way to it (9-S7).
 
@@ -33,6 +43,15 @@ def upsert_port(container: Json, port: Json) -> None:
             ports[place] = port
             return
     ports.append(port)
+
+
+def _upsert(items: list[Json], added: Iterable[Json], key: str) -> None:
+    for item in added:
+        place = next((place for place, present in enumerate(items) if present.get(key) == item[key]), None)
+        if place is None:
+            items.append(item)
+        else:
+            items[place] = item
 
 
 def applied_env(variables: Iterable[Json]) -> list[Json]:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, forbidden
 from shunter.api.meta import Json
-from shunter.api.resources import Resource
+from shunter.api.resources import PRIORITY_CLASSES
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import changed, one_of
 from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
-
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 
 _CLUSTER_CRITICAL = "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
 SYSTEM_CLASSES: tuple[Json, ...] = (

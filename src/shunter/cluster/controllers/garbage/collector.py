@@ -16,7 +16,6 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from shunter.cluster.controllers.garbage.graph import Graph
 from shunter.cluster.controllers.garbage.plan import FOREGROUND, Observed, plan
-from shunter.cluster.controllers.metadata_transport import MetadataTransport
 from shunter.cluster.controllers.served_kinds import NOT_COLLECTED, served_kinds
 from shunter.kube.client import Client
 from shunter.kube.controller import Controller
@@ -24,6 +23,7 @@ from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.executor import Executor
 from shunter.kube.expectations import Expectations
 from shunter.kube.informer import Informer
+from shunter.kube.metadata_transport import MetadataTransport
 from shunter.kube.plan import NOTHING, Failure, Key, Plan, Ref
 from shunter.kube.store import Store
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from shunter.operator.trainer.plugin import Plugin
+from shunter.operator.trainer.plugin import Companion, Plugin
+from shunter.operator.trainer.plugins.coscheduling import Coscheduling
+from shunter.operator.trainer.plugins.flux import Flux
+from shunter.operator.trainer.plugins.jax import JAX
+from shunter.operator.trainer.plugins.mpi import MPI
 from shunter.operator.trainer.plugins.plainml import PlainML
 from shunter.operator.trainer.plugins.torch import Torch
+from shunter.operator.trainer.plugins.volcano import Volcano
+from shunter.operator.trainer.plugins.xgboost import XGBoost
 
-PLUGINS: tuple[Plugin, ...] = (Torch(), PlainML())
+PLUGINS: tuple[Plugin, ...] = (Torch(), MPI(), JAX(), XGBoost(), Flux(), PlainML(), Coscheduling(), Volcano())
 
-POLICIES = ("torch",)
-"""The policies of `mlPolicy` that a plugin stands for; a runtime with another one cannot be built yet."""
+COMPANIONS: tuple[Companion, ...] = tuple(companion for plugin in PLUGINS for companion in plugin.companions)
+"""All objects that a job may have beside its snapshot and its JobSet."""

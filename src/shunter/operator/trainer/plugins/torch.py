@@ -1,59 +1,59 @@
 """torchrun: every node is told the group by PET_* variables, which torchrun reads as its own options (3.7).
 
-Only jobs with a `trainer` section get them, be it empty (9-S2). The address of the first node is always that of the replicated
-job `node` under the job's own name, whatever the runtime calls them (9-S6).
+Only jobs with a `trainer` section get them, be it empty (9-S2).
 """
 
 from __future__ import annotations
+
+import msgspec
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer import torch_validation, torchtune
-from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE, MLPolicy
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model
-from shunter.operator.trainer.plugin import Plugin
+from shunter.operator.trainer.plugin import Asked, Plugin
 from shunter.operator.trainer.plugins.torchtune_command import completed_command
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
 from shunter.operator.trainer.resources import cpu_count, gpu_count
-from shunter.operator.trainer.upserts import applied_env, upsert_env, upsert_port
-
-MASTER_PORT = 29500
-COMPLETION_INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+from shunter.operator.trainer.upserts import applied_env, upsert_env
 
 
 class Torch(Plugin):
     def apply(self, model: Model) -> None:
         if model.policy is None or model.policy.torch is None or model.trainer_set is None:
             return
-        trainer, pods, node = model.job.spec.trainer, model.trainer_set, model.node_container
-        if trainer is not None and trainer.num_nodes is not None:
-            pods.count = trainer.num_nodes
+        set_nodes(model)
+        trainer, nodes, node = model.job.spec.trainer, model.trainer_set.count, model.node_container
         processes = processes_per_node(model)
-        group, master = group_variables(pods.count, processes), master_variables(model.job)
+        group, master = group_variables(nodes, processes), master_variables(model.job)
         if trainer is not None and node is not None:
-            upsert_env(node, applied_env(trainer.env))
             is_torchtune = trainer.command == torchtune.COMMAND
-            upsert_env(node, group if is_torchtune else [*group, *master])
-            upsert_port(node, {"containerPort": MASTER_PORT})
+            upsert_env(node, applied_env(trainer.env))
+            introduce(model, group if is_torchtune else [*group, *master])
             if is_torchtune:
-                model.command = completed_command(
+                command = completed_command(
                     model.job,
                     node.get("command") or [],
-                    nodes=pods.count,
+                    nodes=nodes,
                     processes=processes,
                     gpus=gpu_count(counted_resources(model.job, node)),
-                    endpoint=f"{first_node(model.job)}:{MASTER_PORT}",
+                    endpoint=f"{first_node(model.job)}:{PORT}",
                 )
+                model.trainer = msgspec.structs.replace(trainer, command=command)
         self._inject(model, [*group, *master])
 
-    def errors(self, job: TrainJob, policy: MLPolicy | None, template: Json) -> list[FieldError]:
-        if policy is None or policy.torch is None:
+    def errors(self, asked: Asked) -> list[FieldError]:
+        policy = asked.policy.torch if asked.policy else None
+        if policy is None:
             return []
         return [
-            *torch_validation.injection_errors(policy.torch, template),
-            *torch_validation.reserved_environment_errors(job),
-            *torchtune.errors(job, gpus=gpu_count(node_resources(job, template))),
+            *torch_validation.injection_errors(policy, asked.template),
+            *reserved_environment_errors(asked.job, torch_validation.TORCHRUN_ENVIRONMENT),
+            *torchtune.errors(asked.job, gpus=gpu_count(node_resources(asked.job, asked.template))),
         ]
 
     def _inject(self, model: Model, variables: list[Json]) -> None:
@@ -75,20 +75,15 @@ def group_variables(nodes: int, processes: str) -> list[Json]:
     return [
         {"name": "PET_NNODES", "value": str(nodes)},
         {"name": "PET_NPROC_PER_NODE", "value": processes},
-        {"name": "PET_NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": COMPLETION_INDEX_FIELD}}},
+        {"name": "PET_NODE_RANK", "valueFrom": RANK_SOURCE},
     ]
 
 
 def master_variables(job: TrainJob) -> list[Json]:
     return [
         {"name": "PET_MASTER_ADDR", "value": first_node(job)},
-        {"name": "PET_MASTER_PORT", "value": str(MASTER_PORT)},
+        {"name": "PET_MASTER_PORT", "value": str(PORT)},
     ]
-
-
-def first_node(job: TrainJob) -> str:
-    """The name under which all pods reach node 0."""
-    return f"{job.metadata.name}-node-0-0.{job.metadata.name}"
 
 
 def processes_per_node(model: Model) -> str:
@@ -103,16 +98,8 @@ def processes_per_node(model: Model) -> str:
     return "auto" if gpu_count(resources) else str(max(1, cpu_count(resources)))
 
 
-def counted_resources(job: TrainJob, node: Json | None) -> Json:
-    """The resources that decide about processes: the job's alone when it has any, else those of the runtime's container."""
-    trainer = job.spec.trainer
-    if trainer is not None and trainer.resources_per_node is not None:
-        return trainer.resources_per_node
-    return (node or {}).get("resources") or {}
-
-
 def node_resources(job: TrainJob, template: Json) -> Json:
-    """The same from a template that is no model yet."""
+    """The resources that decide about processes, from a template that is no model yet."""
     trained = (pods for pods in templates.replicated_jobs(template) if templates.ancestor(pods) == ANCESTOR_TRAINER)
     containers = (container for pods in trained for container in templates.containers(pods))
     return counted_resources(job, next((container for container in containers if container.get("name") == NODE), None))

@@ -1,0 +1,95 @@
+"""Why a job's objects cannot be made, and what to do about it: the condition `Created=False`, which goes with its reason.
+
+Ours, not upstream's, which only tells it in events; those are gone after an hour.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.meta import Condition
+from shunter.api.podgroups import VOLCANO_POD_GROUPS
+from shunter.api.resources import JOBSETS, Resource
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.plan import Apply, Create, Failure
+from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.snapshot import snapshot_name
+from shunter.operator.trainer.status import Conditions, with_condition
+
+CREATED = "Created"
+GOES_ON = "the TrainJob then goes on by itself."
+LONGEST_MESSAGE = 4096
+"""Characters; a condition may have 32768, and a JobSet that is refused is quoted in full."""
+LONGEST_POD_NAME = 63
+RANDOM_SUFFIX = 6
+"""Characters that the Job controller adds to a pod's name."""
+
+
+def not_installed(resource: Resource) -> Condition:
+    """The cluster does not serve a kind that the job needs."""
+    served = f"The cluster does not serve {resource.plural}.{resource.group} ({resource.api_version})"
+    if resource == JOBSETS:
+        return _obstacle("JobSetNotInstalled", f"{served}. Install JobSet; {GOES_ON}")
+    scheduler = "Volcano" if resource == VOLCANO_POD_GROUPS else "the coscheduling plugin of scheduler-plugins"
+    return _obstacle(
+        "PodGroupNotInstalled",
+        f"{served}, which spec.podGroupPolicy of its runtime asks for. Install {scheduler}, or take podGroupPolicy out of the "
+        f"runtime; {GOES_ON}",
+    )
+
+
+def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Condition:
+    """The runtime is not there, or nothing can be made of it."""
+    remedy = error.remedy
+    if has_snapshot:
+        config_map = snapshot_name(job.metadata.name)
+        ways = f"Correct data.runtime of the ConfigMap {config_map}, or delete it to take the runtime as it is now"
+        return _obstacle(error.reason, f"{_sentence(error.message)} {ways}; {GOES_ON}")
+    remedy = (error.remedy or "Correct the runtime.").removesuffix(".")
+    return _obstacle(error.reason, f"{_sentence(error.message)} {remedy}; {GOES_ON}")
+
+
+def refused(job: TrainJob, failure: Failure) -> Condition | None:
+    """The API server has refused an object; None for anything but an object that is to be made."""
+    write = failure.write
+    if not isinstance(write, Apply | Create):
+        return None
+    what = f"{write.resource.kind} {write.body['metadata']['name']}"
+    return _obstacle("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(job, failure.message, write)}")
+
+
+def with_obstacle(conditions: Conditions, obstacle: Condition | None, now: datetime) -> Conditions:
+    """With the condition while there is a reason for it, without it afterwards."""
+    if obstacle is not None:
+        return with_condition(conditions, obstacle, now)
+    return tuple(condition for condition in conditions if condition.type != CREATED)
+
+
+def _remedy(job: TrainJob, message: str, write: Apply | Create) -> str:
+    if write.resource == JOBSETS and f"exceed {LONGEST_POD_NAME} characters" in message:
+        return (
+            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(job, write)} "
+            "characters. Create the TrainJob again with a shorter name."
+        )
+    return f"Change the TrainJob, its runtime or what else the message names; {GOES_ON}"
+
+
+def longest_name(job: TrainJob, write: Apply | Create) -> int:
+    """How long the job's name may be for its longest pod name to fit, by its JobSet."""
+    longest = 0
+    for replicated_job in write.body["spec"].get("replicatedJobs") or []:
+        pods = replicated_job["template"]["spec"].get("parallelism", 1)
+        last = f"-{replicated_job['name']}-{max(replicated_job.get('replicas', 1) - 1, 0)}-{max(pods - 1, 0)}"
+        longest = max(longest, len(last))
+    return LONGEST_POD_NAME - RANDOM_SUFFIX - longest
+
+
+def _obstacle(reason: str, message: str) -> Condition:
+    if len(message) > LONGEST_MESSAGE:
+        half = LONGEST_MESSAGE // 2
+        message = f"{message[:half]} ... {message[-half:]}"
+    return Condition(type=CREATED, status="False", reason=reason, message=message)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,30 @@
+"""Gang scheduling by the coscheduling plugin of scheduler-plugins: a PodGroup, and a label on the pods that belong to it (3.11).
+
+The scheduler itself is named by the runtime, as upstream leaves it.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_GROUP, COSCHEDULING_POD_GROUPS
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.plugin import Companion, Plugin
+from shunter.operator.trainer.plugins.pod_group import pod_group
+
+DEFAULT_TIMEOUT_SECONDS = 60
+
+
+class Coscheduling(Plugin):
+    companions = (Companion(COSCHEDULING_POD_GROUPS),)
+
+    def apply(self, model: Model) -> None:
+        if model.pod_groups is not None and model.pod_groups.coscheduling is not None:
+            model.pod_labels[COSCHEDULING_GROUP] = model.job.metadata.name
+
+    def objects(self, model: Model) -> list[Json]:
+        policy = model.pod_groups.coscheduling if model.pod_groups else None
+        if policy is None:
+            return []
+        seconds = policy.schedule_timeout_seconds
+        timeout = DEFAULT_TIMEOUT_SECONDS if seconds is None else seconds
+        return [pod_group(model, COSCHEDULING_POD_GROUPS, {"scheduleTimeoutSeconds": timeout})]

@@ -1,0 +1,162 @@
+"""Flux: the pods of a job become one Flux instance, which runs the job's command as its only job (3.10).
+
+An init container brings Flux itself, from an image that holds it, into a volume; a script starts the brokers. Unlike upstream's,
+the brokers' key is random (9-S34), and jobs may do without a `trainer` section or a number of nodes (9-S5).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from shunter.api.field_errors import FieldError, invalid
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, SECRETS
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import NODE, FluxPolicy
+from shunter.api.trainer.trainjob import Trainer, TrainJob
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugins.curve_certificate import certificate
+from shunter.operator.trainer.plugins.flux_scripts import Instance, entrypoint_script, init_script
+from shunter.operator.trainer.rendezvous import counted_resources, set_nodes
+from shunter.operator.trainer.resources import gpu_count
+from shunter.operator.trainer.upserts import upsert_mounts, upsert_volumes
+
+INSTALLER = "flux-installer"
+SCRIPTS = Companion(CONFIG_MAPS, "-flux-entrypoint")
+CURVE = Companion(SECRETS, "-flux-curve")
+ENTRYPOINT, INIT = "entrypoint.sh", "init.sh"
+SCRIPTS_DIRECTORY = "/etc/flux-config"
+
+SETTINGS = {
+    "FLUX_VIEW_IMAGE": "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy",
+    "FLUX_NETWORK_DEVICE": "eth0",
+    "FLUX_QUEUE_POLICY": "fcfs",
+}
+"""Variables of the runtime's container, or of the job, that say how Flux is set up; and what holds without them."""
+
+
+class Flux(Plugin):
+    companions = (SCRIPTS, CURVE)
+
+    def apply(self, model: Model) -> None:
+        if model.policy is None or model.policy.flux is None:
+            return
+        set_nodes(model)
+        pods = model.pod_set(NODE)
+        container = pods.container(NODE) if pods else None
+        if pods is None or container is None:
+            return
+        scripts = SCRIPTS.name(model.job)
+        volumes: list[Json] = [
+            {"name": "spack-install", "emptyDir": {}},
+            {"name": "flux-install", "emptyDir": {}},
+            {"name": scripts, "configMap": {"name": scripts, "defaultMode": 0o755}},
+            {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
+            {"name": "flux-curve", "secret": {"secretName": CURVE.name(model.job), "defaultMode": 0o400}},
+        ]
+        upsert_volumes(pods.volumes, volumes)
+        installed: Json = {"name": "flux-install", "mountPath": "/mnt/flux"}
+        configured: Json = {"name": scripts, "mountPath": SCRIPTS_DIRECTORY, "readOnly": True}
+        pods.init_containers.append(
+            {
+                "name": INSTALLER,
+                "image": settings(model.job, container)["FLUX_VIEW_IMAGE"],
+                "command": ["/bin/bash", f"{SCRIPTS_DIRECTORY}/{INIT}"],
+                "volumeMounts": [installed, configured],
+            }
+        )
+        mounts: list[Json] = [
+            installed,
+            {"name": "spack-install", "mountPath": "/opt/software"},
+            configured,
+            {"name": "flux-curve", "mountPath": "/curve", "readOnly": True},
+            {"name": "shared-memory", "mountPath": "/dev/shm", "readOnly": True},
+        ]
+        upsert_mounts(container, mounts)
+        model.trainer = wrapped(model.job.spec.trainer, container)
+
+    def objects(self, model: Model) -> list[Json]:
+        if model.policy is None or model.policy.flux is None:
+            return []
+        instance = instance_of(model, model.policy.flux)
+        return [
+            {
+                "apiVersion": CONFIG_MAPS.api_version,
+                "kind": CONFIG_MAPS.kind,
+                "metadata": {"name": SCRIPTS.name(model.job), "namespace": model.job.metadata.namespace},
+                "data": {ENTRYPOINT: entrypoint_script(instance), INIT: init_script(instance)},
+            }
+        ]
+
+    def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
+        if model.policy is None or model.policy.flux is None:
+            return {}
+        return {CURVE: lambda randomness: curve_secret(model.job, randomness)}
+
+    def errors(self, asked: Asked) -> list[FieldError]:
+        policy = asked.policy.flux if asked.policy else None
+        if policy is None:
+            return []
+        faults = []
+        tasks = tasks_per_node(asked.job, policy)
+        if tasks < 1:
+            detail = "must be greater than or equal to 1 for Flux TrainJob"
+            faults.append(invalid("spec.trainer.numProcPerNode", tasks, detail))
+        nodes = templates.replicated_job(asked.template, NODE)
+        if nodes is not None and any(one.get("name") == INSTALLER for one in templates.init_containers(nodes)):
+            faults.append(invalid("spec.trainer.initContainers", INSTALLER, f"InitContainer '{INSTALLER}' is reserved"))
+        return faults
+
+
+def settings(job: TrainJob, container: Json) -> dict[str, str]:
+    """The values of SETTINGS: the job's variables, else the container's, else the defaults."""
+    trainer = job.spec.trainer
+    given = [*(container.get("env") or []), *(trainer.env if trainer else ())]
+    return {**SETTINGS, **{one["name"]: one["value"] for one in given if one["name"] in SETTINGS and one.get("value")}}
+
+
+def tasks_per_node(job: TrainJob, policy: FluxPolicy) -> int:
+    trainer = job.spec.trainer
+    if trainer is not None and trainer.num_proc_per_node is not None:
+        return trainer.num_proc_per_node
+    return 1 if policy.num_proc_per_node is None else policy.num_proc_per_node
+
+
+def wrapped(trainer: Trainer | None, container: Json) -> Trainer:
+    """The trainer section whose command is our script, which is told the job's command and arguments, or the runtime's command.
+
+    The runtime's own arguments stay where they are, and come last. Words with blanks or quotes in them are quoted: upstream joins
+    them as they are, and the shell then tears them apart."""
+    trainer = trainer or Trainer()
+    command = trainer.command or container.get("command") or ()
+    words = shlex.join([*command, *(trainer.args or ())])
+    return msgspec.structs.replace(trainer, command=("/bin/bash", f"{SCRIPTS_DIRECTORY}/{ENTRYPOINT}", words), args=None)
+
+
+def instance_of(model: Model, policy: FluxPolicy) -> Instance:
+    pods = model.pod_set(NODE)
+    container = (pods.container(NODE) if pods else None) or {}
+    chosen = settings(model.job, container)
+    return Instance(
+        job=model.job.metadata.name,
+        namespace=model.job.metadata.namespace,
+        nodes=pods.count if pods else 1,
+        tasks=tasks_per_node(model.job, policy),
+        gpus=gpu_count(counted_resources(model.job, container)),
+        device=chosen["FLUX_NETWORK_DEVICE"],
+        queue_policy=chosen["FLUX_QUEUE_POLICY"],
+    )
+
+
+def curve_secret(job: TrainJob, randomness: bytes) -> Json:
+    """The certificate that all brokers of the job share."""
+    return {
+        "apiVersion": SECRETS.api_version,
+        "kind": SECRETS.kind,
+        "metadata": {"name": CURVE.name(job), "namespace": job.metadata.namespace},
+        "data": {"curve.cert": certificate(job.metadata.name, randomness)},
+    }

@@ -1,0 +1,25 @@
+"""JAX: every process is told the group by JAX_* variables, which `jax.distributed.initialize` takes over (3.10).
+
+The job's own environment is applied later, so a job may set them otherwise.
+"""
+
+from __future__ import annotations
+
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.plugin import Plugin
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, first_node, introduce, set_nodes
+
+
+class JAX(Plugin):
+    def apply(self, model: Model) -> None:
+        if model.policy is None or model.policy.jax is None or model.trainer_set is None:
+            return
+        set_nodes(model)
+        introduce(
+            model,
+            [
+                {"name": "JAX_NUM_PROCESSES", "value": str(model.trainer_set.count)},
+                {"name": "JAX_PROCESS_ID", "valueFrom": RANK_SOURCE},
+                {"name": "JAX_COORDINATOR_ADDRESS", "value": f"{first_node(model.job)}:{PORT}"},
+            ],
+        )

@@ -1,0 +1,168 @@
+"""MPI: the launcher starts the processes of all nodes over SSH, with keys and a list of hosts of the job's own (3.9).
+
+Replicated jobs are known by their names here: `launcher` runs mpirun, `node` the SSH servers.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+
+from shunter.api.field_errors import FieldError, invalid
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, SECRETS
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import NODE, MPIPolicy
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.trainer.validation import reserved_environment_errors
+from shunter.operator.trainer.model import BuildError, Model, PodSet
+from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugins.ssh_keys import key_pair
+from shunter.operator.trainer.rendezvous import counted_resources
+from shunter.operator.trainer.resources import gpu_count
+from shunter.operator.trainer.upserts import upsert_env, upsert_mounts, upsert_volumes
+
+LAUNCHER = "launcher"
+OPEN_MPI = "OpenMPI"
+HOST_FILE = "hostfile"
+HOST_FILE_DIRECTORY = "/etc/mpi"
+KEYS_VOLUME, HOST_FILE_VOLUME = "mpi-ssh-auth", "mpi-hostfile"
+KEYS = Companion(SECRETS, "-mpi-ssh-auth")
+HOSTS = Companion(CONFIG_MAPS, "-mpi-hostfile")
+PRIVATE_KEY, PUBLIC_KEY = "ssh-privatekey", "ssh-publickey"
+
+OPEN_MPI_ENVIRONMENT = (
+    "OMPI_MCA_orte_default_hostfile",
+    "OMPI_MCA_plm_rsh_args",
+    "OMPI_MCA_orte_keep_fqdn_hostnames",
+    "OMPI_MCA_orte_set_default_slots",
+)
+"""What the plugin sets, so what users must not."""
+
+
+class MPI(Plugin):
+    companions = (HOSTS, KEYS)
+
+    def apply(self, model: Model) -> None:
+        policy = model.policy.mpi if model.policy else None
+        if policy is None:
+            return
+        if policy.mpi_implementation not in (None, OPEN_MPI):
+            raise BuildError(
+                f"MPI implementation for {policy.mpi_implementation!r} doesn't supported",
+                f"Set spec.mlPolicy.mpi.mpiImplementation of the runtime to {OPEN_MPI}.",
+            )
+        nodes = model.pod_set(NODE)
+        wanted = model.job.spec.trainer.num_nodes if model.job.spec.trainer else None
+        if nodes is not None and wanted is not None:
+            nodes.count = max(wanted - 1, 1) if model.is_launcher_node else wanted
+        for pods in model.pod_sets:
+            if pods.name in (NODE, LAUNCHER):
+                _add_keys(model.job, pods, policy)
+            if pods.name == LAUNCHER:
+                _add_hosts(model, pods)
+
+    def objects(self, model: Model) -> list[Json]:
+        if model.policy is None or model.policy.mpi is None:
+            return []
+        processes = slots(model)
+        hosts = [f"{address} slots={processes}\n" for pods in _training(model) for address in endpoints(model, pods)]
+        return [
+            {
+                "apiVersion": CONFIG_MAPS.api_version,
+                "kind": CONFIG_MAPS.kind,
+                "metadata": {"name": HOSTS.name(model.job), "namespace": model.job.metadata.namespace},
+                "data": {HOST_FILE: "".join(hosts)},
+            }
+        ]
+
+    def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
+        if model.policy is None or model.policy.mpi is None:
+            return {}
+        return {KEYS: lambda randomness: keys_secret(model.job, randomness)}
+
+    def errors(self, asked: Asked) -> list[FieldError]:
+        policy = asked.policy.mpi if asked.policy else None
+        if policy is None:
+            return []
+        faults = reserved_environment_errors(asked.job, OPEN_MPI_ENVIRONMENT)
+        trainer = asked.job.spec.trainer
+        nodes = trainer.num_nodes if trainer else None
+        lacks_jobs = any(templates.replicated_job(asked.template, name) is None for name in (LAUNCHER, NODE))
+        if nodes is not None and nodes > 1 and policy.run_launcher_as_node and lacks_jobs:
+            detail = "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
+            faults.insert(0, invalid("spec.trainer.numNodes", nodes, detail))
+        return faults
+
+
+def slots(model: Model) -> int:
+    """Processes a node: the job's number; else the runtime's, or one for each GPU where the runtime says 1."""
+    policy = model.policy.mpi if model.policy else None
+    assert policy is not None
+    trainer = model.job.spec.trainer
+    if trainer is not None and trainer.num_proc_per_node is not None:
+        return trainer.num_proc_per_node
+    processes = 1 if policy.num_proc_per_node is None else policy.num_proc_per_node
+    nodes = model.pod_set(NODE)
+    gpus = gpu_count(counted_resources(model.job, nodes.container(NODE) if nodes else model.node_container))
+    return gpus if processes == 1 and gpus > 1 else processes
+
+
+def endpoints(model: Model, pods: PodSet) -> Iterable[str]:
+    """The names under which the pods of a replicated job are reached."""
+    job = model.job.metadata.name
+    subdomain = (model.spec.get("network") or {}).get("subdomain") or job
+    for replica in range(pods.replicas):
+        for index in range(pods.count):
+            yield f"{job}-{pods.name}-{replica}-{index}.{subdomain}"
+
+
+def keys_secret(job: TrainJob, randomness: bytes) -> Json:
+    """The job's SSH keys. Anyone on a node may reach all others with them, so every job has its own."""
+    private, public = key_pair(randomness)
+    return {
+        "apiVersion": SECRETS.api_version,
+        "kind": SECRETS.kind,
+        "metadata": {"name": KEYS.name(job), "namespace": job.metadata.namespace},
+        "type": "kubernetes.io/ssh-auth",
+        "immutable": True,
+        "data": {name: base64.b64encode(text).decode() for name, text in ((PRIVATE_KEY, private), (PUBLIC_KEY, public))},
+    }
+
+
+def _training(model: Model) -> list[PodSet]:
+    names = (NODE, LAUNCHER) if model.is_launcher_node else (NODE,)
+    return [pods for pods in model.pod_sets if pods.name in names]
+
+
+def _add_keys(job: TrainJob, pods: PodSet, policy: MPIPolicy) -> None:
+    items = [
+        {"key": PRIVATE_KEY, "path": "id_rsa", "mode": 0o640},
+        {"key": PUBLIC_KEY, "path": "id_rsa.pub", "mode": 0o644},
+        {"key": PUBLIC_KEY, "path": "authorized_keys", "mode": 0o644},
+    ]
+    secret = {"secretName": KEYS.name(job), "defaultMode": 0o400, "items": items}
+    upsert_volumes(pods.volumes, [{"name": KEYS_VOLUME, "secret": secret}])
+    container = pods.container(NODE)
+    if container is not None:
+        upsert_mounts(container, [{"name": KEYS_VOLUME, "mountPath": policy.ssh_auth_mount_path or "/root/.ssh"}])
+
+
+def _add_hosts(model: Model, pods: PodSet) -> None:
+    items = [{"key": HOST_FILE, "path": HOST_FILE, "mode": 0o444}]
+    volume = {"name": HOST_FILE_VOLUME, "configMap": {"name": HOSTS.name(model.job), "items": items}}
+    upsert_volumes(pods.volumes, [volume])
+    container = pods.container(NODE)
+    if container is None:
+        return
+    upsert_mounts(container, [{"name": HOST_FILE_VOLUME, "mountPath": HOST_FILE_DIRECTORY}])
+    default_host_file, remote_shell_options, keep_names, default_slots = OPEN_MPI_ENVIRONMENT
+    upsert_env(
+        container,
+        [
+            {"name": default_host_file, "value": f"{HOST_FILE_DIRECTORY}/{HOST_FILE}"},
+            {"name": keep_names, "value": "true"},
+            {"name": default_slots, "value": str(slots(model))},
+            {"name": remote_shell_options, "value": "-o ConnectionAttempts=10"},
+        ],
+    )

@@ -1,0 +1,39 @@
+"""What the PodGroups of all gang schedulers have in common: all pods of the job, and what they ask for together (3.11)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.pod_requests import PodRequests, total
+from shunter.api.resources import Resource
+from shunter.operator.trainer.model import BuildError, Model, PodSet
+
+
+def pod_group(model: Model, resource: Resource, spec: Json) -> Json:
+    """The group of all pods, initializers and launcher included; `spec` is what the scheduler wants to know beside that."""
+    metadata = model.job.metadata
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": metadata.name, "namespace": metadata.namespace},
+        "spec": {
+            "minMember": sum(pods.count for pods in model.pod_sets),
+            "minResources": _resources(model),
+            **spec,
+        },
+    }
+
+
+def _resources(model: Model) -> Json:
+    try:
+        return {**total([(_requests(pods), pods.count) for pods in model.pod_sets])}
+    except (msgspec.ValidationError, ValueError) as error:
+        raise BuildError(
+            f"spec.template of the runtime: what its pods request cannot be read: {error}", "Correct its resources."
+        ) from error
+
+
+def _requests(pods: PodSet) -> PodRequests:
+    spec = {**(pods.template.get("spec") or {}), "containers": pods.containers, "initContainers": pods.init_containers}
+    return msgspec.convert(spec, PodRequests)

@@ -1,0 +1,70 @@
+"""Gang scheduling by Volcano: a PodGroup, and an annotation on the pods that belong to it (3.11).
+
+The scheduler itself is named by the runtime, as upstream leaves it.
+"""
+
+from __future__ import annotations
+
+from shunter.api.field_errors import FieldError, invalid
+from shunter.api.meta import Json
+from shunter.api.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCANO_QUEUE
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import PodGroupPolicy
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugins.pod_group import pod_group
+
+SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+class Volcano(Plugin):
+    companions = (Companion(VOLCANO_POD_GROUPS),)
+
+    def apply(self, model: Model) -> None:
+        if model.pod_groups is not None and model.pod_groups.volcano is not None:
+            model.pod_annotations[VOLCANO_GROUP_NAME] = model.job.metadata.name
+
+    def objects(self, model: Model) -> list[Json]:
+        policy = model.pod_groups.volcano if model.pod_groups else None
+        if policy is None:
+            return []
+        spec: Json = {}
+        queue = model.annotations.get(VOLCANO_QUEUE)
+        if queue:
+            spec["queue"] = queue
+        classes = [name for pods in model.pod_sets if (name := (pods.template.get("spec") or {}).get("priorityClassName"))]
+        if classes:
+            spec["priorityClassName"] = classes[-1]
+        topology = policy.network_topology
+        if topology is not None:
+            spec["networkTopology"] = {"mode": topology.mode}
+            if topology.highest_tier_allowed is not None:
+                spec["networkTopology"]["highestTierAllowed"] = topology.highest_tier_allowed
+        return [pod_group(model, VOLCANO_POD_GROUPS, spec)]
+
+    def priority_classes(self, pod_groups: PodGroupPolicy | None, template: Json) -> list[str]:
+        """Those of the replicated jobs in their order; one of Kubernetes' own ends the list, as upstream stops looking there."""
+        names: list[str] = []
+        if pod_groups is None or pod_groups.volcano is None:
+            return names
+        for replicated_job in templates.replicated_jobs(template):
+            name = templates.pod_spec(replicated_job).get("priorityClassName")
+            if name in SYSTEM_PRIORITY_CLASSES:
+                break
+            if name:
+                names.append(name)
+        return names
+
+    def errors(self, asked: Asked) -> list[FieldError]:
+        if asked.pod_groups is None or asked.pod_groups.volcano is None:
+            return []
+        faults = []
+        annotations = (asked.template.get("metadata") or {}).get("annotations") or {}
+        if annotations.get(VOLCANO_QUEUE) == "":
+            faults.append(invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", "Volcano queue name must not be empty"))
+        for name in self.priority_classes(asked.pod_groups, asked.template):
+            answer = asked.missing_priority_classes.get(name)
+            if answer is not None:
+                detail = f'PriorityClass "{name}" doesn\'t exist: {answer}'
+                faults.append(invalid("spec.templateSpec.priorityClassName", name, detail))
+        return faults

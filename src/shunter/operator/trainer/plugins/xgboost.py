@@ -1,0 +1,39 @@
+"""XGBoost: every worker is told by DMLC_* variables where the tracker is, on node 0, and how many they are (3.10)."""
+
+from __future__ import annotations
+
+from shunter.api.field_errors import FieldError, forbidden
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.plugin import Asked, Plugin
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
+from shunter.operator.trainer.resources import gpu_count
+
+TRACKER_ENVIRONMENT = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
+
+
+class XGBoost(Plugin):
+    def apply(self, model: Model) -> None:
+        if model.policy is None or model.policy.xgboost is None or model.trainer_set is None:
+            return
+        set_nodes(model)
+        workers_per_node = max(1, gpu_count(counted_resources(model.job, model.node_container)))
+        uri, port, task, workers = TRACKER_ENVIRONMENT
+        introduce(
+            model,
+            [
+                {"name": uri, "value": first_node(model.job)},
+                {"name": port, "value": str(PORT)},
+                {"name": task, "valueFrom": RANK_SOURCE},
+                {"name": workers, "value": str(model.trainer_set.count * workers_per_node)},
+            ],
+        )
+
+    def errors(self, asked: Asked) -> list[FieldError]:
+        trainer = asked.job.spec.trainer
+        if asked.policy is None or asked.policy.xgboost is None or trainer is None:
+            return []
+        return [
+            forbidden(f"spec.trainer.env[{index}]", f"{variable['name']} is reserved for the XGBoost runtime")
+            for index, variable in enumerate(trainer.env)
+            if variable["name"] in TRACKER_ENVIRONMENT
+        ]

@@ -1,0 +1,44 @@
+"""Where the processes of a job meet, and how each learns its rank: what frameworks have in common.
+
+The address is always that of the first pod of the replicated job `node` under the job's own name, whatever the runtime calls them
+(9-S6).
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.model import Model
+from shunter.operator.trainer.upserts import upsert_env, upsert_port
+
+PORT = 29500
+RANK_SOURCE: Json = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+"""A pod's place among those of its Job."""
+
+
+def first_node(job: TrainJob) -> str:
+    """The name under which all pods reach node 0."""
+    return f"{job.metadata.name}-node-0-0.{job.metadata.name}"
+
+
+def set_nodes(model: Model) -> None:
+    """The job's number of nodes, if it says one."""
+    trainer, pods = model.job.spec.trainer, model.trainer_set
+    if trainer is not None and trainer.num_nodes is not None and pods is not None:
+        pods.count = trainer.num_nodes
+
+
+def introduce(model: Model, variables: list[Json]) -> None:
+    """Gives the training container variables and the port to meet on, if the job has a `trainer` section, be it empty (9-S2)."""
+    if model.job.spec.trainer is None or model.node_container is None:
+        return
+    upsert_env(model.node_container, variables)
+    upsert_port(model.node_container, {"containerPort": PORT})
+
+
+def counted_resources(job: TrainJob, container: Json | None) -> Json:
+    """The resources that decide about processes: the job's alone when it has any, not merged; else those of the container."""
+    trainer = job.spec.trainer
+    if trainer is not None and trainer.resources_per_node is not None:
+        return trainer.resources_per_node
+    return (container or {}).get("resources") or {}
