@@ -8,6 +8,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.install.changes import Change, change, changed_fields
+from shunter.install.kinds import RESOURCES
 from shunter.install.values import checked, merged, parsed
 from shunter.install.waiting import pod_troubles, rollout_trouble
 
@@ -93,7 +94,7 @@ def test_later_values_win_and_null_takes_a_default_away() -> None:
         ({"namespaces": ["a", "a"]}, "a stands twice"),
         ({"namespaces": ["Team_A"]}, "namespaces"),
         ({"certificates": {"mode": "acme"}}, "certificates.mode"),
-        ({"kinds": {"PyTorchJob": False, "TrainJob": False}}, "all kinds are off"),
+        ({"kinds": dict.fromkeys(RESOURCES, False)}, "all kinds are off"),
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], named: str) -> None:

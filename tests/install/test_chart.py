@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from install.charts import CHART, DEPLOY, by_name, rendered
 from shunter.install import manifests
+from shunter.install.kinds import RESOURCES
 from shunter.install.values import checked, defaults
 
 names = st.from_regex(r"[a-z]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
@@ -86,8 +87,8 @@ def test_the_chart_brings_the_definitions_in_the_folder_that_helm_never_deletes_
         pytest.param({"replica": 3}, "replica", id="a value that does not exist"),
         pytest.param({"replicas": "3"}, "replicas", id="text for a number"),
         pytest.param({"certificates": {"mode": "acme"}}, "mode", id="an unknown certificate mode"),
-        pytest.param({"kinds": {"MPIJob": True}}, "MPIJob", id="a kind that is not served"),
-        pytest.param({"kinds": {"PyTorchJob": False, "TrainJob": False}}, "kinds", id="all kinds off"),
+        pytest.param({"kinds": {"SparkJob": True}}, "SparkJob", id="a kind that is not served"),
+        pytest.param({"kinds": dict.fromkeys(RESOURCES, False)}, "kinds", id="all kinds off"),
         pytest.param({"image": {"digest": "sha256:12"}}, "digest", id="half a digest"),
     ],
 )

@@ -20,6 +20,7 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     VALIDATING_WEBHOOKS,
 )
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import EnvironmentProblem, InputError
@@ -212,7 +213,7 @@ async def test_where_another_operator_answers_nothing_is_written(client: Client,
     with pytest.raises(EnvironmentProblem, match=rf"calls .*{named}: another operator"):
         await install(client, wanted(), Remembered())
     assert await stored(client) == {}
-    await install(client, wanted(kinds={"PyTorchJob": False}), Remembered())
+    await install(client, wanted(kinds={kind.resource.kind: False for kind in JOB_KINDS}), Remembered())
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,5 @@ def test_an_installation_without_a_kind_never_mentions_it(kind: str) -> None:
 
 def test_jobset_is_not_ours_to_install() -> None:
     names = [crd["metadata"]["name"] for crd in manifests.definitions(custom_resource_definitions(), checked({}))]
-    assert names == [
-        "clustertrainingruntimes.trainer.kubeflow.org",
-        "pytorchjobs.kubeflow.org",
-        "trainingruntimes.trainer.kubeflow.org",
-        "trainjobs.trainer.kubeflow.org",
-    ]
+    ours = {resource for resources in RESOURCES.values() for resource in resources}
+    assert set(names) == {f"{resource.plural}.{resource.group}" for resource in ours}

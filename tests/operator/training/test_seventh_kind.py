@@ -46,7 +46,7 @@ validate = routes()["/validate-kubeflow-org-v1-toyjob"]
 answers = [validate(AdmissionRequest(uid="1", object=obj)) for obj in (job(wheels=4), job())]
 (custom,) = [kind for kind in CUSTOM_KINDS if kind.resource.kind == "ToyJob"]
 crd = custom_resource_definition(custom, definitions())
-objects = manifests.manifests(checked({"kinds": {"ToyJob": True}}), namespace="here")
+objects = manifests.manifests(checked({}), namespace="here")
 without = manifests.manifests(checked({"kinds": {"ToyJob": False}}), namespace="here")
 print(json.dumps({
     "made": [write.body for write in made.writes],
@@ -104,7 +104,7 @@ def test_it_has_a_definition(seen: Json) -> None:
 def test_commands_and_installation_know_it(seen: Json) -> None:
     assert "ToyJob" in seen["jobs"]
     assert seen["container"]
-    assert seen["installed"] == ["ClusterRole", "Role", "ValidatingWebhookConfiguration"]
+    assert seen["installed"] == ["ClusterRole", "Deployment", "Role", "ValidatingWebhookConfiguration"]
 
 
 def test_it_can_be_left_out(seen: Json) -> None:

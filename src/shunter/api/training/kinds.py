@@ -1,4 +1,4 @@
-"""The job kinds of kubeflow.org/v1: every module of this package that says `KIND` is one."""
+"""The job kinds of kubeflow.org/v1: every module of this package that defines one says `KIND`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def job_kinds() -> tuple[JobKind, ...]:
 def _found() -> Iterator[JobKind]:
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         kind = getattr(importlib.import_module(module.name), "KIND", None)
-        if isinstance(kind, JobKind):
+        if isinstance(kind, JobKind) and kind.view.__module__ == module.name:
             yield kind
 
 

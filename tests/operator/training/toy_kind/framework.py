@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
+from shunter.api.training.toy import KIND, ToyJob  # type: ignore[import-not-found]
 
 from shunter.api.field_errors import FieldError, required
 from shunter.api.meta import Json
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaStatus
-from shunter.api.training.toy import KIND, ToyJob  # type: ignore[import-not-found]
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
 from shunter.operator.training.upkeep import NumberedReplicas
