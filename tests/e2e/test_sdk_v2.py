@@ -90,6 +90,17 @@ def test_the_example_trains_its_function_on_two_nodes(cluster: Cluster, namespac
     assert "is Complete on 2 nodes" in done.stdout
 
 
+@pytest.mark.embedded(why="has from the start what an installation brings to a real cluster")
+def test_the_version_served_may_be_read_by_everybody(cluster: Cluster, namespace: str, caplog: pytest.LogCaptureFixture) -> None:
+    shown = cluster.kubectl(
+        "get", "configmap/kubeflow-trainer-public", "-n", "kubeflow-system", "-o", "jsonpath={.data.kubeflow_trainer_version}",
+        f"--as=system:serviceaccount:{namespace}:default", "--as-group=system:authenticated",
+    )  # fmt: skip
+    assert shown == "v2.3.0"
+    TrainerClient(KubernetesBackendConfig(namespace=namespace, config_file=str(cluster.kubeconfig)))
+    assert caplog.messages == [], "the SDK warns when it is not there"
+
+
 def test_runtimes_of_the_namespace_hide_those_of_the_cluster(client: TrainerClient) -> None:
     runtimes = {runtime.name: runtime for runtime in client.list_runtimes()}
     assert runtimes["torch-distributed"].kind.value == "ClusterTrainingRuntime"

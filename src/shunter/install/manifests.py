@@ -9,10 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, Resource
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, ROLE_BINDINGS, ROLES, TRAIN_JOBS, Resource
+from shunter.api.trainer import public_version
 from shunter.install import monitoring, rbac, webhooks, workload
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import LABELS
+from shunter.install.objects import obj
 from shunter.install.template import AllOf, On, Scope, When, filled
 from shunter.operator.trainer.runtimes import shipped
 
@@ -30,6 +32,7 @@ def template() -> Mapping[str, Sequence[Any]]:
         "deployment": [workload.deployment(), workload.disruption_budget()],
         "monitoring": monitoring.monitors(),
         "runtimes": [_runtime(runtime) for runtime in shipped()],
+        "public-version": [When(is_on(TRAIN_JOBS), found) for found in _public_version()],
         "webhooks": webhooks.configurations(),
     }
 
@@ -54,6 +57,14 @@ def definitions(crds: Iterable[Json], values: Json) -> list[Json]:
 
 def _definition_name(resource: Resource) -> str:
     return f"{resource.plural}.{resource.group}"
+
+
+def _public_version() -> list[Json]:
+    return [
+        obj(CONFIG_MAPS, public_version.NAME, **public_version.CONFIG_MAP),
+        obj(ROLES, public_version.NAME, **public_version.ROLE),
+        obj(ROLE_BINDINGS, public_version.NAME, **public_version.ROLE_BINDING),
+    ]
 
 
 def _runtime(runtime: Json) -> When:

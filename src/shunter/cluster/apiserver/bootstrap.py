@@ -1,4 +1,4 @@
-"""What a fresh cluster holds: its namespaces, and the definitions of the kinds that the operator serves or needs.
+"""What a fresh cluster holds: its namespaces, the definitions of the kinds that the operator serves or needs, and its version.
 
 Runs at every start. What is there stays; a packaged definition replaces an older one of ours.
 """
@@ -6,9 +6,11 @@ Runs at every start. What is there stays; a packaged definition replaces an olde
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from shunter.api.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, ROLE_BINDINGS, ROLES
+from shunter.api.trainer import public_version
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.scheduling import PRIORITY_CLASSES, SYSTEM_CLASSES
@@ -19,7 +21,7 @@ from shunter.cluster.apiserver.storage import Collection
 log = logging.getLogger(__name__)
 
 _OURS = "app.kubernetes.io/managed-by"
-NAMESPACE_NAMES = ("default", "kube-node-lease", "kube-public", "kube-system")
+NAMESPACE_NAMES = ("default", "kube-node-lease", "kube-public", "kube-system", public_version.SYSTEM_NAMESPACE)
 
 
 async def bootstrap(backend: Backend) -> None:
@@ -31,8 +33,17 @@ async def bootstrap(backend: Backend) -> None:
     classes = backend.store.collection(PRIORITY_CLASSES.group, PRIORITY_CLASSES.plural)
     for packaged in SYSTEM_CLASSES:
         if classes.head("", packaged["metadata"]["name"]) is None:
-            metadata = {**packaged["metadata"], "uid": new_uid(), "creationTimestamp": rfc3339(backend.now()), "generation": 1}
+            metadata = _metadata(backend, **packaged["metadata"], generation=1)
             await backend.store.write(classes, _tail({**packaged, "metadata": metadata}), previous=None, durable=True)
+    for resource, content in (
+        (CONFIG_MAPS, public_version.CONFIG_MAP),
+        (ROLES, public_version.ROLE),
+        (ROLE_BINDINGS, public_version.ROLE_BINDING),
+    ):
+        collection = backend.store.collection(resource.group, resource.plural)
+        if collection.head(public_version.SYSTEM_NAMESPACE, public_version.NAME) is None:
+            metadata = _metadata(backend, public_version.NAME, namespace=public_version.SYSTEM_NAMESPACE)
+            await backend.store.write(collection, {"metadata": metadata, **content}, previous=None, durable=True)
     definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
     for packaged in custom_resource_definitions():
         await _install(backend, definitions, packaged)
@@ -45,15 +56,14 @@ def _tail(document: Json) -> Json:
 
 def _namespace(backend: Backend, name: str) -> Json:
     return {
-        "metadata": {
-            "name": name,
-            "uid": new_uid(),
-            "creationTimestamp": rfc3339(backend.now()),
-            "labels": {"kubernetes.io/metadata.name": name},
-        },
+        "metadata": _metadata(backend, name, labels={"kubernetes.io/metadata.name": name}),
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
+
+
+def _metadata(backend: Backend, name: str, **rest: Any) -> Json:
+    return {"name": name, "uid": new_uid(), "creationTimestamp": rfc3339(backend.now()), **rest}
 
 
 async def _install(backend: Backend, definitions: Collection, packaged: Json) -> None:
@@ -61,13 +71,8 @@ async def _install(backend: Backend, definitions: Collection, packaged: Json) ->
     entry = definitions.head("", name)
     now = backend.now()
     if entry is None:
-        metadata = {
-            **packaged["metadata"],
-            "uid": new_uid(),
-            "creationTimestamp": rfc3339(now),
-            "generation": 1,
-            "labels": {**packaged["metadata"].get("labels", {}), _OURS: "shunter"},
-        }
+        labels = {**packaged["metadata"].get("labels", {}), _OURS: "shunter"}
+        metadata = _metadata(backend, **{**packaged["metadata"], "labels": labels}, generation=1)
         document = {"metadata": metadata, "spec": packaged["spec"]}
         crd_lifecycle.prepare(document, None, now)
         await backend.store.write(definitions, document, previous=None, durable=True)
