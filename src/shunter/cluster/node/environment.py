@@ -6,7 +6,7 @@ to names set before it only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
 from shunter.cluster.node.downward import Surroundings, field_value, resource_value
@@ -38,10 +38,10 @@ def declared_environment(
     return declared
 
 
-def program(container: Json, declared: Mapping[str, str]) -> list[str]:
-    """command and args with their `$(VAR)` expanded. Raises ValueError when there is nothing to run: an image here is a Python
-    environment or a directory, which has no ENTRYPOINT."""
-    command = expand_all(container.get("command") or (), declared)
+def program(container: Json, declared: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
+    """command, or else the image's entrypoint, and args with their `$(VAR)` expanded. Raises ValueError when there is nothing to
+    run: an image here is a Python environment or a directory, few of which have an ENTRYPOINT."""
+    command = expand_all(container.get("command") or (), declared) or [*entrypoint]
     arguments = expand_all(container.get("args") or (), declared)
     if not command:
         raise ValueError(

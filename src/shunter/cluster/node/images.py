@@ -25,6 +25,10 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _INHERITED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 
 
+_ENTRYPOINTS = {"kubectl-delivery": f"{SHIMS}/kubectl-delivery"}
+"""Images whose ENTRYPOINT this node stands in for, by the last part of their names: `ghcr.io/acme/kubectl-delivery:1`."""
+
+
 class ImageError(Exception):
     """An image's local target cannot be used. The message is shown in the pod's status."""
 
@@ -34,6 +38,8 @@ class Image(NamedTuple):
 
     root: str
     environment: dict[str, str]
+    entrypoint: tuple[str, ...] = ()
+    """What runs where the container has no command; a Python environment or a directory says nothing about it."""
 
 
 class ImageRule(NamedTuple):
@@ -53,10 +59,10 @@ class Images:
 
     def find(self, image: str) -> Image:
         """Raises ImageError when the mapping sends the image to something that is not there."""
-        for rule in self._rules:
-            if fnmatchcase(image, rule.pattern):
-                return self._mapped(image, rule)
-        return _python_environment(os.path.dirname(sys.executable), "/")
+        program = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0])
+        rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
+        found = self._mapped(image, rule) if rule else _python_environment(os.path.dirname(sys.executable), "/")
+        return found._replace(entrypoint=(program,)) if program else found
 
     def _mapped(self, image: str, rule: ImageRule) -> Image:
         if rule.venv:

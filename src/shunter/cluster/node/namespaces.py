@@ -145,7 +145,7 @@ class NamespaceRuntime:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
         return {
             "level": self.level.value,
-            "argv": program(container, {**request.platform, **request.declared}),
+            "argv": program(container, {**request.platform, **request.declared}, request.image.entrypoint),
             "env": {**request.image.environment, "HOSTNAME": hostname, **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
+import sys
+import zipfile
 from pathlib import Path
 
 # The init container of v1's PyTorch workers loops over `nslookup MASTER || sleep 2`. This one waits for the name instead (our DNS
@@ -26,12 +30,61 @@ echo "** server can't find $name: NXDOMAIN"
 exit 1
 """
 
+# The image of the launcher's init container does just this with a kubectl of its own.
+_KUBECTL_DELIVERY = """\
+#!/bin/sh
+set -e
+directory=$(dirname "$0")
+cp "$directory/kubectl" "${TARGET_DIR:-/opt/kube}/kubectl"
+chmod 755 "${TARGET_DIR:-/opt/kube}/kubectl"
+"""
+_KUBECTL = """\
+#!/bin/sh
+# A Python program in a zip archive, after these lines. An image with a root of its own has to bring Python 3.11 or newer.
+if [ -x '@PYTHON@' ]; then exec '@PYTHON@' -I "$0" "$@"; fi
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "error: kubectl as Shunter's node delivers it needs Python 3.11 or newer in this image" >&2
+    exit 1
+fi
+exec python3 -I "$0" "$@"
+"""
+_KUBECTL_MODULES = (
+    "shunter.cluster.node.kubectl_exec",
+    "shunter.cluster.node.streams.spdy_frames",
+    "shunter.cluster.node.streams.spdy_dictionary",
+)
+_KUBECTL_MAIN = "from shunter.cluster.node.kubectl_exec import main\n\nmain()\n"
+
 
 def write_shims(directory: Path, name_server: str = "") -> None:
     """Writes the programs; without a name server every name is this machine (level `plain`)."""
     directory.mkdir(parents=True, exist_ok=True)
     lookup = 'getent ahostsv4 "$name"' if name_server else 'echo "127.0.0.1 STREAM $name"'
     script = _NSLOOKUP.replace("@SERVER@", name_server or "127.0.0.1").replace("@LOOKUP@", lookup)
-    path = directory / "nslookup"
-    path.write_text(script)
-    path.chmod(0o755)
+    _write(directory / "nslookup", script.encode())
+    _write(directory / "kubectl-delivery", _KUBECTL_DELIVERY.encode())
+    _write(directory / "kubectl", kubectl(sys.executable))
+
+
+def kubectl(python: str) -> bytes:
+    """A kubectl that can exec (`kubectl_exec.py`), as one file; `python` runs it where the container has that."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr("__main__.py", _KUBECTL_MAIN)
+        packages = {name.rsplit(".", depth)[0] for name in _KUBECTL_MODULES for depth in range(1, name.count(".") + 1)}
+        for package in sorted(packages):
+            files.writestr(f"{package.replace('.', '/')}/__init__.py", "")
+        for name in _KUBECTL_MODULES:
+            source = importlib.util.find_spec(name)
+            assert source is not None
+            assert source.origin is not None
+            files.write(source.origin, f"{name.replace('.', '/')}.py")
+    return _KUBECTL.replace("@PYTHON@", python).encode() + archive.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: containers may be looking."""
+    fresh = path.with_name(f".{path.name}")
+    fresh.write_bytes(content)
+    fresh.chmod(0o755)
+    fresh.replace(path)
