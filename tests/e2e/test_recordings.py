@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from player.check import PATIENCE, differing_step
 from player.live_cluster import LiveCluster
 from player.outcomes import Place, Recorded, outcome, parameters, played_on
 from player.play import QUIET
+from player.pod_groups import install_pod_groups
 from shunter.cluster import lifecycle
 from shunter.kube import kubeconfig
+from shunter.kube.client import connect
 
 AT_ONCE = 12
 QUIET_EMBEDDED = 0.8
@@ -33,18 +36,18 @@ def place(request: pytest.FixtureRequest) -> Place:
     return kind
 
 
-@pytest.fixture(scope="module")
-def nodeless(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The kubeconfig of a cluster without scheduler and node, as the recordings were made on."""
-    directory = tmp_path_factory.mktemp("nodeless") / "state"
+@contextmanager
+def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Path]:
+    """The kubeconfig of a cluster without scheduler and node, as the recordings were made on, for an operator with this flag."""
     if place == "embedded":
-        started = lifecycle.start(lifecycle.Options(state_dir=directory, controllers=False))
+        options = lifecycle.Options(state_dir=directory, controllers=False, gang_scheduler_name=gang_scheduler)
+        started = lifecycle.start(options)
         yield started.state.kubeconfig
         lifecycle.stop(started.state)
         return
     parts = ("kube-controller-manager", "jobset")
     with ControlPlane(directory, parts=parts, plain_pods=True) as plane:
-        cluster = RealCluster(plane, components=["operator"])
+        cluster = RealCluster(plane, components=["operator"], gang_scheduler=gang_scheduler)
         try:
             cluster.up()
             yield plane.kubeconfig
@@ -53,18 +56,26 @@ def nodeless(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def found(request: pytest.FixtureRequest, place: Place, nodeless: Path) -> dict[str, str]:
+def found(request: pytest.FixtureRequest, place: Place, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Where each chosen case differs. They wait most of the time, so they are played together."""
     chosen = [item.callspec.params["one"] for item in request.session.items if item.module is request.module]
-    return asyncio.run(_differing_steps(nodeless, chosen, place))
+    found: dict[str, str] = {}
+    for gang_scheduler in sorted({one.gang_scheduler for one in chosen}):
+        cases = [one for one in chosen if one.gang_scheduler == gang_scheduler]
+        with nodeless(place, tmp_path_factory.mktemp("nodeless") / "state", gang_scheduler) as cluster:
+            found |= asyncio.run(_differing_steps(cluster, cases, place))
+    return found
 
 
-async def _differing_steps(nodeless: Path, chosen: list[Recorded], place: Place) -> dict[str, str]:
+async def _differing_steps(cluster: Path, chosen: list[Recorded], place: Place) -> dict[str, str]:
     timed = [one for one in chosen if one.case.is_timed]
     others = [one for one in chosen if not one.case.is_timed]
     found: dict[str, str] = {}
     quiet = QUIET_EMBEDDED if place == "embedded" else QUIET
-    async with LiveCluster(kubeconfig.load(nodeless)) as live:
+    connection = kubeconfig.load(cluster)
+    async with connect(connection, component="player") as client:
+        await install_pod_groups(client)
+    async with LiveCluster(connection) as live:
         for cases, at_once in ((timed, TIMED_AT_ONCE), (others, AT_ONCE)):
             gate = asyncio.Semaphore(at_once)
 

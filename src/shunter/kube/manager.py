@@ -129,8 +129,8 @@ class Manager:
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] = {},
     ) -> Informer[T]:
-        """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the server
-        is asked for no more than that."""
+        """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the
+        server is asked for no more than that."""
         scope = tuple(sorted(self.namespaces if namespaces is None else namespaces)) if resource.namespaced else ()
         share = _Share(resource, view, scope, label_selector, field_selector)
         informer: Informer[T] | None = self._informers.get(share)
@@ -322,21 +322,21 @@ class Manager:
         return f"waiting for {', '.join(sorted(waiting))}" if waiting else ""
 
     async def _follow_sync(self) -> None:
-        """Says how the first synchronisation goes, until every kind that the server serves is there."""
+        """Says how the first synchronisation goes, until every kind is there or known not to be served."""
         started = time.monotonic()
         informers = list(self._informers.values())
-        waits = [asyncio.create_task(informer.wait_synced()) for informer in informers]
+        waits = [asyncio.create_task(informer.wait_known()) for informer in informers]
         try:
             while pending := [task for task in waits if not task.done()]:
                 await asyncio.wait(pending, timeout=PROGRESS_SECONDS, return_when=asyncio.ALL_COMPLETED)
-                for informer in informers:
-                    if not informer.is_synced:
-                        trouble = informer.trouble
-                        log.warning("waiting for %s: %s", informer.resource.plural, trouble.text if trouble else "listing")
-                if not any(_holds_up(informer) for informer in informers):
-                    break
+                for informer in filter(_holds_up, informers):
+                    trouble = informer.trouble
+                    log.warning("waiting for %s: %s", informer.resource.plural, trouble.text if trouble else "listing")
         finally:
             await _cancelled(waits)
+        for informer in informers:
+            if informer.trouble and informer.is_kind_missing:
+                log.info("%s", informer.trouble.text)
         count = sum(len(informer.store) for informer in informers)
         log.info("synced %d objects of %d kinds in %.2f s", count, len(informers), time.monotonic() - started)
         gc.collect()

@@ -22,6 +22,7 @@ from shunter.api.resources import (
     LEASES,
     MUTATING_WEBHOOKS,
     PODS,
+    PRIORITY_CLASSES,
     ROLE_BINDINGS,
     ROLES,
     SECRETS,
@@ -98,7 +99,13 @@ def in_served_namespaces() -> list[Grant]:
         Grant(TRAINING_RUNTIMES, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
         Grant(JOBSETS, ("list", "watch", "create", "patch"), "the JobSet of each job", kinds=V2_KINDS),
         Grant(JOBSETS, ("delete",), "a job that missed its deadline loses it", kinds=V2_KINDS),
-        Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it", kinds=V2_KINDS),
+        Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it, host files", kinds=V2_KINDS),
+        Grant(SECRETS, ("list", "watch"), "whether a job has its keys; only metadata is asked for", kinds=V2_KINDS),
+        Grant(SECRETS, ("create",), "the keys of MPI and Flux jobs", kinds=V2_KINDS),
+        *(
+            Grant(groups, ("list", "watch", "create", "patch"), "the gang of a TrainJob", kinds=V2_KINDS)
+            for groups in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)
+        ),
         Grant(EVENTS, ("create", "patch"), "what happened to TrainJobs", kinds=V2_KINDS),
     ]
 
@@ -120,6 +127,7 @@ def in_cluster() -> list[Grant]:
         Grant(runtimes, ("list", "watch"), "the shared runtimes that jobs name", kinds=V2_KINDS),
         Grant(runtimes, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
         Grant(runtimes, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
+        Grant(PRIORITY_CLASSES, ("get",), "whether the class of a gang is there, when a job is admitted", kinds=V2_KINDS),
         *_webhook_grants(V1_KINDS, training_webhooks()),
         *_webhook_grants(V2_KINDS, trainer_webhooks()),
     ]
