@@ -1,0 +1,8 @@
+"""Fetch a dataset or a model into a directory before training begins: the program of initializer containers.
+
+    python -m shunter.initializers dataset|model [DIRECTORY]
+
+What to fetch and as whom is told by the environment, as Kubeflow Trainer's initializers are told (4.1). What is there already is
+not fetched again, what was begun is resumed, every file is checked. Needs nothing of the cluster and, but for the errors, no
+other room of this package.
+"""

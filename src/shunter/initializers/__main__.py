@@ -1,0 +1,90 @@
+"""The command: fetches, and ends with 0; or with a last line that names what was to be fetched, what is wrong, and what to do.
+
+Exit codes: 2 when the address, the credentials or the pod's volumes are wrong, 3 when network or store are in trouble.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from shunter.errors import InputError, ShunterError
+from shunter.initializers.fetching import fetch_all
+from shunter.initializers.files import Source
+from shunter.initializers.progress import Progress
+from shunter.initializers.reporting import reporter
+from shunter.initializers.settings import Role, Settings, settings
+
+DIRECTORIES: dict[Role, str] = {"dataset": "/workspace/dataset", "model": "/workspace/model"}
+LAST_WORDS = Path("/dev/termination-log")
+"""What Kubernetes shows as a container's last words."""
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m shunter.initializers", description="Fetches a dataset or a model.")
+    parser.add_argument("role", choices=tuple(DIRECTORIES))
+    parser.add_argument("directory", nargs="?", type=Path, help="default: /workspace/dataset or /workspace/model")
+    options = parser.parse_args(arguments)
+    role: Role = options.role
+    wanted: Settings | None = None
+    try:
+        wanted = settings(role, os.environ)
+        directory = options.directory or Path(DIRECTORIES[role])
+        say = _Voice(wanted).say
+        say(f"Fetching the {role} {wanted.uri} into {directory}.")
+        fetch_all(_source(wanted), directory, Progress(say, report=reporter(os.environ)))
+    except ShunterError as error:
+        text = f"{error.message} {error.remedy}".strip()
+        _end(f"{wanted.uri}: {wanted.without_secrets(text)}" if wanted else text)
+        return error.exit_code
+    return 0
+
+
+def _source(wanted: Settings) -> Source:
+    """Only the library of the one place is loaded."""
+    try:
+        match wanted.scheme:
+            case "hf":
+                from shunter.initializers.hugging_face import HuggingFace
+
+                return HuggingFace(wanted)
+            case "s3":
+                from shunter.initializers.s3 import S3
+
+                return S3(wanted)
+            case "file":
+                from shunter.initializers.local import Local
+
+                return Local(wanted)
+            case _:
+                from shunter.initializers.web import Web
+
+                return Web(wanted)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{wanted.scheme}:// needs the library {error.name}, which is not installed.",
+            "Install shunter[initializers] in the image.",
+        ) from error
+
+
+class _Voice:
+    def __init__(self, wanted: Settings) -> None:
+        self._wanted = wanted
+
+    def say(self, text: str) -> None:
+        print(self._wanted.without_secrets(text), flush=True)
+
+
+def _end(text: str) -> None:
+    line = " ".join(text.split())
+    print(line, file=sys.stderr, flush=True)
+    if LAST_WORDS.exists():
+        with contextlib.suppress(OSError):
+            LAST_WORDS.write_text(line)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
