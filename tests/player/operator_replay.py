@@ -46,6 +46,7 @@ from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import Kind, RejectedError
+from shunter.cluster.apiserver.object_meta import creation_errors
 from shunter.kube.merge_patch import merge_patch
 from shunter.kube.plan import NOTHING, Apply, Failure, Key, Plan, Write
 from shunter.kube.store import Store
@@ -121,7 +122,11 @@ def with_defaults(kind: Kind, obj: Json) -> None:
     checked = copy.deepcopy(obj)
     checked["metadata"] = {"name": "generated", "uid": "0", **checked["metadata"]}
     kind.prepare(checked, None)
-    faults = kind.validate(checked, None)
+    metadata = checked["metadata"]
+    faults = [
+        *creation_errors(metadata, namespaced=True, name_faults=kind.name_faults),
+        *kind.validate(checked, None),
+    ]
     if faults:
         group = f".{kind.resource.group}" if kind.resource.group else ""
         message = f'{obj["kind"]}{group} "{checked["metadata"]["name"]}" is invalid: {aggregate(faults)}'

@@ -117,8 +117,9 @@ class Replay:
         elif "spec" in (recorded := step.recorded.get("changed", {}).get(name, {})):
             text = json.dumps(recorded["spec"])
             merged["spec"] = json.loads(text.replace(f"<uid {slot.kind}/{slot.key.name}>", stored["metadata"]["uid"]))
-        elif slot.kind != "PodGroup":
-            # What was meant was as it is already, once defaulted and pruned; PodGroups are neither.
+        elif slot.kind != "PodGroup" and name not in step.recorded.get("removed", ()):
+            # What was meant was as it is already, once defaulted and pruned; PodGroups are neither. What went in the same step
+            # was not recorded.
             merged["spec"] = stored.get("spec")
         self.cluster.replace(slot, {key: value for key, value in merged.items() if value is not None})
 

@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.core import Pod, Service
 from shunter.operator.training.framework import AnyJob
-from shunter.operator.training.names import REPLICA_TYPE, index_of
+from shunter.operator.training.names import REPLICA_TYPE, index_of, job_labels
 
 Child = TypeVar("Child", Pod, Service)
 
@@ -33,12 +33,15 @@ class Children(msgspec.Struct, frozen=True):
 
 
 def children_of(job: AnyJob, pods: Iterable[Pod], services: Iterable[Service]) -> Children:
-    """What of these pods and services belongs to the job, sorted by name so that plans are the same every time."""
-    uid = job.metadata.uid
-    owned_pods = [pod for pod in pods if pod.metadata.controller is not None and pod.metadata.controller.uid == uid]
-    owned_services = [
-        service for service in services if service.metadata.controller is None or service.metadata.controller.uid == uid
-    ]
+    """What of these pods and services belongs to the job, sorted by name so that plans are the same every time. What was given
+    other labels is not the job's any more, though it owns it (N6)."""
+    uid, labels = job.metadata.uid, job_labels(job)
+    labelled_pods = (pod for pod in pods if labels.items() <= pod.metadata.labels.items())
+    labelled_services = (service for service in services if labels.items() <= service.metadata.labels.items())
+    owned_pods = (pod for pod in labelled_pods if (owner := pod.metadata.controller) is not None and owner.uid == uid)
+    owned_services = (
+        service for service in labelled_services if (owner := service.metadata.controller) is None or owner.uid == uid
+    )
     return Children(
         tuple(sorted(owned_pods, key=lambda pod: pod.metadata.name)),
         tuple(sorted(owned_services, key=lambda service: service.metadata.name)),

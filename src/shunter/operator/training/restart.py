@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Literal
 
 from shunter.api.core import Pod
+from shunter.kube.store import revision
+from shunter.operator.training.abnormal import REPORTED_PODS
 from shunter.operator.training.framework import AnyFramework
 
 RETRYABLE_FROM = 128
@@ -36,16 +38,20 @@ def exit_code(pod: Pod, container: str) -> int | None:
 
 
 def newly_finished(framework: AnyFramework, pods: list[Pod], known: int) -> list[Pod]:
-    """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already.
+    """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
+    those whose training container has ended while others of it run on, which no status counts.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
     """
+    running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, framework.container) is not None]
     finished = [pod for pod in pods if pod.is_finished]
     finished.sort(key=lambda pod: _finished_at(pod, framework.container))
-    return finished[known:]
+    return [*running_on[:REPORTED_PODS], *finished[known:]]
 
 
-def _finished_at(pod: Pod, container: str) -> float:
+def _finished_at(pod: Pod, container: str) -> tuple[float, int]:
+    """The moment, in whole seconds, and for those of one second which the API server was told first."""
     status = pod.container_status(container)
     terminated = status.state.terminated if status else None
-    return terminated.finished_at.timestamp() if terminated and terminated.finished_at else 0.0
+    moment = terminated.finished_at.timestamp() if terminated and terminated.finished_at else 0.0
+    return moment, revision(pod.metadata.resource_version)
