@@ -7,6 +7,7 @@ blob. The hub is the one that HF_ENDPOINT names.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,11 +31,10 @@ from huggingface_hub.errors import (
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
-from huggingface_hub.utils import logging as library_log
 from huggingface_hub.utils._paths import filter_repo_objects
 
 # Its warnings name addresses that carry signatures.
-library_log.set_verbosity_error()
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 MODEL_PATTERNS = ("*.json", "*.safetensors", "*.model", "*.txt", "*.gguf")
 MODEL_IGNORED = ("*.msgpack", "*.h5", "*.bin", "*.pt", "*.pth")
