@@ -115,7 +115,11 @@ def in_canary_namespace() -> list[Grant]:
     with `--namespace` in those, since the webhooks are then asked about no others."""
     why = "the dry run behind /readyz"
     return [
-        *(Grant(framework.resource, ("create",), why, kinds=(framework.resource.kind,)) for framework in FRAMEWORKS),
+        *(
+            Grant(framework.resource, ("create",), why, kinds=(framework.resource.kind,))
+            for framework in FRAMEWORKS
+            if framework.has_webhook
+        ),
         Grant(TRAIN_JOBS, ("create",), why, kinds=V2_KINDS),
     ]
 

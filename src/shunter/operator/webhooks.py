@@ -258,7 +258,7 @@ class Webhooks:
 
 def canaries(kinds: Served) -> list[tuple[Resource, Json]]:
     """What to ask about, for each kind of job, to see that its webhooks answer."""
-    v1 = [(framework.resource, framework.least_spec) for framework in kinds.frameworks]
+    v1 = [(framework.resource, framework.least_spec) for framework in kinds.frameworks if framework.has_webhook]
     return [*v1, (TRAIN_JOBS, {"runtimeRef": {"name": NAME}})] if kinds.train_jobs else v1
 
 
