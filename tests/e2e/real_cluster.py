@@ -27,8 +27,11 @@ class RealCluster(Cluster):
 
     kind = "real"
 
-    def __init__(self, plane: ControlPlane, *, components: Sequence[Component] = ("operator", "node")) -> None:
+    def __init__(
+        self, plane: ControlPlane, *, components: Sequence[Component] = ("operator", "node"), gang_scheduler: str = ""
+    ) -> None:
         self.plane = plane
+        self._gang_scheduler = gang_scheduler
         self._components = components
         self._processes: dict[Component, KeptProcess] = {}
         self._ports = dict(zip(("operator", "node"), free_ports(2), strict=True))
@@ -80,6 +83,7 @@ class RealCluster(Cluster):
                 "--webhook-port=0",
                 "--metrics-bind-address=0",
                 f"--default-backoff-limit={DEFAULT_BACKOFF_LIMIT}",
+                f"--gang-scheduler-name={self._gang_scheduler}",
             ]
         else:
             state_dir = f"--state-dir={self._directory('node')}"

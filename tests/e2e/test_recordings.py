@@ -17,6 +17,7 @@ from player.outcomes import Place, Recorded, outcome, parameters, played_on
 from player.play import QUIET
 from player.pod_groups import install_pod_groups
 from shunter.cluster import lifecycle
+from shunter.cluster.state_dir import StateDir
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 
@@ -41,12 +42,16 @@ def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Pat
     """The kubeconfig of a cluster without scheduler and node, as the recordings were made on, for an operator with this flag."""
     if place == "embedded":
         options = lifecycle.Options(state_dir=directory, controllers=False, gang_scheduler_name=gang_scheduler)
+        asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
+        # Started anew, the operator knows all kinds from the start, as the recorded ones did.
+        lifecycle.stop(StateDir(directory))
         started = lifecycle.start(options)
         yield started.state.kubeconfig
         lifecycle.stop(started.state)
         return
     parts = ("kube-controller-manager", "jobset")
     with ControlPlane(directory, parts=parts, plain_pods=True) as plane:
+        asyncio.run(_with_pod_groups(plane.kubeconfig))
         cluster = RealCluster(plane, components=["operator"], gang_scheduler=gang_scheduler)
         try:
             cluster.up()
@@ -72,10 +77,7 @@ async def _differing_steps(cluster: Path, chosen: list[Recorded], place: Place) 
     others = [one for one in chosen if not one.case.is_timed]
     found: dict[str, str] = {}
     quiet = QUIET_EMBEDDED if place == "embedded" else QUIET
-    connection = kubeconfig.load(cluster)
-    async with connect(connection, component="player") as client:
-        await install_pod_groups(client)
-    async with LiveCluster(connection) as live:
+    async with LiveCluster(kubeconfig.load(cluster)) as live:
         for cases, at_once in ((timed, TIMED_AT_ONCE), (others, AT_ONCE)):
             gate = asyncio.Semaphore(at_once)
 
@@ -89,6 +91,11 @@ async def _differing_steps(cluster: Path, chosen: list[Recorded], place: Place) 
 
             await asyncio.gather(*map(check, cases))
     return found
+
+
+async def _with_pod_groups(cluster: Path) -> None:
+    async with connect(kubeconfig.load(cluster), component="player") as client:
+        await install_pod_groups(client)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

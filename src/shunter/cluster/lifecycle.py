@@ -49,6 +49,8 @@ class Options(NamedTuple):
     images: Path | None = None
     controllers: bool = True
     """False starts no scheduler and no node: pods stay Pending, as on a control plane without nodes."""
+    gang_scheduler_name: str = ""
+    """The operator's: makes v1 jobs gangs of a scheduler that is not part of the cluster."""
 
 
 class Started(NamedTuple):
@@ -181,6 +183,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "health_probe_bind_address": record.operator_health,
         "leader_elect": False,
         "default_backoff_limit": DEFAULT_BACKOFF_LIMIT,
+        "gang_scheduler_name": options.gang_scheduler_name,
     }
     return {
         "children": [

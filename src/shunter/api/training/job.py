@@ -21,7 +21,7 @@ class SchedulingPolicy(Struct, frozen=True):
         doc("Queue of the gang scheduler."),
     ] = ""
     min_resources: Annotated[
-        dict[str, Annotated[Json, builtin("io.k8s.apimachinery.pkg.api.resource.Quantity")]],
+        dict[str, Annotated[str | int | float, builtin("io.k8s.apimachinery.pkg.api.resource.Quantity")]],
         doc("Resources the gang needs together; computed from the pods when absent."),
     ] = {}
     priority_class: Annotated[str, doc("Priority class of the gang.")] = ""
