@@ -25,6 +25,19 @@ class Source(Protocol):
         """What is to be served now. `bundles`: what each client trusts, read before this call."""
 
 
+class Announcing:
+    """Another source, of whose authorities somebody else wants to hear as well."""
+
+    def __init__(self, source: Source, hear: Callable[[bytes], None]) -> None:
+        self._source = source
+        self._hear = hear
+
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        offer = await self._source.offer(bundles)
+        self._hear(offer.authorities)
+        return offer
+
+
 class SharedCertificate:
     """From the Secret that all replicas share."""
 
@@ -64,7 +77,7 @@ class CertificateFiles:
             authorities = path.read_bytes() if self._is_authority_needed else b""
         except OSError as error:
             raise InputError(
-                f"--register-webhooks needs the CA of the serving certificate: {path}: {error.strerror}.",
-                "Put ca.crt into --webhook-cert-dir.",
+                f"The CA of the serving certificate has to be told to others: {path}: {error.strerror}.",
+                "Put ca.crt into --webhook-cert-dir, or leave out --register-webhooks and the feature gate TrainJobStatus.",
             ) from error
         return Offer(self._directory, authorities)

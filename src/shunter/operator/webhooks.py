@@ -23,7 +23,7 @@ from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
 from shunter.kube.certificate_secret import CertificateSecret, SecretProblem
-from shunter.kube.certificate_sources import CertificateFiles, OwnCertificate, SharedCertificate, Source
+from shunter.kube.certificate_sources import Announcing, CertificateFiles, OwnCertificate, SharedCertificate, Source
 from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
@@ -80,7 +80,11 @@ class WebhookOptions(NamedTuple):
 
 
 class Webhooks:
-    """Runs in every replica. `routes` are the functions behind the webhooks, by path."""
+    """Runs in every replica. `routes` are the functions behind the webhooks, by path.
+
+    Other servers may use the certificate, through `tls`, and under `further_hosts` as well, unless a Service leads to us;
+    `when_trusted` hears of the authorities (PEM) that it is from.
+    """
 
     def __init__(
         self,
@@ -92,6 +96,8 @@ class Webhooks:
         *,
         tls: ServingTls | None = None,
         metrics: WebhookMetrics | None = None,
+        further_hosts: Sequence[str] = (),
+        when_trusted: Callable[[bytes], None] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
@@ -105,8 +111,10 @@ class Webhooks:
         self._kinds = kinds
         self._check_seconds = check_seconds
         self._called_as = ServiceReference(client.namespace, options.service) if options.service else None
-        self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host)]
-        self._source = self._new_source(now)
+        self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host), *further_hosts]
+        self._when_trusted = when_trusted
+        source = self._new_source(now)
+        self._source = Announcing(source, when_trusted) if when_trusted else source
         self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
         self._claimed_at: float | None = None
@@ -239,7 +247,8 @@ class Webhooks:
     def _new_source(self, now: Callable[[], datetime]) -> Source:
         options = self._options
         if options.cert_dir is not None:
-            return CertificateFiles(options.cert_dir, is_authority_needed=options.is_registered_by_us)
+            is_needed = options.is_registered_by_us or self._when_trusted is not None
+            return CertificateFiles(options.cert_dir, is_authority_needed=is_needed)
         if options.secret:
             return SharedCertificate(
                 CertificateSecret(self._client, self._client.namespace, options.secret, self._hosts, now=now)

@@ -12,7 +12,9 @@ from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Res
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.informer import Informer
 from shunter.kube.manager import Manager
+from shunter.kube.store import key_of
 from shunter.operator.trainer.reconciler import RUNTIME_INDEX, RUNTIMES, RuntimeReconciler, TrainJobReconciler, by_runtime
+from shunter.operator.trainer.statusserver.access import StatusServerAccess
 from shunter.operator.trainer.views import ConfigMap, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
@@ -33,7 +35,8 @@ def jobset_informer(manager: Manager) -> Informer[JobSet]:
     return manager.informer(JOBSETS, JobSet)
 
 
-def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS) -> None:
+def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_server: StatusServerAccess | None = None) -> None:
+    """`status_server` is what pods are told about it; None when it is not served."""
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
     pod_groups = [manager.informer(resource, PodGroup) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)]
@@ -46,8 +49,9 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS) -> None
         jobsets.store,
         {informer.resource: informer.store for informer in companions},
         uninstalled=lambda: frozenset(informer.resource for informer in optional if informer.is_kind_missing),
+        status_server=lambda: status_server.place if status_server else None,
     )
-    manager.controller(
+    controller = manager.controller(
         "trainjob_controller",
         reconciler,
         primary=jobs,
@@ -57,6 +61,13 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS) -> None
         workers=workers,
         recorder=manager.recorder(COMPONENT),
     )
+    if status_server is not None:
+
+        def look_at_all() -> None:
+            for job in jobs.store.list():
+                controller.add(key_of(job))
+
+        status_server.when_changed(look_at_all)
     for resource, informer in runtimes.items():
         name = f"{resource.kind.lower()}_controller"
         manager.controller(name, RuntimeReconciler(resource, informer.store), primary=informer, workers=1)

@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy, PodGroupPolicy
 from shunter.api.trainer.trainjob import Trainer, TrainJob
 from shunter.errors import InputError
+from shunter.operator.trainer.statusserver.place import StatusServerPlace
 
 
 class BuildError(InputError):
@@ -57,6 +58,8 @@ class Model:
     annotations: dict[str, str]
     spec: Json
     """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
+    status_server: StatusServerPlace | None = None
+    """Where the job's pods report their progress; None when nobody listens."""
     pod_sets: list[PodSet] = field(default_factory=list)
     pod_labels: dict[str, str] = field(default_factory=dict)
     """Labels for the pods of all replicated jobs."""

@@ -32,11 +32,14 @@ from shunter.operator.trainer.status import (
     with_suspension,
     without_retryable_failure,
 )
+from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.views import ConfigMap
 
 FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
 """Characters of an error that go into an event."""
+CERTIFICATE_SECONDS = 1.0
+"""Until a job is looked at again whose pods could not be told yet whom to trust: at the start of the operator."""
 
 
 Present = ConfigMap | MetadataOnly | PodGroup
@@ -55,6 +58,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Kinds that the cluster does not serve."""
     randomness: bytes = b""
     """From the system's source; what is secret is made of it."""
+    status_server: StatusServerPlace | None = None
+    """Where pods report their progress; without authorities until its certificate is there."""
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -68,6 +73,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
     status, remaining = _status(observed, None, now)
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
+    if observed.status_server is not None and not observed.status_server.authorities:
+        return Plan(status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
     try:
         wanted = None if JOBSETS in observed.uninstalled else _wanted(observed)
     except BuildError as error:
@@ -101,10 +108,10 @@ def _held_up(observed: Observed, obstacle: Condition, told: str, now: datetime) 
 def _wanted(observed: Observed) -> Rendered:
     job, runtime = observed.job, observed.runtime
     if observed.snapshot is not None:
-        return rendered(job, runtime_in(job, observed.snapshot))
+        return rendered(job, runtime_in(job, observed.snapshot), observed.status_server)
     if runtime is None:
         raise not_found(job)
-    return rendered(job, as_go_writes(runtime))
+    return rendered(job, as_go_writes(runtime), observed.status_server)
 
 
 def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | None:

@@ -15,6 +15,7 @@ from shunter.kube.store import Store, key_of
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
+from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.views import ConfigMap, Runtime
 
 RUNTIME_INDEX = "runtime"
@@ -43,6 +44,7 @@ class TrainJobReconciler:
         companions: Mapping[Resource, Store[Any]],
         *,
         uninstalled: Callable[[], frozenset[Resource]] = frozenset,
+        status_server: Callable[[], StatusServerPlace | None] = lambda: None,
     ) -> None:
         """`companions` are the stores of all kinds that COMPANIONS names."""
         self._jobs = jobs
@@ -51,6 +53,7 @@ class TrainJobReconciler:
         self._jobsets = jobsets
         self._companions = companions
         self._uninstalled = uninstalled
+        self._status_server = status_server
 
     def observe(self, key: Key) -> Observed | None:
         job = self._jobs.get(key)
@@ -68,6 +71,7 @@ class TrainJobReconciler:
             },
             uninstalled=self._uninstalled(),
             randomness=secrets.token_bytes(RANDOM_BYTES),
+            status_server=self._status_server(),
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:

@@ -17,6 +17,7 @@ from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
 from shunter.operator.trainer.runtime_spec import check_template, runtime_spec
+from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.strategic_merge import strategic_merge
 
 
@@ -30,10 +31,10 @@ class Rendered(NamedTuple):
     """How each Secret is made from random bytes, if there is none of its name."""
 
 
-def rendered(job: TrainJob, runtime: Json) -> Rendered:
-    """The objects of a job. `runtime` is the JSON of a TrainingRuntime or ClusterTrainingRuntime and is not changed. Raises
-    BuildError when the two do not go together."""
-    model = completed_model(job, runtime)
+def rendered(job: TrainJob, runtime: Json, status_server: StatusServerPlace | None = None) -> Rendered:
+    """The objects of a job. `runtime` is the JSON of a TrainingRuntime or ClusterTrainingRuntime and is not changed.
+    `status_server` is where its pods are to report, if anywhere. Raises BuildError when job and runtime do not go together."""
+    model = completed_model(job, runtime, status_server)
     objects = tuple(owned(job, wanted) for plugin in PLUGINS for wanted in plugin.objects(model))
     secrets = {companion: _owned_secret(job, make) for plugin in PLUGINS for companion, make in plugin.secrets(model).items()}
     return Rendered(owned(job, jobset(model)), objects, secrets)
@@ -44,13 +45,14 @@ def jobset_for(job: TrainJob, runtime: Json) -> Json:
     return rendered(job, runtime).jobset
 
 
-def completed_model(job: TrainJob, runtime: Json) -> Model:
+def completed_model(job: TrainJob, runtime: Json, status_server: StatusServerPlace | None = None) -> Model:
     """The model after all plugins. Raises BuildError."""
     spec = runtime_spec(runtime)
     template = merged_template(job, spec.template)
     if job.spec.runtime_patches:
         check_template(template)
     model = model_of(job, spec.policy, spec.pod_groups, template)
+    model.status_server = status_server
     if spec.policy is not None:
         for pods in model.pod_sets:
             if pods.ancestor == ANCESTOR_TRAINER or (pods.name == NODE and model.is_launcher_node):

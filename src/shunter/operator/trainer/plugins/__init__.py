@@ -9,10 +9,11 @@ from shunter.operator.trainer.plugins.jax import JAX
 from shunter.operator.trainer.plugins.mpi import MPI
 from shunter.operator.trainer.plugins.plainml import PlainML
 from shunter.operator.trainer.plugins.torch import Torch
+from shunter.operator.trainer.plugins.trainjobstatus import TrainJobStatus
 from shunter.operator.trainer.plugins.volcano import Volcano
 from shunter.operator.trainer.plugins.xgboost import XGBoost
 
-PLUGINS: tuple[Plugin, ...] = (Torch(), MPI(), JAX(), XGBoost(), Flux(), PlainML(), Coscheduling(), Volcano())
+PLUGINS: tuple[Plugin, ...] = (Torch(), MPI(), JAX(), XGBoost(), Flux(), PlainML(), TrainJobStatus(), Coscheduling(), Volcano())
 
 COMPANIONS: tuple[Companion, ...] = tuple(companion for plugin in PLUGINS for companion in plugin.companions)
 """All objects that a job may have beside its snapshot and its JobSet."""

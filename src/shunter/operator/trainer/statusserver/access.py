@@ -1,0 +1,26 @@
+"""What pods are to be told about the status server, as far as this process knows it by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.operator.trainer.statusserver.place import StatusServerPlace
+
+
+class StatusServerAccess:
+    """Of one replica. Its authorities are not known before its certificate is there, and change when that is renewed."""
+
+    def __init__(self, url: str) -> None:
+        self.place = StatusServerPlace(url, "")
+        self._hears: list[Callable[[], object]] = []
+
+    def when_changed(self, hear: Callable[[], object]) -> None:
+        self._hears.append(hear)
+
+    def trust(self, authorities: bytes) -> None:
+        """These (PEM) are to be trusted from now on."""
+        place = self.place._replace(authorities=authorities.decode())
+        if place != self.place:
+            self.place = place
+            for hear in self._hears:
+                hear()
