@@ -91,8 +91,9 @@ class MPI:
         if job.status.start_time is not None:
             return progress.event("Warning", FAILED_VALIDATION, message)
         created = find(progress.observed.conditions, "Created")
-        if created is None or created.message != message:
-            progress = progress.event("Warning", FAILED_VALIDATION, message)
+        if created is not None and created.message == message:
+            return Progress.of(job, progress.now)
+        progress = progress.event("Warning", FAILED_VALIDATION, message)
         return progress.without("Created").condition("Created", message, cause=FAILED_VALIDATION, status="False")
 
     def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
