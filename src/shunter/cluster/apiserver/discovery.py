@@ -63,6 +63,7 @@ class Virtual(NamedTuple):
     plural: str
     kind: str
     namespaced: bool = False
+    verbs: tuple[str, ...] = ("create",)
 
 
 VIRTUAL = (
@@ -74,6 +75,14 @@ VIRTUAL = (
     Virtual("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview"),
     Virtual("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"),
 )
+
+METRICS = (
+    Virtual("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", verbs=("get", "list")),
+    Virtual("metrics.k8s.io", "v1beta1", "pods", "PodMetrics", True, verbs=("get", "list")),
+)
+"""What nodes measure; see resource_metrics.py."""
+
+_ASKED = (*VIRTUAL, *METRICS)
 
 _OWN_SUBRESOURCES = {
     ("", "namespaces"): (Subresource("finalize", "Namespace", ("update",)),),
@@ -184,14 +193,14 @@ class Discovery:
             if below:
                 entry["subresources"] = below
             yield entry
-        for virtual in VIRTUAL:
+        for virtual in _ASKED:
             if (virtual.group, virtual.version) == (group, version):
                 yield {
                     "resource": virtual.plural,
                     "responseKind": {"group": "", "version": "", "kind": virtual.kind},
                     "scope": "Namespaced" if virtual.namespaced else "Cluster",
-                    "singularResource": virtual.kind.lower(),
-                    "verbs": ["create"],
+                    "singularResource": _singular(virtual),
+                    "verbs": list(virtual.verbs),
                 }
 
     @staticmethod
@@ -259,14 +268,14 @@ class Discovery:
                 if sub.group:
                     below["group"], below["version"] = sub.group, sub.version
                 yield {**below, "kind": sub.kind, "verbs": list(sub.verbs)}
-        for virtual in VIRTUAL:
+        for virtual in _ASKED:
             if (virtual.group, virtual.version) == (group, version):
                 yield {
                     "name": virtual.plural,
-                    "singularName": virtual.kind.lower(),
+                    "singularName": _singular(virtual),
                     "namespaced": virtual.namespaced,
                     "kind": virtual.kind,
-                    "verbs": ["create"],
+                    "verbs": list(virtual.verbs),
                 }
 
     def _of(self, group: str, version: str) -> list[Served]:
@@ -274,15 +283,20 @@ class Discovery:
         return sorted(found, key=lambda served: served.resource.plural)
 
     def _groups(self) -> list[str]:
-        present = {s.resource.group for s in self._registry.all()} | {virtual.group for virtual in VIRTUAL}
+        present = {s.resource.group for s in self._registry.all()} | {virtual.group for virtual in _ASKED}
         known = [group for group in _GROUPS if group in present]
         return known + sorted(present.difference(known))
 
     def _versions(self, group: str) -> list[str]:
         """The versions of a group, the preferred one first: as CRDs rank them, GA before beta before alpha, higher first."""
         found = {s.resource.version for s in self._registry.all() if s.resource.group == group}
-        found |= {virtual.version for virtual in VIRTUAL if virtual.group == group}
+        found |= {virtual.version for virtual in _ASKED if virtual.group == group}
         return sorted(found, key=_rank, reverse=True)
+
+
+def _singular(virtual: Virtual) -> str:
+    """metrics-server gives none."""
+    return "" if virtual in METRICS else virtual.kind.lower()
 
 
 def _rank(version: str) -> tuple[int, int, int, str]:

@@ -10,7 +10,18 @@ from typing import Any
 
 import msgspec
 
-from shunter.cluster.apiserver import deletion, patches, pod_logs, pod_streams, reads, reviews, subresources, watch, writes
+from shunter.cluster.apiserver import (
+    deletion,
+    patches,
+    pod_logs,
+    pod_streams,
+    reads,
+    resource_metrics,
+    reviews,
+    subresources,
+    watch,
+    writes,
+)
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.authz import Authorizer
 from shunter.cluster.apiserver.backend import Backend
@@ -126,6 +137,8 @@ class ApiServer:
             return _answer(msgspec.json.encode(self._reviews.answer(call)), 201)
         if call.target[:3] == _BINDINGS and call.method == "POST":
             call.target = subresources.binding_target(call)
+        if resource_metrics.serves(call.target):
+            return _answer(msgspec.json.encode(await resource_metrics.answer(self._backend, call, self._nodes)))
         served = self._served(call)
         if served.kind.deprecation:
             call.warn(served.kind.deprecation)

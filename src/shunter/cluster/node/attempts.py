@@ -96,6 +96,12 @@ def has_ended(directory: Path) -> bool:
     return "exit_code" in (files.read_json(str(directory / "state.json")) or {})
 
 
+def supervisor(directory: Path) -> int:
+    """The process that all processes of a running attempt are below; 0 when it has not started yet."""
+    state = files.read_json(str(directory / "state.json")) or {}
+    return int(state.get("supervisor", 0))
+
+
 def attempt_id(directory: Path) -> str:
     """64 hexadecimal digits, like a container runtime's ids."""
     return sha256(str(directory).encode()).hexdigest()

@@ -1,7 +1,8 @@
-"""The node's HTTPS server, in kubelet's form, for the API server: container logs, and streams to containers and ports.
+"""The node's HTTPS server, in kubelet's form, for the API server: container logs, streams to containers and ports, usage.
 
     GET /containerLogs/NAMESPACE/POD/CONTAINER?follow=&tailLines=&sinceSeconds=&sinceTime=&timestamps=&previous=&limitBytes=
     GET, POST /exec/..., /attach/..., /portForward/...    see streams.endpoints
+    GET /stats/summary                                    see stats
     GET /healthz
 
 Who may do what beyond /healthz is kubelet_access's to say.
@@ -20,6 +21,7 @@ from aiohttp import web
 
 from shunter.cluster.node.kubelet_access import Approach, KubeletAccess
 from shunter.cluster.node.logs import LogOptions, read_log
+from shunter.cluster.node.stats import Stats
 from shunter.cluster.node.streams import endpoints
 from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.errors import EnvironmentProblem
@@ -52,8 +54,9 @@ class Logs(Protocol):
 class KubeletServer:
     """Listens on one address and port."""
 
-    def __init__(self, access: KubeletAccess, logs: Logs, streams: StreamServer, directory: Path) -> None:
+    def __init__(self, access: KubeletAccess, logs: Logs, streams: StreamServer, stats: Stats, directory: Path) -> None:
         self._access = access
+        self._stats = stats
         self._logs = logs
         self._streams = streams
         self._directory = directory
@@ -103,6 +106,8 @@ class KubeletServer:
         match request.path.strip("/").split("/"):
             case ["containerLogs", namespace, pod, container] if request.method == "GET":
                 return await self._container_logs(request, namespace, pod, container)
+            case ["stats", "summary"] if request.method == "GET":
+                return web.json_response(await self._stats.summary())
             case [first, *_] if first in endpoints.PATHS and request.method in ("GET", "POST"):
                 return await self._streams.answer(request)
         return web.Response(status=404, text="404 page not found\n")

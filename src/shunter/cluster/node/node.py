@@ -32,6 +32,7 @@ from shunter.cluster.node.resources import machine_capacity, shortfalls
 from shunter.cluster.node.runtime import HostPort, Level, Runtime
 from shunter.cluster.node.service_links import has_variables
 from shunter.cluster.node.simulated import SimulatedPods
+from shunter.cluster.node.stats import Measured, Stats
 from shunter.cluster.node.status_writer import StatusWriter
 from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
@@ -114,7 +115,8 @@ class Node:
             log.info(
                 "Node %s runs pods at level %s%s", self._name, finding.level.value, f": {finding.reason}" * bool(finding.reason)
             )
-            server = KubeletServer(self._access, self, StreamServer(launcher, self), self._directory.path)
+            stats = Stats(self._name, self._measured)
+            server = KubeletServer(self._access, self, StreamServer(launcher, self), stats, self._directory.path)
             port = await server.start(self._address, self._port)
             stack.push_async_callback(server.stop)
             description = Description(
@@ -149,6 +151,10 @@ class Node:
     def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod:
         """Whose ports are forwarded. Raises StreamRefusedError."""
         return self._streamed(namespace, pod, uid).forwarded_pod()
+
+    def _measured(self) -> Iterable[Measured]:
+        """Every container that runs."""
+        return [one for worker in self._workers.values() for one in worker.measured()]
 
     def _worker(self, namespace: str, pod: str) -> PodWorker | None:
         named = (one for one in self._workers.values() if one.pod.metadata.name == pod)

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.cluster.node import lifecycle
+from shunter.cluster.node import attempts, lifecycle
 from shunter.cluster.node.account_volume import with_account
 from shunter.cluster.node.assigned_pod import AssignedPod
-from shunter.cluster.node.attempts import has_ended
 from shunter.cluster.node.container_set import ContainerSet, EventType, Surface
 from shunter.cluster.node.container_start import ContainerStarter, Equipment, StartProblem, has_refreshable_volumes
 from shunter.cluster.node.containers import Waiting
@@ -30,6 +29,7 @@ from shunter.cluster.node.names import Endpoint
 from shunter.cluster.node.pod_status import Situation, container_state, is_ready, pod_phase, pod_status, with_conditions_of_others
 from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime import host_name
+from shunter.cluster.node.stats import Measured
 from shunter.cluster.node.status_writer import StatusWriter
 from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
@@ -109,6 +109,18 @@ class PodWorker:
             finished=self._released or self._pod.is_finished,
         )
 
+    def measured(self) -> list[Measured]:
+        """The containers that run, for whoever measures them."""
+        metadata = self._pod.metadata
+        found = []
+        for name, seen in self._containers.seen.items():
+            if seen.attempt is None or not seen.is_running:
+                continue
+            root = attempts.supervisor(self._directory.attempt(name, seen.attempt.number))
+            if root:
+                found.append(Measured(metadata.namespace, metadata.name, self._pod.uid, name, root, seen.attempt.started_at))
+        return found
+
     def container_log(self, container: str, *, previous: bool) -> ContainerLog:
         """Where a container's log is. Raises LogUnavailableError with kubelet's words."""
         name = self._pod.metadata.name
@@ -126,7 +138,7 @@ class PodWorker:
             )
         return ContainerLog(
             directory / "log",
-            lambda: previous or has_ended(directory) or not self._is_current_and_active(container, attempt.number),
+            lambda: previous or attempts.has_ended(directory) or not self._is_current_and_active(container, attempt.number),
         )
 
     def running_container(self, container: str) -> RunningContainer:
