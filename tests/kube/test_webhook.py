@@ -13,7 +13,7 @@ import pytest
 from kube.peer import Peer
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
-from shunter.kube import webhook
+from shunter.kube import serving_tls
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client
 from shunter.kube.registration import Configuration, Url, Webhook, register
@@ -137,7 +137,7 @@ async def test_what_is_no_review_is_refused(server: WebhookServer, path: str, bo
 async def test_a_renewed_certificate_is_served_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(webhook, "RELOAD_SECONDS", 0.01)
+    monkeypatch.setattr(serving_tls, "RELOAD_SECONDS", 0.01)
 
     def write(name: str) -> None:
         pair = issue(AUTHORITY, name, ["127.0.0.1"])

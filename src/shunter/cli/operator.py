@@ -39,6 +39,16 @@ def operator(
     kube_api_burst: Annotated[
         int, typer.Option(help="How many of them may go at once after a pause; 0 means twice --kube-api-qps.")
     ] = 0,
+    feature_gates: Annotated[
+        str, typer.Option(help="Alpha features: NAME=true, several with commas; there is TrainJobStatus.", show_default=False)
+    ] = "",
+    status_server_host: Annotated[
+        str,
+        typer.Option(
+            help="Name under which pods report progress [default: that of --webhook-service].", show_default=False
+        ),
+    ] = "",
+    status_server_port: Annotated[int, typer.Option(help="Port of the status server (feature gate TrainJobStatus).")] = 10443,
     default_backoff_limit: Annotated[
         int | None, typer.Option(help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream].")
     ] = None,
@@ -73,6 +83,9 @@ def operator(
             leader_elect=leader_elect,
             kube_api_qps=kube_api_qps,
             kube_api_burst=kube_api_burst,
+            feature_gates=feature_gates,
+            status_server_host=status_server_host,
+            status_server_port=status_server_port,
             default_backoff_limit=default_backoff_limit,
             gang_scheduler_name=gang_scheduler_name,
         )

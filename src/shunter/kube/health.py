@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from shunter.errors import EnvironmentProblem, InputError
@@ -42,6 +42,8 @@ class Answer(NamedTuple):
 
 
 Endpoint = Callable[[], Answer]
+Guard = Callable[[Request], Awaitable[Answer | None]]
+"""Why a request is not answered; None when it is."""
 
 VERBOSE = "?verbose"
 
@@ -63,8 +65,16 @@ def checked(path: str, checks: Mapping[str, Check]) -> dict[str, Endpoint]:
 class EndpointServer:
     """Serves GET of a few paths on one address."""
 
-    def __init__(self, address: Address, endpoints: Mapping[str, Endpoint], *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        endpoints: Mapping[str, Endpoint],
+        *,
+        tls: ssl.SSLContext | None = None,
+        guard: Guard | None = None,
+    ) -> None:
         self.address = address
+        self._guard = guard
         self._endpoints = endpoints
         self._tls = tls
         self._server = HttpServer(self._serve, body_limit=0)
@@ -85,5 +95,6 @@ class EndpointServer:
     async def _serve(self, request: Request) -> Response:
         wanted = request.path + (VERBOSE if "verbose" in request.query else "")
         endpoint = self._endpoints.get(wanted) or self._endpoints.get(request.path)
-        answer = endpoint() if endpoint else Answer(404, "not found\n")
+        refusal = await self._guard(request) if self._guard else None
+        answer = refusal or (endpoint() if endpoint else Answer(404, "not found\n"))
         return Response(answer.text.encode(), status=answer.status, content_type=answer.content_type)

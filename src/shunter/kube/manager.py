@@ -27,7 +27,7 @@ from shunter.kube.events import EventRecorder, Form
 from shunter.kube.executor import Executor
 from shunter.kube.expectations import Expectations
 from shunter.kube.fence import FencedTransport
-from shunter.kube.health import Answer, Check, EndpointServer, checked, parse_address
+from shunter.kube.health import Answer, Check, Endpoint, EndpointServer, Guard, checked, parse_address
 from shunter.kube.informer import Informer
 from shunter.kube.leader import LeaderElection, LeaderOptions
 from shunter.kube.mapping import Mapping as KeyMapping
@@ -50,6 +50,8 @@ STOP_SECONDS = 10.0
 """How long reconciles under way may take to end after SIGTERM; Kubernetes kills after 30."""
 
 PROGRESS_SECONDS = 10.0
+
+LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
 
 GC_THRESHOLDS = (100_000, 50, 100)
 """The default makes the collector walk all cached objects every few hundred allocations: twice the time per decoded object."""
@@ -91,7 +93,10 @@ class Manager:
         leader: LeaderOptions | None = None,
         metrics_bind_address: str = "0",
         metrics_tls: ssl.SSLContext | None = None,
+        metrics_guard: Guard | None = None,
         health_probe_bind_address: str = "0",
+        liveness_path: str = LIVENESS_PATH,
+        readiness_path: str = READINESS_PATH,
         event_form: Form = "events.k8s.io/v1",
         stop_seconds: float = STOP_SECONDS,
         timing: Timing = Timing(),  # noqa: B008 -- frozen
@@ -113,7 +118,12 @@ class Manager:
             election = self._election
             self.metrics.follow_leader(leader.name, lambda: election.is_leader)
         self._ready_checks: dict[str, Check] = {"informers": self._why_not_synced}
-        self._servers = self._endpoint_servers(metrics_bind_address, metrics_tls, health_probe_bind_address)
+        self._servers: list[EndpointServer] = []
+        if (address := parse_address(metrics_bind_address)) and self.metrics:
+            endpoints: dict[str, Endpoint] = {"/metrics": self.metrics.answer}
+            self._servers.append(EndpointServer(address, endpoints, tls=metrics_tls, guard=metrics_guard))
+        if address := parse_address(health_probe_bind_address):
+            self._servers.append(EndpointServer(address, self._health_endpoints(liveness_path, readiness_path)))
         self._informers: dict[_Share, Informer[Any]] = {}
         self._recorders: dict[tuple[str, Form], EventRecorder] = {}
         self._controllers: list[_Registered] = []
@@ -144,6 +154,7 @@ class Manager:
                 label_selector=label_selector,
                 field_selector=field_selector,
                 timing=self._timing,
+                ended=self.metrics.restart_counter(resource.plural) if self.metrics else lambda reason: None,
             )
             self._informers[share] = informer
         for name, index in indexes.items():
@@ -342,16 +353,10 @@ class Manager:
         gc.collect()
         gc.freeze()
 
-    def _endpoint_servers(
-        self, metrics_address: str, metrics_tls: ssl.SSLContext | None, health_address: str
-    ) -> list[EndpointServer]:
-        servers = []
-        if (address := parse_address(metrics_address)) and self.metrics:
-            servers.append(EndpointServer(address, {"/metrics": self.metrics.answer}, tls=metrics_tls))
-        if address := parse_address(health_address):
-            endpoints = {"/healthz": lambda: Answer(200, "ok"), **checked("/readyz", self._ready_checks)}
-            servers.append(EndpointServer(address, endpoints))
-        return servers
+    def _health_endpoints(self, liveness_path: str, readiness_path: str) -> dict[str, Endpoint]:
+        """Under the usual paths as well: probes that do not know of others go on."""
+        alive = {path: lambda: Answer(200, "ok") for path in (LIVENESS_PATH, liveness_path)}
+        return {**alive, **checked(READINESS_PATH, self._ready_checks), **checked(readiness_path, self._ready_checks)}
 
 
 class _Signals:

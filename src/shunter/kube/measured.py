@@ -25,8 +25,18 @@ class LimitedTransport:
     Leases go at once: a leader that had to queue behind its own writes would lose its lease.
     """
 
-    def __init__(self, inner: Transport, *, qps: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        inner: Transport,
+        *,
+        qps: float,
+        burst: int,
+        waited: Callable[[str, float], None] = lambda method, seconds: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`waited` hears of every request how long, in seconds, it had to wait."""
         self._inner = inner
+        self._waited = waited
         self._interval = 1.0 / qps
         self._allowance = max(burst, 1) * self._interval
         self._clock = clock
@@ -37,13 +47,13 @@ class LimitedTransport:
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
         if LEASES.plural not in path.split("/"):
-            await self._turn()
+            await self._turn(method)
         return await self._inner.request(method, path, params=params, headers=headers, body=body)
 
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
-        await self._turn()
+        await self._turn(method)
         async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -51,9 +61,10 @@ class LimitedTransport:
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _turn(self) -> None:
+    async def _turn(self, method: str) -> None:
         now = self._clock()
         self._next_at = max(self._next_at, now - self._allowance) + self._interval
+        self._waited(method, max(self._next_at - now, 0.0))
         if self._next_at > now:
             await asyncio.sleep(self._next_at - now)
 

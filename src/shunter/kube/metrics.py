@@ -5,12 +5,14 @@ Only a process that serves metrics imports this module: prometheus_client costs 
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from shunter import __version__
 from shunter.kube.controller import Controller, Result
 from shunter.kube.health import Answer
 
@@ -59,15 +61,59 @@ class Metrics:
         self.requests = Counter(
             "rest_client_requests", "Requests to the API server", ["code", "method", "host"], registry=registry
         )
+        webhook = ["webhook"]
+        self.webhook_requests = Counter(
+            "controller_runtime_webhook_requests", "Admission requests by HTTP code", ["webhook", "code"], registry=registry
+        )
+        self.webhook_seconds = Histogram(
+            "controller_runtime_webhook_latency_seconds",
+            "Duration of admission requests",
+            webhook,
+            buckets=_RECONCILE_BUCKETS,
+            registry=registry,
+        )
+        self.webhook_active = Gauge(
+            "controller_runtime_webhook_requests_in_flight", "Admission requests under way", webhook, registry=registry
+        )
+        self.webhook_decisions = Counter(
+            "shunter_webhook_decisions", "Verdicts by webhook", ["webhook", "decision"], registry=registry
+        )
+        self.throttled = Histogram(
+            "rest_client_rate_limiter_duration_seconds",
+            "Waiting for our own limit of requests to the API server",
+            ["verb", "host"],
+            buckets=_RECONCILE_BUCKETS,
+            registry=registry,
+        )
+        self.watches = Counter(
+            "shunter_watch_restarts",
+            "Watches that were begun anew, by why the one before ended",
+            ["resource", "reason"],
+            registry=registry,
+        )
+        self.build = Gauge("shunter_build_info", "1, with the release that runs", ["version", "python"], registry=registry)
+        self.build.labels(__version__, platform.python_version()).set(1)
         self.leading = Gauge("leader_election_master_status", "1 while this process leads", ["name"], registry=registry)
 
     def of_controller(self, name: str) -> ControllerMetrics:
         """The metrics of one controller and its queue."""
         return ControllerMetrics(self, name)
 
+    def of_webhooks(self) -> WebhookMetrics:
+        """The metrics of a webhook server."""
+        return WebhookMetrics(self)
+
     def request_counter(self, host: str) -> Callable[[str, str], None]:
         """What a `CountingTransport` tells about requests to this host."""
         return lambda method, code: self.requests.labels(code, method, host).inc()
+
+    def rate_limiter(self, host: str) -> Callable[[str, float], None]:
+        """What a `LimitedTransport` tells about requests to this host."""
+        return lambda method, seconds: self.throttled.labels(method, host).observe(seconds)
+
+    def restart_counter(self, resource: str) -> Callable[[str], None]:
+        """What an `Informer` tells about its watches."""
+        return lambda reason: self.watches.labels(resource, reason).inc()
 
     def follow_leader(self, lease: str, is_leader: Callable[[], bool]) -> None:
         self.leading.labels(lease).set_function(lambda: float(is_leader()))
@@ -83,6 +129,24 @@ class Metrics:
     def answer(self) -> Answer:
         """What /metrics says."""
         return Answer(200, generate_latest(self.registry).decode(), CONTENT_TYPE_LATEST)
+
+
+class WebhookMetrics:
+    """What a `WebhookServer` tells."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def began(self, path: str) -> None:
+        self._metrics.webhook_active.labels(path).inc()
+
+    def answered(self, path: str, code: int, seconds: float) -> None:
+        self._metrics.webhook_active.labels(path).dec()
+        self._metrics.webhook_requests.labels(path, str(code)).inc()
+        self._metrics.webhook_seconds.labels(path).observe(seconds)
+
+    def decided(self, path: str, *, is_allowed: bool) -> None:
+        self._metrics.webhook_decisions.labels(path, "allowed" if is_allowed else "denied").inc()
 
 
 class ControllerMetrics:

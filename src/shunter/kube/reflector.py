@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from logging import getLogger
@@ -95,7 +95,10 @@ class Reflector(Generic[T]):
         label_selector: str = "",
         field_selector: str = "",
         timing: Timing = Timing(),
+        ended: Callable[[str], None] = lambda reason: None,
     ) -> None:
+        """`ended` hears of each watch why it is over: `closed`, `gone`, `broken`, or a refusal's reason."""
+        self._ended = ended
         self._client = client
         self._resource = resource
         self._view = view
@@ -114,7 +117,10 @@ class Reflector(Generic[T]):
         """Never returns; ends by being cancelled. Starts with a list."""
         self._resource_version = ""
         while True:
+            was_watching = bool(self._resource_version)
             problem = await self._round()
+            if was_watching:
+                self._ended(_reason(problem))
             if problem is not None:
                 self._report(problem)
                 await asyncio.sleep(self._wait(problem))
@@ -274,6 +280,19 @@ class Reflector(Generic[T]):
         longest = self._timing.longest_wait_for_kind if isinstance(problem, NotFound) else self._timing.longest_wait
         wait = self._timing.first_wait * 2.0 ** min(self._failures - 1, 16) * random.uniform(1.0, 2.0)
         return max(min(wait, longest), problem.retry_after or 0.0)
+
+
+def _reason(problem: ApiError | None) -> str:
+    """In a word, of which there are few."""
+    match problem:
+        case None:
+            return "closed"
+        case Gone() | ServerTimeout():
+            return "gone"
+        case ConnectionProblem():
+            return "broken"
+        case _:
+            return problem.reason or str(problem.code)
 
 
 def _explanation(problem: ApiError, resource: Resource, namespace: str) -> str:

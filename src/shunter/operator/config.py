@@ -1,18 +1,23 @@
 """The configuration file of `--config`: Kubeflow Trainer's kind `Configuration`, config.trainer.kubeflow.org/v1alpha1 (5.3).
 
-Strict, as upstream's: a field that does not exist stops the start. What a file sets goes before the flags. Settings that upstream
-knows and that have no meaning here are accepted and named in a warning.
+Strict, as upstream's: a field that does not exist stops the start. What a file sets goes before the flags; only feature gates are
+the other way round, as upstream. What cannot have the effect that is wanted is named in a warning, with the reason.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
 
+from shunter.api.resources import Resource
 from shunter.errors import InputError
+from shunter.kube.serving_tls import TlsPolicy
 
 API_VERSION = "config.trainer.kubeflow.org/v1alpha1"
 KIND = "Configuration"
@@ -46,7 +51,7 @@ class MetricsAuth(Section, frozen=True):
 class Metrics(Section, frozen=True):
     bind_address: str | None = None
     secure_serving: bool | None = None
-    auth: MetricsAuth | None = None
+    auth: MetricsAuth = MetricsAuth()
 
 
 class Health(Section, frozen=True):
@@ -77,9 +82,13 @@ class StatusServer(Section, frozen=True):
 
 
 class Tls(Section, frozen=True):
-    min_version: str | None = None
+    min_version: str = ""
     cipher_suites: tuple[str, ...] = ()
     next_protos: tuple[str, ...] = ()
+
+    @property
+    def policy(self) -> TlsPolicy:
+        return TlsPolicy(self.min_version, self.cipher_suites)
 
 
 class Configuration(Section, frozen=True):
@@ -90,35 +99,37 @@ class Configuration(Section, frozen=True):
     metrics: Metrics = Metrics()
     health: Health = Health()
     controller: Controller = Controller()
-    cert_management: CertManagement | None = None
-    client_connection: ClientConnection | None = None
-    status_server: StatusServer | None = None
+    cert_management: CertManagement = CertManagement()
+    client_connection: ClientConnection = ClientConnection()
+    status_server: StatusServer = StatusServer()
     feature_gates: dict[str, bool] = {}
-    tls: Tls | None = None
+    tls: Tls = Tls()
 
-    @property
-    def train_job_workers(self) -> int | None:
-        return self.controller.group_kind_concurrency.get("TrainJob.trainer.kubeflow.org")
+    def workers(self, resource: Resource) -> int | None:
+        """How many objects of a kind are reconciled at once; None when the file does not say."""
+        counts = {name.lower(): count for name, count in self.controller.group_kind_concurrency.items()}
+        return next((counts[name] for name in _concurrency_names(resource) if name in counts), None)
 
-    @property
-    def ignored(self) -> list[str]:
-        """Settings of this file that change nothing here."""
-        given = {
-            "metrics.secureServing": self.metrics.secure_serving,
-            "metrics.auth": self.metrics.auth,
-            "health.readinessEndpointName": self.health.readiness_endpoint_name,
-            "health.livenessEndpointName": self.health.liveness_endpoint_name,
-            "leaderElection.resourceLock": self.leader_election.resource_lock,
-            "statusServer": self.status_server,
-            "tls": self.tls,
-        }
-        gates = [f"featureGates.{name}" for name in self.feature_gates]
-        return [name for name, value in given.items() if value is not None] + gates
+    def remarks(self, served: Iterable[Resource]) -> list[str]:
+        """Settings of this file that change nothing here, each with the reason. `served` have controllers."""
+        known = {name for resource in served for name in _concurrency_names(resource)}
+        strangers = [name for name in self.controller.group_kind_concurrency if name.lower() not in known]
+        protocols = [protocol for protocol in self.tls.next_protos if protocol != HTTP_1]
+        return [
+            *(f"controller.groupKindConcurrency[{name}]: no controller is called so; write Kind.group" for name in strangers),
+            *(f"tls.nextProtos: {protocol} is not served, only {HTTP_1}" for protocol in protocols),
+            *(f"tls.{remark}" for remark in self.tls.policy.remarks),
+        ]
 
 
-FEATURE_GATES = ("TrainJobStatus",)
+HTTP_1 = "http/1.1"
+TRAIN_JOB_STATUS = "TrainJobStatus"
+"""The feature gate of the status server."""
+FEATURE_GATES: Mapping[str, bool] = {TRAIN_JOB_STATUS: False}
+"""Those that exist, and how they stand unless somebody says otherwise."""
 
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|ns|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def read(path: Path) -> Configuration:
@@ -131,40 +142,94 @@ def read(path: Path) -> Configuration:
     except yaml.YAMLError as error:
         raise InputError(f"The configuration {path} is not YAML: {' '.join(str(error).split())}") from error
     try:
-        configuration = msgspec.convert(content, Configuration)
+        configuration = msgspec.convert(_without_nulls(content), Configuration)
     except msgspec.ValidationError as error:
-        raise InputError(
-            f"The configuration {path}: {str(error).replace('`$.', '`')}.", "See the manual for its fields."
-        ) from error
+        raise InputError(f"The configuration {path}: {_readable(error)}.", _advice(error)) from error
     problem = _problem(configuration)
     if problem:
         raise InputError(f"The configuration {path}: {problem}.")
     return configuration
 
 
+def feature_gates(text: str) -> dict[str, bool]:
+    """What `--feature-gates` says: `TrainJobStatus=true`, several with commas. InputError for a gate that does not exist."""
+    gates = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = part.partition("=")
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"--feature-gates {part!r} is neither on nor off.", f"Write {name}=true or {name}=false.")
+        if name not in FEATURE_GATES:
+            raise InputError(f"--feature-gates: {name} does not exist.", f"There is {', '.join(FEATURE_GATES)}.")
+        gates[name] = value.lower() == "true"
+    return gates
+
+
 def seconds(duration: str | None, default: float) -> float:
     """A duration of the file, such as `15s` or `1m30s`; `default` when it does not say. InputError for anything else."""
     if duration is None:
         return default
-    match = _DURATION.fullmatch(duration)
-    if not duration or match is None:
+    parts = _PART.findall(duration)
+    if not parts or "".join(number + unit for number, unit in parts) != duration:
         raise InputError(f"{duration!r} is not a duration.", "Write it like 15s or 1m30s.")
-    hours, minutes, rest = match.groups()
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(rest or 0)
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def _problem(configuration: Configuration) -> str:
     if (configuration.api_version, configuration.kind) != (API_VERSION, KIND):
         return f"it is a {configuration.kind} of {configuration.api_version}, not a {KIND} of {API_VERSION}"
-    port = configuration.webhook.port
-    if port is not None and not 1 <= port <= 65535:
-        return f"webhook.port is {port}: must be between 1 and 65535"
+    for place, port in (("webhook", configuration.webhook.port), ("statusServer", configuration.status_server.port)):
+        if port is not None and not 1 <= port <= 65535:
+            return f"{place}.port is {port}: must be between 1 and 65535"
     for name, count in configuration.controller.group_kind_concurrency.items():
         if count <= 0:
             return f"controller.groupKindConcurrency[{name}] is {count}: must be greater than 0"
-    rate = configuration.client_connection or ClientConnection()
-    for field, value in (("qps", rate.qps), ("burst", rate.burst)):
-        if value is not None and value < 0:
-            return f"clientConnection.{field} is {value}: must be greater than or equal to 0"
+    for place, rate in (("clientConnection", configuration.client_connection), ("statusServer", configuration.status_server)):
+        for field, value in (("qps", rate.qps), ("burst", rate.burst)):
+            if value is not None and value < 0:
+                return f"{place}.{field} is {value:g}: must be greater than or equal to 0"
+    lock = configuration.leader_election.resource_lock
+    if lock not in (None, "", "leases"):
+        return f'leaderElection.resourceLock is "{lock}": only leases are served'
+    election = configuration.leader_election
+    for field, text in (
+        ("leaseDuration", election.lease_duration),
+        ("renewDeadline", election.renew_deadline),
+        ("retryPeriod", election.retry_period),
+    ):
+        try:
+            seconds(text, 0)
+        except InputError as error:
+            return f"leaderElection.{field}: {str(error).removesuffix('.')}"
     unknown = [name for name in configuration.feature_gates if name not in FEATURE_GATES]
     return f"featureGates.{unknown[0]} does not exist" if unknown else ""
+
+
+def _without_nulls(content: Any) -> Any:
+    """Null is the same as absent, as for Go."""
+    if not isinstance(content, dict):
+        return content
+    return {key: _without_nulls(value) for key, value in content.items() if value is not None}
+
+
+def _readable(error: msgspec.ValidationError) -> str:
+    """`... - at webhook.port` for what msgspec calls `$.webhook.port`; at the top there is no place to name."""
+    return re.sub(r" - at `\$`$", "", str(error)).replace("`$.", "`")
+
+
+def _advice(error: msgspec.ValidationError) -> str:
+    """What the field may have been meant to be, and which there are."""
+    match = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", str(error))
+    if match is None:
+        return "Kubeflow Trainer's documentation of its configuration shows every field."
+    section: type[Section] = Configuration
+    for part in filter(None, (match[2] or "").split(".")):
+        field = next(field for field in msgspec.structs.fields(section) if field.encode_name == part)
+        section = field.type
+    names = [field.encode_name for field in msgspec.structs.fields(section)]
+    close = difflib.get_close_matches(match[1], names, n=1)
+    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(names)}."
+
+
+def _concurrency_names(resource: Resource) -> tuple[str, str]:
+    """`trainjob.trainer.kubeflow.org`, as upstream's base writes it, and `trainjob`, as its chart does."""
+    return f"{resource.kind}.{resource.group}".lower(), resource.kind.lower()

@@ -9,32 +9,42 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, Resource
+from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError
+from shunter.kube.kubeconfig import Connection
 from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
-from shunter.kube.manager import Manager
+from shunter.kube.manager import LIVENESS_PATH, READINESS_PATH, Manager
 from shunter.kube.measured import CountingTransport, LimitedTransport
+from shunter.kube.metrics_access import MetricsAccess
 from shunter.kube.registration import Configuration as WebhookConfiguration
+from shunter.kube.serving_tls import ServingTls
+from shunter.kube.transport import Transport
 from shunter.kube.webhook import Handler
 from shunter.operator import config as configuration_file
-from shunter.operator.config import Configuration
+from shunter.operator.config import FEATURE_GATES, TRAIN_JOB_STATUS, Configuration
 from shunter.operator.kinds import EVERYTHING, Served, served
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.trainer.runtimes import shipped
+from shunter.operator.trainer.statusserver.access import StatusServerAccess
+from shunter.operator.trainer.statusserver.server import StatusServer
+from shunter.operator.trainer.statusserver.tokens import TokenReviewer
+from shunter.operator.trainer.statusserver.writes import StatusWriter
 from shunter.operator.training import controllers as training
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
-from shunter.operator.webhooks import WebhookOptions, Webhooks
+from shunter.operator.webhooks import WebhookOptions, Webhooks, called_host
 
 log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
 RUNTIME_RETRY_SECONDS = 0.05
+DEFAULT_CONFIGURATION = Configuration(api_version=configuration_file.API_VERSION, kind=configuration_file.KIND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +80,11 @@ class OperatorOptions:
     """Requests a second to the API server; 0 leaves that to the server's own fairness."""
     kube_api_burst: int = 0
     """How many of them go at once after a pause; 0: twice as many as in a second."""
+    feature_gates: str = ""
+    """`NAME=true`, several with commas; goes before the file."""
+    status_server_host: str = ""
+    """Under which name pods reach the status server, where no Service leads to the operator."""
+    status_server_port: int = 10443
 
 
 def serve(options: OperatorOptions) -> None:
@@ -82,41 +97,58 @@ def serve(options: OperatorOptions) -> None:
 
 async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> None:
     """Runs until a signal or `stop`. InputError for wrong options, EnvironmentProblem when cluster or ports are not as needed."""
-    configuration = configuration_file.read(options.config) if options.config else None
+    configuration = configuration_file.read(options.config) if options.config else DEFAULT_CONFIGURATION
+    gates = {**FEATURE_GATES, **configuration.feature_gates, **configuration_file.feature_gates(options.feature_gates)}
     kinds = served(options.kinds)
-    if configuration is not None:
-        options = configured(options, configuration)
-        for setting in configuration.ignored:
-            log.warning("%s: %s has no effect", options.config, setting)
+    options = configured(options, configuration)
+    for remark in configuration.remarks(controlled(kinds)):
+        log.warning("%s: no effect: %s", options.config, remark)
     connection = kubeconfig.find(options.kubeconfig)
     async with connect(connection, component=COMPONENT) as client:
-        if options.kube_api_qps > 0:
-            burst = options.kube_api_burst or round(2 * options.kube_api_qps)
-            client.transport = LimitedTransport(client.transport, qps=options.kube_api_qps, burst=burst)
+        tls = ServingTls(configuration.tls.policy)
+        secure, guarded = configuration.metrics.secure_serving, configuration.metrics.auth.enabled
+        if not options.webhooks and (secure or gates[TRAIN_JOB_STATUS]):
+            what = "metrics.secureServing" if secure else f"The feature gate {TRAIN_JOB_STATUS}"
+            raise InputError(f"{what} needs the webhooks' certificate.", "Leave --no-webhooks out.")
+        health = configuration.health
         manager = Manager(
             client,
             component=COMPONENT,
             namespaces=options.namespaces,
             leader=leader_options(options, configuration, client.namespace),
             metrics_bind_address=options.metrics_bind_address,
+            metrics_tls=tls.context if secure else None,
+            metrics_guard=MetricsAccess(client).refusal if guarded else None,
             health_probe_bind_address=options.health_probe_bind_address,
+            liveness_path=f"/{(health.liveness_endpoint_name or LIVENESS_PATH).lstrip('/')}",
+            readiness_path=f"/{(health.readiness_endpoint_name or READINESS_PATH).lstrip('/')}",
         )
-        if manager.metrics:
-            host, port = connection.address
-            client.transport = CountingTransport(client.transport, manager.metrics.request_counter(f"{host}:{port}"))
+        client.transport = measured(client.transport, manager, connection, options.kube_api_qps, options.kube_api_burst)
         if options.controllers and kinds.frameworks:
             training.add_controllers(
                 manager,
                 kinds.frameworks,
                 default_backoff_limit=options.default_backoff_limit,
                 gang_scheduler=options.gang_scheduler_name,
+                workers=configuration.workers,
             )
+        status_server = None
+        if gates[TRAIN_JOB_STATUS] and kinds.train_jobs:
+            status_server = StatusServerAccess(status_server_url(options, client.namespace))
         if options.controllers and kinds.train_jobs:
-            workers = configuration.train_job_workers if configuration else None
-            trainer.add_controllers(manager, workers=workers or trainer.DEFAULT_WORKERS)
+            workers = configuration.workers(TRAIN_JOBS) or trainer.DEFAULT_WORKERS
+            trainer.add_controllers(manager, workers=workers, status_server=status_server)
         if options.webhooks:
             webhooks = Webhooks(
-                client, webhook_options(options, client.namespace), routes(manager, kinds), webhook_configurations(kinds), kinds
+                client,
+                webhook_options(options, client.namespace),
+                routes(manager, kinds),
+                webhook_configurations(kinds),
+                kinds,
+                tls=tls,
+                metrics=manager.metrics.of_webhooks() if manager.metrics else None,
+                further_hosts=[options.status_server_host] if options.status_server_host else (),
+                when_trusted=status_server.trust if status_server else None,
             )
             if manager.metrics:
                 manager.metrics.follow_certificate("shunter_webhook", webhooks.certificate)
@@ -126,15 +158,59 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             runtimes = RuntimeInstallation(client)
             manager.background("runtimes", runtimes.run)
             manager.add_ready_check("runtimes", runtimes.why_not_ready)
-        await manager.run(stop)
+        if status_server is None:
+            await manager.run(stop)
+            return
+        # With connections, and limits, of its own: progress must not wait for reconciles, nor they for progress.
+        async with connect(connection, component=COMPONENT) as reporting:
+            rate = configuration.status_server
+            reporting.transport = measured(reporting.transport, manager, connection, rate.qps or 0.0, rate.burst or 0)
+            add_status_server(manager, reporting, options, tls)
+            await manager.run(stop)
+
+
+def add_status_server(manager: Manager, client: Client, options: OperatorOptions, tls: ServingTls) -> None:
+    """The server that pods report their progress to, in every replica."""
+    metrics = None
+    if manager.metrics:
+        from shunter.operator.trainer.statusserver.metrics import ReportMetrics
+
+        metrics = ReportMetrics(manager.metrics.registry)
+    writer = StatusWriter(client, wrote=metrics.wrote if metrics else lambda code: None)
+    server = StatusServer(
+        options.webhook_host, options.status_server_port, tls.context, TokenReviewer(client), writer, metrics=metrics
+    )
+    manager.background("status server", server.run)
+    manager.add_ready_check("status-server", server.why_not_ready)
+
+
+def status_server_url(options: OperatorOptions, namespace: str) -> str:
+    """Where pods find the status server; `namespace` is the operator's own."""
+    service = f"{options.webhook_service}.{namespace}.svc" if options.webhook_service else ""
+    host = service or options.status_server_host or called_host(options.webhook_host)
+    return f"https://{host}:{options.status_server_port}"
+
+
+def measured(transport: Transport, manager: Manager, connection: Connection, qps: float, burst: int) -> Transport:
+    """The transport, kept to a rate if one is asked for, and with its requests counted if anybody reads that."""
+    host, port = connection.address
+    metrics, server = manager.metrics, f"{host}:{port}"
+    if qps > 0:
+        waited = metrics.rate_limiter(server) if metrics else lambda method, seconds: None
+        transport = LimitedTransport(transport, qps=qps, burst=burst or round(2 * qps), waited=waited)
+    return CountingTransport(transport, metrics.request_counter(server)) if metrics else transport
+
+
+def controlled(kinds: Served) -> list[Resource]:
+    """The kinds that have controllers."""
+    return [*(framework.resource for framework in kinds.frameworks), *((TRAIN_JOBS,) if kinds.train_jobs else ())]
 
 
 def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions:
     """The options with what the file says."""
     election, webhook = file.leader_election, file.webhook
     metrics, health = file.metrics.bind_address, file.health.health_probe_bind_address
-    rate = file.client_connection or configuration_file.ClientConnection()
-    certificates = file.cert_management or configuration_file.CertManagement()
+    rate, certificates = file.client_connection, file.cert_management
     secret = certificates.webhook_secret_name
     return replace(
         options,
@@ -147,6 +223,7 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
         leader_elect=options.leader_elect if election.leader_elect is None else election.leader_elect,
         metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
         health_probe_bind_address=options.health_probe_bind_address if health is None else health,
+        status_server_port=file.status_server.port or options.status_server_port,
     )
 
 
@@ -163,11 +240,11 @@ def webhook_options(options: OperatorOptions, namespace: str) -> WebhookOptions:
     )
 
 
-def leader_options(options: OperatorOptions, file: Configuration | None, namespace: str) -> LeaderOptions | None:
+def leader_options(options: OperatorOptions, file: Configuration, namespace: str) -> LeaderOptions | None:
     """The election to take part in; None when there is to be none."""
     if not options.leader_elect or not options.controllers:
         return None
-    election = file.leader_election if file else configuration_file.LeaderElection()
+    election = file.leader_election
     return LeaderOptions(
         name=election.resource_name or COMPONENT,
         namespace=election.resource_namespace or namespace,

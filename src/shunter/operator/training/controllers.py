@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from shunter.api.core import Pod, Service
 from shunter.api.podgroups import PodGroup
-from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
 from shunter.kube.informer import Handler
 from shunter.kube.manager import Manager
 from shunter.kube.plan import Key
@@ -16,6 +16,8 @@ from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
 from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, Gangs, TrainingReconciler
 
+DEFAULT_WORKERS = 4
+
 
 def add_controllers(
     manager: Manager,
@@ -23,9 +25,11 @@ def add_controllers(
     *,
     default_backoff_limit: int | None = None,
     gang_scheduler: str = "",
+    workers: Callable[[Resource], int | None] = lambda resource: None,
 ) -> None:
     """`default_backoff_limit` is for jobs that set no backoffLimit; None means that they restart without end, as upstream.
-    `gang_scheduler` places the pods of a job together; empty leaves that to others."""
+    `gang_scheduler` places the pods of a job together; empty leaves that to others. `workers` says how many jobs of a kind are
+    reconciled at once, if not DEFAULT_WORKERS."""
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
     autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
@@ -55,6 +59,7 @@ def add_controllers(
             owned=(pods, services, *groups, *kept.values()),
             mapped=((autoscalers, nobody),),
             optional=groups,
+            workers=workers(framework.resource) or DEFAULT_WORKERS,
             recorder=manager.recorder(name, form="v1"),
         )
         if count:
