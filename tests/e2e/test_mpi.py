@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from e2e.running_cluster import Cluster, eventually
 
@@ -41,8 +43,10 @@ def mpi_job(launcher: str, *, workers: int, main_container: str = "") -> dict[st
     }
 
 
-def test_processes_in_two_workers_reduce_over_the_network(cluster: Cluster) -> None:
-    done = cluster.shunter("run", "--replace", str(EXAMPLE), timeout=120)
+def test_processes_in_two_workers_reduce_over_the_network(cluster: Cluster, namespace: str) -> None:
+    example = yaml.safe_load(EXAMPLE.read_text())
+    example["metadata"]["namespace"] = namespace
+    done = cluster.shunter("run", "-", stdin=json.dumps(example), timeout=120)
     assert done.returncode == 0, done.stderr + done.stdout
     assert {f"Rank {rank}/2 on mpi-allreduce-worker-{rank}: sum=1" for rank in (0, 1)} == {
         line[line.index("Rank") :] for line in done.stdout.splitlines() if "sum=1" in line
