@@ -83,6 +83,8 @@ class LiveCluster:
         self._shapes: dict[str, Shapes] = {}
         self._changed: dict[str, float] = {}
         self._watches: list[asyncio.Task[None]] = []
+        self._installed: frozenset[Place] = frozenset()
+        """Cluster-wide objects that were there before any case: a shipped runtime may have a name that begins like a case's."""
 
     async def __aenter__(self) -> LiveCluster:
         for resource in RESOURCES:
@@ -94,6 +96,7 @@ class LiveCluster:
                 self._note(resource, "ADDED", {"kind": resource.kind, "apiVersion": resource.api_version, **obj})
             watch = self._watch(resource, listed["metadata"]["resourceVersion"])
             self._watches.append(asyncio.create_task(watch))
+        self._installed = frozenset(place for place in self.objects if not place.namespace)
         return self
 
     async def __aexit__(
@@ -127,7 +130,12 @@ class LiveCluster:
         return [
             place
             for place in self.objects
-            if place.namespace == namespace or (not place.namespace and (place.name == case or place.name.startswith(f"{case}-")))
+            if place.namespace == namespace
+            or (
+                not place.namespace
+                and place not in self._installed
+                and (place.name == case or place.name.startswith(f"{case}-"))
+            )
         ]
 
     async def rest(self, namespace: str, *, quiet: float, longest: float) -> None:

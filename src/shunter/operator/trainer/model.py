@@ -129,9 +129,9 @@ def _count(job_spec: Json, ancestor: str, policy: MLPolicy | None) -> int:
 
 
 def _own(container: Json) -> Json:
-    """A copy whose lists may be appended to."""
+    """A copy whose lists may be appended to, the empty ones as well."""
     own: dict[str, Any] = {**container}
     for name in ("env", "ports", "volumeMounts"):
-        if own.get(name):
+        if own.get(name) is not None:
             own[name] = [*own[name]]
     return own
