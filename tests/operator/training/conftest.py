@@ -15,7 +15,7 @@ from shunter.api.training.pytorch import PyTorchJob
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.plan import Observed
+from shunter.operator.training.observed import Observed
 from shunter.operator.training.replicas import desired_pods
 from shunter.operator.training.services import desired_services
 

@@ -14,7 +14,8 @@ from shunter.kube.webhook import AdmissionRequest
 from shunter.operator.training.admission import routes
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
 
 PYTORCH = framework_of("PyTorchJob")
 GOOD = {"spec": {"containers": [{"name": "pytorch", "image": "img:1"}]}}

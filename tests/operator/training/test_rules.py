@@ -14,7 +14,8 @@ from shunter.kube.plan import NOTHING, Create, Delete, Plan
 from shunter.operator.training import backoff, deadline, restart, ttl
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
 
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]

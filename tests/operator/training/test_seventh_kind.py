@@ -32,7 +32,8 @@ from shunter.operator.overview import JOB_RESOURCES
 from shunter.operator.process import webhook_configurations
 from shunter.operator.training.admission import routes
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
 
 toy = framework_of("ToyJob")
 template = {"spec": {"containers": [{"name": "toy", "image": "img:1"}]}}

@@ -1,0 +1,155 @@
+"""A small world for generated jobs: one job of any kind, what it owns, and the operator's own shell and plans, with no server.
+
+Objects are kept as the API server would keep them; `look` carries one plan out. Pods do what a test says.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from shunter.api.core import Pod, Service
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
+from shunter.kube.merge_patch import merge_patch
+from shunter.kube.plan import Create, Delete, Key, Patch, Plan, Write
+from shunter.kube.store import Store
+from shunter.operator.training.autoscaler import Autoscaler
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LOOKS = 12
+"""So many looks at most until nothing changes any more."""
+
+
+class World:
+    def __init__(self, framework: AnyFramework, job: Json) -> None:
+        self.framework = framework
+        self.now = START
+        self.objects: dict[tuple[Resource, str], Json] = {}
+        self._version = 0
+        self._keep(framework.resource, job)
+
+    @property
+    def job(self) -> Json:
+        return self.objects[self.framework.resource, "job"]
+
+    @property
+    def status(self) -> Json:
+        status: Json = self.job.get("status", {})
+        return status
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the job was deleted, its time to live being over."""
+        return (self.framework.resource, "job") not in self.objects
+
+    @property
+    def is_finished(self) -> bool:
+        return any(
+            one["type"] in ("Succeeded", "Failed") and one["status"] == "True" for one in self.status.get("conditions", ())
+        )
+
+    @property
+    def is_suspended(self) -> bool:
+        return bool(self.job["spec"].get("runPolicy", {}).get("suspend"))
+
+    @property
+    def children(self) -> list[tuple[Resource, str]]:
+        """The places of the job's pods and services."""
+        return [place for place in self.objects if place[0] in (PODS, SERVICES)]
+
+    @property
+    def faults(self) -> list[FieldError]:
+        """What admission would refuse."""
+        return self.framework.validate(msgspec.convert(self.job, self.framework.view), None)[0]
+
+    def all(self, resource: Resource) -> dict[str, Json]:
+        """The objects of one kind by name."""
+        return {name: body for (other, name), body in self.objects.items() if other == resource}
+
+    def plan(self, order: random.Random | None = None) -> Plan:
+        """What the operator plans now, having been told of everything; in some order and some of it twice when one is given."""
+        views: dict[Resource, type[Any]] = {
+            self.framework.resource: self.framework.view,
+            PODS: Pod,
+            SERVICES: Service,
+            HORIZONTAL_POD_AUTOSCALERS: Autoscaler,
+            **{kept.resource: kept.view for kept in self.framework.kept_kinds},
+        }
+        indexes: dict[Resource, Any] = {PODS: INDEXES, SERVICES: SERVICE_INDEXES}
+        stores: dict[Resource, Store[Any]] = {resource: Store(indexes.get(resource, {})) for resource in views}
+        told = list(self.objects.items())
+        if order is not None:
+            told += order.sample(told, order.randint(0, len(told)))
+            order.shuffle(told)
+        for (resource, _), body in told:
+            stores[resource].put(msgspec.convert(body, views[resource]))
+        own, pods, services, autoscalers, *_ = stores.values()
+        kept = {kind.resource: stores[kind.resource] for kind in self.framework.kept_kinds}
+        reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, kept=kept)
+        observed = reconciler.observe(Key("team-a", "job"))
+        assert observed is not None
+        return reconciler.plan(observed, self.now)
+
+    def look(self) -> bool:
+        """Carries out one plan, a second later; whether that changed anything."""
+        self.now += timedelta(seconds=1)
+        before = copy.deepcopy(self.objects)
+        plan = self.plan()
+        for write in plan.writes:
+            self._written(write)
+        if plan.status is not None and not self.is_gone:
+            self._keep(self.framework.resource, {**self.job, "status": plan.status.wanted})
+        return bool(_without_versions(before) != _without_versions(self.objects))
+
+    def settle(self) -> None:
+        """Looks until nothing changes any more; a job must get there soon."""
+        for _ in range(LOOKS):
+            if self.is_gone or not self.look():
+                return
+        raise AssertionError(f"the job does not come to rest: {self.plan()}")
+
+    def set_pod(self, name: str, phase: str, *, exit_code: int = 0) -> None:
+        """The kubelet's word about a pod."""
+        body = self.objects[PODS, name]
+        state: Json = {"Running": {"running": {}}, "Pending": {"waiting": {}}}.get(phase) or {
+            "terminated": {"exitCode": exit_code}
+        }
+        containers = [{"name": container["name"], "state": state} for container in body["spec"]["containers"]]
+        self._keep(PODS, {**body, "status": {"phase": phase, "containerStatuses": containers}})
+
+    def set_suspended(self, is_suspended: bool) -> None:
+        spec = self.job["spec"]
+        policy = {**spec.get("runPolicy", {}), "suspend": is_suspended}
+        self._keep(self.framework.resource, {**self.job, "spec": {**spec, "runPolicy": policy}})
+
+    def _written(self, write: Write) -> None:
+        match write:
+            case Create(resource=resource, body=body):
+                name = body["metadata"]["name"]
+                assert (resource, name) not in self.objects, f"{resource.kind} {name} is made twice"
+                self._keep(resource, copy.deepcopy(body))
+            case Patch(ref=ref, patch=patch):
+                self._keep(ref.resource, merge_patch(copy.deepcopy(self.objects[ref.resource, ref.name]), patch))
+            case Delete(ref=ref):
+                del self.objects[ref.resource, ref.name]
+            case _:
+                raise AssertionError(write)
+
+    def _keep(self, resource: Resource, body: Json) -> None:
+        self._version += 1
+        metadata = {"uid": f"u{self._version}", **body["metadata"], "resourceVersion": str(self._version)}
+        self.objects[resource, metadata["name"]] = {**body, "metadata": metadata}
+
+
+def _without_versions(objects: dict[tuple[Resource, str], Json]) -> Any:
+    return {
+        place: {**body, "metadata": {**body["metadata"], "resourceVersion": "", "uid": ""}} for place, body in objects.items()
+    }
