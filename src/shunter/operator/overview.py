@@ -16,6 +16,8 @@ JOB_RESOURCES: tuple[Resource, ...] = (*(kind.resource for kind in JOB_KINDS), T
 FINISHED_STATES = ("Succeeded", "Failed")
 V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
 """Condition types of kubeflow.org/v1; the first that is True, in this order, names the state."""
+V2_STATES = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended"))
+"""Condition types of TrainJobs, and the states that they name."""
 V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind in JOB_KINDS}
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 
@@ -156,7 +158,7 @@ def v1_state(job: Json) -> tuple[str, Json]:
 def v2_state(job: Json) -> tuple[str, Json]:
     status = job.get("status", {})
     conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
-    for type, state in (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended")):
+    for type, state in V2_STATES:
         if conditions.get(type, {}).get("status") == "True":
             return state, conditions[type]
     active = any(entry.get("active", 0) or entry.get("ready", 0) for entry in status.get("jobsStatus", []))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, Resource
+from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
@@ -138,6 +139,8 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
         if options.controllers and kinds.train_jobs:
             workers = configuration.workers(TRAIN_JOBS) or trainer.DEFAULT_WORKERS
             trainer.add_controllers(manager, workers=workers, status_server=status_server)
+        if options.controllers and manager.metrics:
+            count_jobs(manager, kinds)
         if options.webhooks:
             webhooks = Webhooks(
                 client,
@@ -167,6 +170,20 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             reporting.transport = measured(reporting.transport, manager, connection, rate.qps or 0.0, rate.burst or 0)
             add_status_server(manager, reporting, options, tls)
             await manager.run(stop)
+
+
+def count_jobs(manager: Manager, kinds: Served) -> None:
+    """Lets the metrics say how many jobs there are."""
+    from shunter.operator.job_gauge import Counted, JobGauge, v1_state, v2_state
+
+    assert manager.metrics, "they are served"
+    counted = [
+        Counted(framework.resource.kind, manager.informer(framework.resource, framework.view).store, v1_state)
+        for framework in kinds.frameworks
+    ]
+    if kinds.train_jobs:
+        counted.append(Counted(TRAIN_JOBS.kind, manager.informer(TRAIN_JOBS, TrainJob).store, v2_state))
+    manager.metrics.registry.register(JobGauge(counted))
 
 
 def add_status_server(manager: Manager, client: Client, options: OperatorOptions, tls: ServingTls) -> None:

@@ -68,6 +68,12 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
                 controller.add(key_of(job))
 
         status_server.when_changed(look_at_all)
+    if manager.metrics:
+        from shunter.operator.trainer.metrics import TrainJobMetrics
+
+        metrics = TrainJobMetrics(manager.metrics.registry)
+        jobs.add_handler(metrics.job_changed)
+        jobsets.add_handler(metrics.jobset_changed)
     for resource, informer in runtimes.items():
         name = f"{resource.kind.lower()}_controller"
         manager.controller(name, RuntimeReconciler(resource, informer.store), primary=informer, workers=1)
