@@ -132,9 +132,7 @@ class LiveCluster:
             for place in self.objects
             if place.namespace == namespace
             or (
-                not place.namespace
-                and place not in self._installed
-                and (place.name == case or place.name.startswith(f"{case}-"))
+                not place.namespace and place not in self._installed and (place.name == case or place.name.startswith(f"{case}-"))
             )
         ]
 

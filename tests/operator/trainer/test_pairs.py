@@ -15,6 +15,7 @@ from player.operator_replay import SERVED, NoObjects
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.podgroups import PodGroup
+from shunter.api.quantity import canonical_resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.cluster.apiserver.apply import server_side
 from shunter.kube.plan import Apply, Create, Plan
@@ -314,7 +315,8 @@ def applied(live: Json | None, wanted: Json) -> Json:
 
 
 def lost(original: Any, made: Any, path: str) -> Iterator[str]:
-    """Paths at which the original says something that what was made of it does not. Entries of lists are found by their key."""
+    """Paths at which the original says something that what was made of it does not. Entries of lists are found by their key;
+    quantities may be written otherwise."""
     if isinstance(original, dict) and isinstance(made, dict):
         for field, value in original.items():
             yield from lost(value, made.get(field), f"{path}.{field}")
@@ -323,7 +325,7 @@ def lost(original: Any, made: Any, path: str) -> Iterator[str]:
         found = {one.get(key): one for one in made}
         for one in original:
             yield from lost(one, found.get(one[key]), f"{path}[{one[key]}]")
-    elif original and original != made:
+    elif original and original != made and (".resources." not in path or canonical_resource(original) != made):
         yield path
 
 

@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy, PodGroupPolicy
 from shunter.api.trainer.trainjob import Trainer, TrainJob
 from shunter.errors import InputError
+from shunter.operator.trainer.resources import canonical_resources
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 
 
@@ -129,9 +130,12 @@ def _count(job_spec: Json, ancestor: str, policy: MLPolicy | None) -> int:
 
 
 def _own(container: Json) -> Json:
-    """A copy whose lists may be appended to, the empty ones as well."""
+    """A copy whose lists may be appended to, the empty ones as well. Quantities are as the API server keeps them, or a JobSet
+    that is applied again would differ from itself."""
     own: dict[str, Any] = {**container}
     for name in ("env", "ports", "volumeMounts"):
         if own.get(name) is not None:
             own[name] = [*own[name]]
+    if own.get("resources"):
+        own["resources"] = canonical_resources(own["resources"])
     return own

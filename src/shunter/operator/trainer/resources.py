@@ -8,13 +8,21 @@ from collections.abc import Mapping
 from shunter.api.meta import Json
 from shunter.api.quantity import canonical_resource, parse
 
+AMOUNTS = ("limits", "requests")
+
+
+def canonical_resources(resources: Json) -> Json:
+    """The same with quantities in the form in which Kubernetes writes them back."""
+    return {
+        field: {name: canonical_resource(quantity) for name, quantity in value.items()} if field in AMOUNTS and value else value
+        for field, value in resources.items()
+    }
+
 
 def merged_resources(runtime: Json, job: Json) -> Json:
     """Limits and requests key by key, the job's win; claims of both are dropped, as upstream does (9-S3)."""
-    merged = {field: {**(runtime.get(field) or {}), **(job.get(field) or {})} for field in ("limits", "requests")}
-    return {
-        field: {name: canonical_resource(value) for name, value in values.items()} for field, values in merged.items() if values
-    }
+    merged = {field: {**(runtime.get(field) or {}), **(job.get(field) or {})} for field in AMOUNTS}
+    return canonical_resources({field: values for field, values in merged.items() if values})
 
 
 def gpu_count(resources: Json) -> int:
