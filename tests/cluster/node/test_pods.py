@@ -60,6 +60,19 @@ async def test_a_missing_program_is_named_as_runc_names_it(node: NodeUnderTest) 
     assert terminated(pod)["message"].endswith('exec: "no-such": executable file not found in $PATH')
 
 
+async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(node: NodeUnderTest) -> None:
+    await node.create("p", {"containers": [{"name": "main", "image": "any", "command": ["no-such"]}]})
+
+    def waits(pod: dict) -> bool:
+        [container] = pod.get("status", {}).get("containerStatuses") or [{}]
+        return container.get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff"
+
+    pod = await node.wait("p", waits, "in back-off")
+    [container] = pod["status"]["containerStatuses"]
+    assert container["restartCount"] <= 1
+    assert not container["lastState"]["terminated"]["finishedAt"].startswith("1970")
+
+
 async def test_python_is_the_environment_that_runs_us(node: NodeUnderTest) -> None:
     import sys
 

@@ -38,7 +38,9 @@ def supervise(directory: str, events: int) -> NoReturn:
         supervisor.run()
     except Exception:
         supervisor.record(
-            error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}", exit_code=_START_ERROR
+            error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}",
+            exit_code=_START_ERROR,
+            finished_at=time.time(),
         )
     os._exit(0)
 
@@ -78,7 +80,7 @@ class _Supervisor:
         error = read_all(failure)
         if error:
             os.waitpid(child, 0)
-            self.record(error=error.decode(errors="replace"), exit_code=_START_ERROR)
+            self.record(error=error.decode(errors="replace"), exit_code=_START_ERROR, finished_at=time.time())
             return
         streams.keep()
         self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
