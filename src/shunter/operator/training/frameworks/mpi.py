@@ -82,8 +82,11 @@ class MPI:
         return upkeep.kept(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
-        """Nothing is done for a job with a fault until that is put right (W10). Upstream says so in events only, for ever."""
+        """Nothing is done for a job with a fault until that is put right (W10), which a name cannot be. Upstream says so in events
+        only, for ever."""
         job: Job = observed.job
+        if fault := mpi_rules.name_fault(job.name):
+            return progress.failed(f"{job.kind} {job.name} is invalid: {fault}.", "Warning")
         fault = mpi_rules.fault(job.spec)
         if not fault:
             return None
@@ -98,8 +101,6 @@ class MPI:
 
     def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         job: Job = observed.job
-        if fault := mpi_rules.name_fault(job.name):
-            return [], progress.failed(f"{job.kind} {job.name} is invalid: {fault}.", "Warning")
         members = Members(job, observed.children)
         again, failing_role = upkeep.replaced(job, members)
         if failing_role:
