@@ -48,6 +48,10 @@ def up(
     images: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
+    autoscaler_sync_period: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default, 15."),
+    ] = 0,
 ) -> None:
     """Start the embedded cluster (in the background) and say how to use it."""
     import signal
@@ -66,6 +70,7 @@ def up(
         strict_resources=strict_resources,
         level=level or "",
         images=images,
+        autoscaler_sync_period=autoscaler_sync_period,
     )
     with errors().status("starting the cluster"):
         started = lifecycle.start(options, foreground=foreground)

@@ -1,6 +1,7 @@
-"""The process beside the API server: Job, JobSet, garbage and namespace controllers, the scheduler, and the node.
+"""The process beside the API server: controllers of Kubernetes' own kinds and of JobSet, the scheduler, and the node.
 
     python -m shunter.cluster.agent --state-dir DIR [--simulate] [--strict-resources] [--level LEVEL] [--images FILE]
+        [--autoscaler-sync-period SECONDS]
     python -m shunter.cluster.agent --state-dir DIR --teardown
 
 Talks to the API server only over HTTP, with its own credentials. Killed at any time, its pods run on and the next agent
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--level", choices=("namespaces", "plain", "simulated"), help="default: the best this machine allows")
     parser.add_argument("--strict-resources", action="store_true")
     parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
+    parser.add_argument("--autoscaler-sync-period", type=float, default=15.0, help="seconds between two looks")
     parser.add_argument("--images", type=Path, help="maps image names to environments")
     parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)
@@ -77,6 +79,7 @@ async def serve(options: argparse.Namespace) -> None:
         )
         if not options.no_node:
             controllers.register_scheduler(manager, strict_resources=options.strict_resources)
+            controllers.register_autoscaler(manager, client, period=options.autoscaler_sync_period)
             add_node(manager, client, connection.address, state, options)
         await manager.run()
 

@@ -49,6 +49,8 @@ class Options(NamedTuple):
     images: Path | None = None
     controllers: bool = True
     """False starts no scheduler and no node: pods stay Pending, as on a control plane without nodes."""
+    autoscaler_sync_period: float = 0.0
+    """Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default."""
     gang_scheduler_name: str = ""
     """The operator's: makes v1 jobs gangs of a scheduler that is not part of the cluster."""
 
@@ -207,6 +209,8 @@ def node_options(options: Options) -> Iterator[list[str]]:
         yield ["--strict-resources"]
     if not options.controllers:
         yield ["--no-node"]
+    if options.autoscaler_sync_period:
+        yield ["--autoscaler-sync-period", f"{options.autoscaler_sync_period:g}"]
     if options.images:
         yield ["--images", str(options.images.absolute())]
 

@@ -33,6 +33,13 @@ def register_all(
     manager.background("garbage-collector", GarbageCollector(client).run)
 
 
+def register_autoscaler(manager: Manager, client: Client, *, period: float) -> None:
+    """Adds the horizontal pod autoscaler, which looks every `period` seconds. It needs nodes that measure."""
+    from shunter.cluster.controllers.autoscaling import controller as autoscaling
+
+    autoscaling.register(manager, client, period=period)
+
+
 def register_scheduler(manager: Manager, *, strict_resources: bool) -> None:
     """Adds the scheduler. With `strict_resources` pods that ask for more than the nodes have stay Pending."""
     from shunter.cluster.controllers.scheduler import controller as scheduler
