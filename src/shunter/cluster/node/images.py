@@ -25,7 +25,11 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _INHERITED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 
 
-_ENTRYPOINTS = {"kubectl-delivery": f"{SHIMS}/kubectl-delivery"}
+_ENTRYPOINTS = {
+    "kubectl-delivery": (f"{SHIMS}/kubectl-delivery",),
+    "dataset-initializer": ("python", "-m", "shunter.initializers", "dataset", "/workspace/dataset"),
+    "model-initializer": ("python", "-m", "shunter.initializers", "model", "/workspace/model"),
+}
 """Images whose ENTRYPOINT this node stands in for, by the last part of their names: `ghcr.io/acme/kubectl-delivery:1`."""
 
 
@@ -59,10 +63,10 @@ class Images:
 
     def find(self, image: str) -> Image:
         """Raises ImageError when the mapping sends the image to something that is not there."""
-        program = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0])
+        entrypoint = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0])
         rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
         found = self._mapped(image, rule) if rule else _python_environment(os.path.dirname(sys.executable), "/")
-        return found._replace(entrypoint=(program,)) if program else found
+        return found._replace(entrypoint=entrypoint) if entrypoint else found
 
     def _mapped(self, image: str, rule: ImageRule) -> Image:
         if rule.venv:
