@@ -63,8 +63,8 @@ async def test_a_missing_program_is_named_as_runc_names_it(node: NodeUnderTest) 
 async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(node: NodeUnderTest) -> None:
     await node.create("p", {"containers": [{"name": "main", "image": "any", "command": ["no-such"]}]})
 
-    def waits(pod: dict) -> bool:
-        [container] = pod.get("status", {}).get("containerStatuses") or [{}]
+    def waits(status: dict) -> bool:
+        [container] = status.get("containerStatuses") or [{}]
         return container.get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff"
 
     pod = await node.wait("p", waits, "in back-off")
