@@ -70,6 +70,13 @@ def kubectl(request: pytest.FixtureRequest, api_server: RunningApiServer, tmp_pa
     return run
 
 
+def test_a_kind_that_is_not_served_is_named(kubectl: Kubectl) -> None:
+    """kubectl looks for it in the Swagger document too, which it reads as a whole, in protobuf."""
+    monitor = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\nspec: {}\n"
+    refused = kubectl("apply", "-f", "-", stdin=monitor, fails=True)
+    assert 'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"' in refused
+
+
 def test_typed_creates_which_send_protobuf(kubectl: Kubectl) -> None:
     assert kubectl("create", "configmap", "cm", "--from-literal=a=b") == "configmap/cm created\n"
     assert kubectl("create", "secret", "generic", "s", "--from-literal=p=q") == "secret/s created\n"
