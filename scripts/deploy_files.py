@@ -55,7 +55,7 @@ def _chart(crds: Sequence[Json]) -> dict[Path, str]:
     chart = {
         "apiVersion": "v2",
         "name": "shunter",
-        "description": "Operator for distributed training jobs: PyTorchJob and TrainJob.",
+        "description": "Operator for distributed training jobs: kubeflow.org/v1 and trainer.kubeflow.org/v1alpha1.",
         "type": "application",
         "version": __version__,
         "appVersion": __version__,

@@ -110,3 +110,23 @@ def test_what_a_job_waits_for_is_said_with_the_field(version: str, kind: str, sp
     job = {"apiVersion": version, "kind": kind, "metadata": {"name": "j", "namespace": "n"}, "spec": spec}
     assert said in waiting_for(job)
     assert bool(waiting_for(job)) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "ranks"),
+    [
+        ("TFJob", {"PS": 2, "Worker": 2, "Evaluator": 1}, {"worker": 0, "ps": 2, "evaluator": 4}),
+        ("TFJob", {"Worker": 2, "Chief": 1, "Helper": 1}, {"chief": 0, "worker": 1, "helper": 3}),
+        ("XGBoostJob", {"Worker": 2, "Master": 1}, {"master": 0, "worker": 1}),
+        ("JAXJob", {"Worker": 2}, {"worker": 0}),
+    ],
+)
+def test_no_two_pods_of_a_job_have_one_rank(kind: str, replicas: dict[str, int], ranks: dict[str, int]) -> None:
+    """`--rank 0` is the pod that upstream calls so: a chief or master, else the first worker."""
+    specs = {role: {"replicas": count} for role, count in replicas.items()}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "j"}, "spec": {"anyReplicaSpecs": specs}}
+    pods = {
+        role: {"metadata": {"labels": {"training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": "0"}}}
+        for role in ranks
+    }
+    assert {role: member(job, pod).rank for role, pod in pods.items()} == ranks

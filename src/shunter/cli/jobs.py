@@ -23,7 +23,7 @@ def jobs(
     namespace: NamespaceOption = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
-    """List training jobs: PyTorchJobs and TrainJobs, in all namespaces unless one is named."""
+    """List training jobs of every kind, in all namespaces unless one is named."""
     import asyncio
 
     import msgspec
@@ -116,17 +116,23 @@ async def listed(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
 
 
 async def all_jobs(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
-    from shunter.kube.errors import NotFound
+    import asyncio
+
     from shunter.operator.overview import JOB_RESOURCES
 
-    found = []
-    for resource in JOB_RESOURCES:
-        try:
-            page = await client.list(resource, namespace)
-        except NotFound:
-            continue
-        found += [(resource, {"apiVersion": resource.api_version, "kind": resource.kind, **item}) for item in page.items]
-    return found
+    found = await asyncio.gather(*(jobs_of(client, resource, namespace) for resource in JOB_RESOURCES))
+    return [(resource, job) for resource, jobs in zip(JOB_RESOURCES, found, strict=True) for job in jobs]
+
+
+async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Json]:
+    """The jobs of one kind; none of a kind that the cluster does not serve."""
+    from shunter.kube.errors import NotFound
+
+    try:
+        page = await client.list(resource, namespace)
+    except NotFound:
+        return []
+    return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items]
 
 
 async def find(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:

@@ -8,10 +8,18 @@ from typing import Annotated
 import typer
 
 
+def _kinds() -> list[str]:
+    from shunter.operator.kinds import KINDS
+
+    return [*KINDS]
+
+
 def operator(
     kubeconfig: Annotated[Path | None, typer.Option(help="Cluster to serve [default: in-cluster, else $KUBECONFIG].")] = None,
     namespace: Annotated[list[str] | None, typer.Option(help="Serve only this namespace; may be repeated.")] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Serve only this kind, e.g. TrainJob; may be repeated.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Serve only this kind, e.g. TrainJob; may be repeated.", autocompletion=_kinds)
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
     webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
     webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
@@ -44,9 +52,7 @@ def operator(
     ] = "",
     status_server_host: Annotated[
         str,
-        typer.Option(
-            help="Name under which pods report progress [default: that of --webhook-service].", show_default=False
-        ),
+        typer.Option(help="Name under which pods report progress [default: that of --webhook-service].", show_default=False),
     ] = "",
     status_server_port: Annotated[int, typer.Option(help="Port of the status server (feature gate TrainJobStatus).")] = 10443,
     default_backoff_limit: Annotated[
@@ -55,7 +61,7 @@ def operator(
     gang_scheduler_name: Annotated[
         str,
         typer.Option(
-            help="Place the pods of each v1 job together: volcano, or the name of a scheduler with scheduler-plugins' coscheduling.",
+            help="Place the pods of each v1 job together: volcano, or the name of a scheduler with coscheduling.",
             show_default=False,
         ),
     ] = "",
