@@ -45,7 +45,7 @@ def refusal(case: dict[str, Any]) -> list[str]:
     if "old" in case:
         errors += validation.patch_change_errors(job, train_job(case["old"]), ())
     if policy and policy.torch:
-        errors += torch_validation.reserved_environment_errors(job)
+        errors += validation.reserved_environment_errors(job, torch_validation.TORCHRUN_ENVIRONMENT)
         errors += torch_validation.injection_errors(policy.torch, template)
         errors += torchtune.errors(job, gpus=gpus(case))
     return list(dict.fromkeys(str(error) for error in errors))

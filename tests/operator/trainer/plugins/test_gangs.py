@@ -1,0 +1,155 @@
+"""Coscheduling and Volcano (3.11): the PodGroup, what pods carry, and what admission refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.render import rendered
+
+Make = Callable[..., Any]
+QUEUE = "scheduling.volcano.sh/queue-name"
+
+
+def requests(**amounts: Any) -> Json:
+    return {"containers": [{"name": "node", "image": "img", "resources": {"requests": amounts}}]}
+
+
+def test_a_coscheduling_group_counts_every_pod_and_what_they_request(make_trainjob: Make, runtime_of: Make) -> None:
+    runtime = runtime_of(
+        {"torch": {}},
+        groups={"coscheduling": {"scheduleTimeoutSeconds": 7}},
+        prepare=requests(cpu="250m", memory="64Mi"),
+        node=requests(cpu=3, **{"nvidia.com/gpu": 1}),
+    )
+    made = rendered(make_trainjob(trainer={"numNodes": 4, "resourcesPerNode": {"limits": {"cpu": 9}}}), runtime)
+    (group,) = made.objects
+    assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
+    assert group["spec"] == {
+        "minMember": 5,
+        "minResources": {"cpu": "12250m", "memory": "64Mi", "nvidia.com/gpu": "4"},
+        "scheduleTimeoutSeconds": 7,
+    }
+    for replicated in made.jobset["spec"]["replicatedJobs"]:
+        assert replicated["template"]["spec"]["template"]["metadata"]["labels"] == {"scheduling.x-k8s.io/pod-group": "mnist"}
+
+
+def test_a_pod_asks_for_the_most_it_needs_at_one_time(make_trainjob: Make, runtime_of: Make) -> None:
+    """Containers with sidecars, or an init container with the sidecars before it, and the overhead of its runtime class."""
+
+    def one(name: str, cpu: str, **more: Any) -> Json:
+        return {"name": name, "image": "i", "resources": {"requests": {"cpu": cpu}}, **more}
+
+    pod = {
+        "initContainers": [one("a", "1"), one("side", "2", restartPolicy="Always"), one("b", "5")],
+        "containers": [one("node", "4"), one("c", "500m")],
+        "overhead": {"cpu": "100m", "memory": "1Mi"},
+    }
+    (group,) = rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=pod)).objects
+    assert group["spec"]["minResources"] == {"cpu": "7100m", "memory": "1Mi"}
+
+
+def test_limits_alone_request_nothing(make_trainjob: Make, runtime_of: Make) -> None:
+    pod = {"containers": [{"name": "node", "image": "i", "resources": {"limits": {"cpu": 4}}}]}
+    (group,) = rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=pod)).objects
+    assert group["spec"] == {"minMember": 1, "minResources": {}, "scheduleTimeoutSeconds": 60}
+
+
+@pytest.mark.parametrize(
+    ("policy", "annotations", "pods", "wanted"),
+    [
+        pytest.param({}, {}, {}, {}, id="nothing said"),
+        pytest.param({}, {QUEUE: "research"}, {}, {"queue": "research"}, id="queue of the template"),
+        pytest.param(
+            {},
+            {},
+            {"a": {"priorityClassName": "low"}, "node": {"priorityClassName": "high"}, "z": {}},
+            {"priorityClassName": "high"},
+            id="the last class",
+        ),
+        pytest.param(
+            {"networkTopology": {"mode": "soft", "highestTierAllowed": 3}},
+            {},
+            {},
+            {"networkTopology": {"mode": "soft", "highestTierAllowed": 3}},
+            id="topology",
+        ),
+    ],
+)
+def test_a_volcano_group(
+    make_trainjob: Make, runtime_of: Make, policy: Json, annotations: Json, pods: Json, wanted: Json
+) -> None:
+    runtime = runtime_of({"torch": {}}, groups={"volcano": policy}, annotations=annotations, **(pods or {"node": {}}))
+    made = rendered(make_trainjob(), runtime)
+    (group,) = made.objects
+    assert group["apiVersion"] == "scheduling.volcano.sh/v1beta1"
+    assert group["spec"] == {"minMember": len(pods) or 1, "minResources": {}, **wanted}
+    template = made.jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": "mnist"}
+    assert "schedulerName" not in template["spec"], "the runtime names the scheduler"
+
+
+def test_a_patch_chooses_the_queue(make_trainjob: Make, runtime_of: Make) -> None:
+    patch = {"template": {"metadata": {"annotations": {QUEUE: "mine"}}}}
+    job = make_trainjob(runtimePatches=[{"manager": "a.io/b", "trainingRuntimeSpec": patch}])
+    (group,) = rendered(job, runtime_of(None, groups={"volcano": {}}, annotations={QUEUE: "base"})).objects
+    assert group["spec"]["queue"] == "mine"
+
+
+def test_both_policies_make_both_groups(make_trainjob: Make, runtime_of: Make) -> None:
+    """9-S16"""
+    made = rendered(make_trainjob(), runtime_of(None, groups={"volcano": {}, "coscheduling": {}}))
+    assert [group["apiVersion"].partition("/")[0] for group in made.objects] == ["scheduling.x-k8s.io", "scheduling.volcano.sh"]
+
+
+def test_what_the_pod_template_has_already_stays(make_trainjob: Make, runtime_of: Make) -> None:
+    runtime = runtime_of(None, groups={"volcano": {}})
+    runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"] = {
+        "labels": {"a": "1"},
+        "annotations": {"b": "2"},
+    }
+    template = rendered(make_trainjob(), runtime).jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    assert template["metadata"] == {"labels": {"a": "1"}, "annotations": {"b": "2", "scheduling.k8s.io/group-name": "mnist"}}
+
+
+def test_requests_that_are_no_quantities_are_named(make_trainjob: Make, runtime_of: Make) -> None:
+    with pytest.raises(BuildError, match="cpu in the resources of container node of the replicated job node is 'much'"):
+        rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=requests(cpu="much")))
+
+
+MISSING = {name: f'PriorityClass.scheduling.k8s.io "{name}" not found' for name in ("ghost", "ghost2")}
+
+
+@pytest.mark.parametrize(
+    ("classes", "wanted"),
+    [
+        (["ghost"], ["ghost"]),
+        (["ghost", "ghost2"], ["ghost", "ghost2"]),
+        (["there"], []),
+        (["", "ghost"], ["ghost"]),
+        (["system-node-critical", "ghost"], []),
+        (["ghost", "system-cluster-critical", "ghost2"], ["ghost"]),
+    ],
+    ids=["missing", "two", "there", "none and missing", "a system class ends the search", "in the middle"],
+)
+def test_priority_classes_must_be_there(
+    make_trainjob: Make, runtime_of: Make, refusals: Make, classes: list[str], wanted: list[str]
+) -> None:
+    jobs = {f"job-{place}": {"priorityClassName": name} for place, name in enumerate(classes)}
+    found = refusals(make_trainjob(), runtime_of(None, groups={"volcano": {}}, trainer="job-0", **jobs), MISSING)
+    assert found == [
+        f'spec.templateSpec.priorityClassName: Invalid value: "{name}": PriorityClass "{name}" doesn\'t exist: '
+        f'PriorityClass.scheduling.k8s.io "{name}" not found'
+        for name in wanted
+    ]
+    assert refusals(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, trainer="job-0", **jobs), MISSING) == []
+
+
+@pytest.mark.parametrize(("annotations", "count"), [({QUEUE: ""}, 1), ({QUEUE: "q"}, 0), ({}, 0)], ids=["empty", "named", "none"])
+def test_a_queue_has_a_name(make_trainjob: Make, runtime_of: Make, refusals: Make, annotations: Json, count: int) -> None:
+    wanted = f'spec.annotations[{QUEUE}]: Invalid value: "": Volcano queue name must not be empty'
+    assert refusals(make_trainjob(), runtime_of(None, groups={"volcano": {}}, annotations=annotations)) == [wanted] * count
