@@ -179,7 +179,7 @@ class _Generator:
             return {"type": "array", "items": self._schema(arguments[0])}
         if origin is dict and arguments[1] is not Any:
             return {"type": "object", "additionalProperties": self._schema(arguments[1])}
-        if hint is ObjectMeta:
+        if isinstance(hint, type) and issubclass(hint, ObjectMeta):
             return {"type": "object"}
         if isinstance(hint, type) and issubclass(hint, Struct):
             return self._struct_schema(hint)

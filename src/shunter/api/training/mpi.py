@@ -14,6 +14,12 @@ CONTAINER = "mpi"
 """What clients ask for the log of; no rule demands a container of this name."""
 
 
+OTHER_VERSION = "kubeflow.org/v2beta1"
+"""The MPIJob of the mpi-operator, another product, has the same group, kind and plural. Where a cluster serves both versions, each
+shows the other's objects too."""
+MPI_OPERATOR = "kubeflow.org/mpi-operator"
+
+
 class MPIJobSpec(Struct, frozen=True):
     slots_per_worker: Annotated[int | None, INT32, doc("Processes a worker may run; 1 when absent.")] = None
     clean_pod_policy: Annotated[str | None, doc("Deprecated: use runPolicy.cleanPodPolicy, which wins.")] = None
@@ -24,10 +30,21 @@ class MPIJobSpec(Struct, frozen=True):
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
 
 
+class FieldManager(Struct, frozen=True):
+    """Who wrote fields of an object, and in which version."""
+
+    api_version: str = ""
+    subresource: str = ""
+
+
+class MPIJobMeta(ObjectMeta, frozen=True):
+    managed_fields: tuple[FieldManager, ...] = ()
+
+
 class MPIJob(Struct, frozen=True):
     """A job of mpirun: a Launcher, and Workers in which it starts processes."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: MPIJobMeta = MPIJobMeta()
     spec: Annotated[MPIJobSpec, doc("What to run.")] = MPIJobSpec()
     status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
 

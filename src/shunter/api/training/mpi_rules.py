@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
-from shunter.api.training.mpi import KIND, LAUNCHER, WORKER, MPIJobSpec
+from shunter.api.training.mpi import KIND, LAUNCHER, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
 
 LONGEST_NAME = 63
 """The job's name is the value of a label of its pods."""
@@ -33,6 +33,12 @@ def fault(spec: MPIJobSpec) -> str:
     if LAUNCHER not in specs:
         return "MPIReplicaSpec is not valid: Master ReplicaSpec must be present"
     return ""
+
+
+def is_of_other_version(job: MPIJob) -> bool:
+    """Whether the object was written as an MPIJob of the mpi-operator, so that it is none of ours whatever v1 shows of it."""
+    writers = (writer for writer in job.metadata.managed_fields if not writer.subresource)
+    return any(writer.api_version == OTHER_VERSION for writer in writers)
 
 
 def name_fault(name: str) -> str:

@@ -162,6 +162,9 @@ class Framework(Protocol[Spec, View]):
 
     # What follows has `upkeep.NumberedReplicas` for most kinds.
 
+    def left_alone(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
+        """What is told of a job that another program manages."""
+
     def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
         """The names of the objects that the job keeps, one of each of `kept_kinds`."""
 

@@ -24,9 +24,10 @@ DEADLINE_EXCEEDED = "Job {name} has failed because it was active longer than spe
 def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     """What the operator writes about this job now."""
     job, children = observed.job, observed.children
-    managed_elsewhere = job.run_policy.managed_by not in (None, MANAGED_BY_US)
-    if managed_elsewhere or job.metadata.deletion_timestamp is not None:
+    if job.metadata.deletion_timestamp is not None:
         return NOTHING
+    if job.run_policy.managed_by not in (None, MANAGED_BY_US):
+        return Plan(events=framework.left_alone(job))
     progress = Progress.of(job, now)
     if job.status.is_finished:
         return _finished(framework, observed, progress)

@@ -29,6 +29,9 @@ class NumberedReplicas:
     def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
         return []
 
+    def left_alone(self, job: AnyJob) -> tuple[Note, ...]:
+        return ()
+
     def kept(self, job: AnyJob) -> Mapping[Resource, str]:
         return {}
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from shunter.api.core import ConfigMap
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
-from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPIJob
+from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJob
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
@@ -52,6 +54,8 @@ class MPI:
     def read(self, view: MPIJob) -> Job:
         """Both roles are there whatever the job says; its own words stay in `spec`, for `stopped` to judge."""
         spec = mpi_rules.with_defaults(view.spec)
+        if mpi_rules.is_of_other_version(view):
+            spec = replace(spec, run_policy=replace(spec.run_policy, managed_by=MPI_OPERATOR))
         return TrainingJob(
             resource=self.resource,
             metadata=view.metadata,
@@ -78,12 +82,22 @@ class MPI:
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
         return judgement.verdicts(job, counts)
 
+    def left_alone(self, job: Job) -> tuple[Note, ...]:
+        """Told when the job is new: the mpi-operator shows soon that it knows of it."""
+        if job.run_policy.managed_by != MPI_OPERATOR or job.status.conditions:
+            return ()
+        text = (
+            f"This MPIJob is left to the mpi-operator: it was written as {OTHER_VERSION}, or says so in runPolicy.managedBy. "
+            f"Shunter runs those of {MPI_JOBS.api_version}."
+        )
+        return (Note(regarding=job.ref, type="Normal", reason="LeftToMPIOperator", message=text),)
+
     def kept(self, job: Job) -> Mapping[Resource, str]:
         return upkeep.kept(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
-        """Nothing is done for a job with a fault until that is put right (W10), which a name cannot be. Upstream says so in events
-        only, for ever."""
+        """Nothing is done for a job with a fault until that is put right (W10), which a name cannot be. Upstream tells events of
+        it, for ever."""
         job: Job = observed.job
         if fault := mpi_rules.name_fault(job.name):
             return progress.failed(f"{job.kind} {job.name} is invalid: {fault}.", "Warning")
