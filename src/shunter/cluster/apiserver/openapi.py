@@ -14,6 +14,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.discovery import Document
+from shunter.cluster.apiserver.protobuf import swagger
 from shunter.cluster.apiserver.registry import Registry, Served
 from shunter.cluster.apiserver.version import GIT_VERSION
 
@@ -84,6 +85,13 @@ class OpenApi:
             )
             self._documents["v2"] = Document(body, f'"{hashlib.sha256(body).hexdigest().upper()}"')
         return self._documents["v2"]
+
+    def v2_protobuf(self) -> Document:
+        """The same in protobuf, as swagger.MEDIA_TYPE."""
+        document = self.v2()
+        if "v2 protobuf" not in self._documents:
+            self._documents["v2 protobuf"] = Document(swagger.encoded(msgspec.json.decode(document.body)), document.etag)
+        return self._documents["v2 protobuf"]
 
     def _of(self, path: str) -> list[Served]:
         return [served for served in self._registry.all() if _path(served) == path]

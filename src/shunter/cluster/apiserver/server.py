@@ -31,6 +31,7 @@ from shunter.cluster.apiserver.impersonation import impersonated
 from shunter.cluster.apiserver.metrics import Metrics
 from shunter.cluster.apiserver.negotiation import Form, content_type, encoded, form
 from shunter.cluster.apiserver.openapi import OpenApi
+from shunter.cluster.apiserver.protobuf import swagger
 from shunter.cluster.apiserver.rbac import Rbac
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
@@ -282,6 +283,8 @@ class ApiServer:
             return _answer(
                 msgspec.json.encode({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
             )
+        if path == "/openapi/v2" and swagger.is_wanted(accept):
+            return _cached(request, self._openapi.v2_protobuf(), swagger.MEDIA_TYPE)
         document = self._found(path)
         found = target(path)
         if document is None and found is not None and found.version and self._discovery.is_builtin(found.group):
