@@ -1,4 +1,5 @@
-"""O19: kinds that the server does not serve hold up no others, are told about, and are served once they are there."""
+"""O19: kinds that the server does not serve, or by another schema, hold up no others, are told about, and are served once all is
+right."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ import yaml
 from cluster.api_server import start_api_server
 from control_plane import ControlPlane
 from faults.operators import Operator, running, until
+from player.pod_groups import install_pod_groups
 from shunter.api.meta import Json
+from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -110,15 +113,88 @@ async def test_a_trainjob_says_that_jobset_is_missing_and_goes_on_when_it_is_ins
         assert not await exists(client, CONFIG_MAPS, "a-runtime-snapshot")
         await define(client, JOBSETS)
         await there(client, JOBSETS, "a")
-
-        async def is_forgotten() -> bool:
-            return not (await client.get(TRAIN_JOBS, "a", TEAM)).get("status", {}).get("conditions")
-
-        await eventually(is_forgotten)
+        await forgotten(client)
 
 
-async def submit(client: Client) -> None:
-    await client.create(TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES), "spec": {"template": {"spec": RUNTIME}}})
+async def test_a_gang_waits_for_its_scheduler_and_other_jobs_do_not(connection: Connection, client: Client) -> None:
+    await define_trainer(client)
+    async with running(Operator(connection, timing=SOON)):
+        await submit(client, podGroupPolicy={"volcano": {}})
+        assert await obstacle(client) == "PodGroupNotInstalled"
+        assert not await exists(client, JOBSETS, "a")
+        await install_pod_groups(client)
+        await there(client, VOLCANO_POD_GROUPS, "a")
+        await there(client, JOBSETS, "a")
+        await forgotten(client)
+
+
+async def test_a_runtime_that_comes_later_or_was_stored_under_another_schema_is_told_and_taken_once_it_is_right(
+    connection: Connection, client: Client
+) -> None:
+    await define_trainer(client)
+    lenient = yaml.safe_load((CRDS / "trainingruntimes.trainer.kubeflow.org.yaml").read_text())
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    for version in lenient["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": schema}
+    await client.patch(CUSTOM_RESOURCE_DEFINITIONS, lenient["metadata"]["name"], "", {"spec": lenient["spec"]})
+    async with running(Operator(connection, timing=SOON)):
+        await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS), "spec": {"runtimeRef": {"name": "a", "kind": "TrainingRuntime"}}})
+        assert await obstacle(client) == "RuntimeNotFound"
+        await client.create(
+            TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES), "spec": {"template": {"spec": {"replicatedJobs": "x"}}}}
+        )
+        assert await obstacle(client, other_than="RuntimeNotFound") == "RuntimeInvalid"
+        assert not await exists(client, CONFIG_MAPS, "a-runtime-snapshot")
+        await client.patch(TRAINING_RUNTIMES, "a", TEAM, {"spec": {"template": {"spec": RUNTIME}}})
+        await there(client, JOBSETS, "a")
+        await forgotten(client)
+        await client.delete(TRAINING_RUNTIMES, "a", TEAM)
+        await client.patch(JOBSETS, "a", TEAM, {"spec": {"suspend": True}})
+        await until_resumed(client)
+
+
+async def define_trainer(client: Client) -> None:
+    """The trainer's kinds, and JobSet's."""
+    await asyncio.gather(*(apply_definition(client, path) for path in CRDS.glob("*.trainer.kubeflow.org.yaml")))
+    await define(client, JOBSETS)
+
+
+async def conditions_of(client: Client) -> list[Json]:
+    found: list[Json] = ((await client.get(TRAIN_JOBS, "a", TEAM)).get("status") or {}).get("conditions") or []
+    return found
+
+
+async def obstacle(client: Client, *, other_than: str = "") -> str:
+    """Why the job's objects are not made; waits until it says so."""
+    reasons: list[str] = []
+
+    async def is_told() -> bool:
+        reasons[:] = [one["reason"] for one in await conditions_of(client) if one["type"] == "Created"]
+        return reasons not in ([], [other_than])
+
+    await eventually(is_told)
+    return reasons[0]
+
+
+async def forgotten(client: Client) -> None:
+    async def is_forgotten() -> bool:
+        return not await conditions_of(client)
+
+    await eventually(is_forgotten)
+
+
+async def until_resumed(client: Client) -> None:
+    """A JobSet that somebody else suspends is resumed from the snapshot, without the runtime."""
+
+    async def is_resumed() -> bool:
+        return not (await client.get(JOBSETS, "a", TEAM))["spec"]["suspend"]
+
+    await eventually(is_resumed)
+
+
+async def submit(client: Client, **runtime: Json) -> None:
+    body = {**head(TRAINING_RUNTIMES), "spec": {"template": {"spec": RUNTIME}, **runtime}}
+    await client.create(TRAINING_RUNTIMES, body)
     spec = {"runtimeRef": {"name": "a", "kind": TRAINING_RUNTIMES.kind}}
     await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS), "spec": spec})
 

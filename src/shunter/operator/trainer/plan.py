@@ -18,7 +18,9 @@ from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, with_obstacle
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
+from shunter.operator.trainer.plugins.pod_group import is_as_wanted
 from shunter.operator.trainer.render import Rendered, owned, rendered
+from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, runtime_in, snapshot_of
 from shunter.operator.trainer.status import (
     DEADLINE_EXCEEDED,
@@ -111,6 +113,7 @@ def _wanted(observed: Observed) -> Rendered:
         return rendered(job, runtime_in(job, observed.snapshot), observed.status_server)
     if runtime is None:
         raise not_found(job)
+    runtime_spec(runtime)
     return rendered(job, as_go_writes(runtime), observed.status_server)
 
 
@@ -150,7 +153,7 @@ def _is_due(wanted: Json, present: Present | None, is_suspended: bool) -> bool:
         case ConfigMap(data=data):
             return not wanted["data"].items() <= (data or {}).items()
         case PodGroup(spec=spec):
-            return is_suspended and not wanted["spec"].items() <= spec.items()
+            return is_suspended and not is_as_wanted(wanted["spec"], spec)
         case _:
             return True
 

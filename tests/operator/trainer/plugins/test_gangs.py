@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.podgroups import PodGroup
+from shunter.kube.plan import Apply
 from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.plan import Observed, plan
+from shunter.operator.trainer.plugins.volcano import Volcano
 from shunter.operator.trainer.render import rendered
 
 Make = Callable[..., Any]
@@ -114,6 +120,26 @@ def test_what_the_pod_template_has_already_stays(make_trainjob: Make, runtime_of
     }
     template = rendered(make_trainjob(), runtime).jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     assert template["metadata"] == {"labels": {"a": "1"}, "annotations": {"b": "2", "scheduling.k8s.io/group-name": "mnist"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "suspend", "is_written"),
+    [
+        pytest.param({}, True, False, id="as it should be"),
+        pytest.param({"minMember": 9}, True, True, id="edited, suspended: put right"),
+        pytest.param({"minMember": 9}, False, False, id="edited, running: left alone"),
+        pytest.param({"queue": "old"}, True, True, id="a queue that the job has no more"),
+        pytest.param({"minTaskMember": {"x": 1}}, True, False, id="what the scheduler adds"),
+    ],
+)
+def test_a_group_is_kept_right_only_while_the_job_is_suspended(
+    make_trainjob: Make, runtime_of: Make, now: datetime, change: Json, suspend: bool, is_written: bool
+) -> None:
+    job, runtime = make_trainjob(suspend=suspend), runtime_of(None, groups={"volcano": {}})
+    (group,) = rendered(job, runtime).objects
+    present = msgspec.convert({"metadata": group["metadata"], "spec": {**group["spec"], **change}}, PodGroup)
+    made = plan(Observed(job=job, runtime=runtime, companions={Volcano.companions[0]: present}), now)
+    assert ("PodGroup" in [write.body["kind"] for write in made.writes if isinstance(write, Apply)]) == is_written
 
 
 def test_requests_that_are_no_quantities_are_named(make_trainjob: Make, runtime_of: Make) -> None:

@@ -9,6 +9,21 @@ from shunter.api.pod_requests import PodRequests, total
 from shunter.api.resources import Resource
 from shunter.operator.trainer.model import BuildError, Model, PodSet
 
+FIELDS = (
+    "minMember",
+    "minResources",
+    "scheduleTimeoutSeconds",
+    "queue",
+    "priorityClassName",
+    "networkTopology",
+)
+"""The fields of a PodGroup's spec that are ours to set; a scheduler may add others."""
+
+
+def is_as_wanted(wanted: Json, present: Json) -> bool:
+    """Whether the spec of a PodGroup says what it should, and nothing of ours beside it."""
+    return all(wanted.get(field) == present.get(field) for field in FIELDS)
+
 
 def pod_group(model: Model, resource: Resource, spec: Json) -> Json:
     """The group of all pods, initializers and launcher included; `spec` is what the scheduler wants to know beside that."""
