@@ -42,7 +42,8 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
-from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.install.resources import CLUSTER_ROLES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
@@ -54,6 +55,8 @@ pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("permissions"), p
 
 TEAM = "team-a"
 CONTAINER = {"name": "pytorch", "image": "python"}
+LONELY_ROLES = {"MPIJob": "Launcher", "XGBoostJob": "Master"}
+"""The roles that can be a whole job; in other kinds it is the Worker."""
 
 
 class Use(NamedTuple):
@@ -137,22 +140,30 @@ async def test_grants_that_only_admission_asks_for_are_needed(plane: ControlPlan
 
 
 async def v1_jobs(client: Client) -> None:
-    """Created, suspended and resumed twice, finished, deleted when its time is over."""
-    template = {"spec": {"containers": [CONTAINER]}}
-    spec = {
-        "runPolicy": {"ttlSecondsAfterFinished": 0},
-        "pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template}},
-    }
-    await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "v1"), "spec": spec})
+    """Of every kind one that is suspended and resumed twice, finishes, and is deleted when its time is over."""
+    for kind in JOB_KINDS:
+        await v1_job(client, kind)
+
+
+async def v1_job(client: Client, kind: JobKind) -> None:
+    """A job of the one pod that its kind cannot do without."""
+    role, jobs = LONELY_ROLES.get(kind.resource.kind, "Worker"), kind.resource
+    pod = "v1-launcher" if role == "Launcher" else f"v1-{role.lower()}-0"
+    replica = {"replicas": 1, "template": {"spec": {"containers": [{**CONTAINER, "name": kind.container}]}}}
+    spec = {"runPolicy": {"ttlSecondsAfterFinished": 0}, kind.replica_specs: {role: replica}}
+    await client.create(jobs, {**head(jobs, "v1"), "spec": spec})
     for _ in range(2):
-        await until(lambda: is_there(client, PODS, "v1-master-0"))
-        await client.patch(PYTORCH_JOBS, "v1", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
-        await until(lambda: is_gone(client, PODS, "v1-master-0"))
-        await until(lambda: is_gone(client, SERVICES, "v1-master-0"))
-        await client.patch(PYTORCH_JOBS, "v1", TEAM, {"spec": {"runPolicy": {"suspend": False}}})
-    await until(lambda: is_there(client, PODS, "v1-master-0"))
-    await client.patch_status(PODS, "v1-master-0", TEAM, {"status": {"phase": "Succeeded"}})
-    await until(lambda: is_gone(client, PYTORCH_JOBS, "v1"))
+        await until(lambda: is_there(client, PODS, pod))
+        await client.patch(jobs, "v1", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
+        await until(lambda: is_gone(client, PODS, pod))
+        await until(lambda: is_gone(client, SERVICES, pod))
+        await client.patch(jobs, "v1", TEAM, {"spec": {"runPolicy": {"suspend": False}}})
+    await until(lambda: is_there(client, PODS, pod))
+    ended = {"name": kind.container, "image": "python", "imageID": "", "ready": False, "restartCount": 0}
+    state = {"state": {"terminated": {"exitCode": 0}}}
+    await client.patch_status(PODS, pod, TEAM, {"status": {"phase": "Succeeded", "containerStatuses": [{**ended, **state}]}})
+    await until(lambda: is_gone(client, jobs, "v1"))
+    await until(lambda: is_gone(client, PODS, pod))
 
 
 async def train_jobs(client: Client) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.cluster.apiserver.definitions import (
     REFERENCE_PREFIX,
     custom_resource_definitions,
@@ -104,10 +105,5 @@ def test_an_unknown_definition_is_a_key_error() -> None:
 
 
 def test_the_crds_of_all_custom_kinds_are_packaged() -> None:
-    assert [crd["metadata"]["name"] for crd in custom_resource_definitions()] == [
-        "clustertrainingruntimes.trainer.kubeflow.org",
-        "jobsets.jobset.x-k8s.io",
-        "pytorchjobs.kubeflow.org",
-        "trainingruntimes.trainer.kubeflow.org",
-        "trainjobs.trainer.kubeflow.org",
-    ]
+    names = [f"{kind.resource.plural}.{kind.resource.group}" for kind in CUSTOM_KINDS]
+    assert [crd["metadata"]["name"] for crd in custom_resource_definitions()] == sorted(names)
