@@ -65,6 +65,13 @@ def operator(
             show_default=False,
         ),
     ] = "",
+    mpi_kubectl_delivery_image: Annotated[
+        str,
+        typer.Option(
+            help="Image that brings the launchers of MPIJobs a kubectl at $TARGET_DIR/kubectl [default: upstream's].",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Run the operator against any API server, until SIGTERM."""
     from shunter.operator.process import OperatorOptions, serve
@@ -94,5 +101,6 @@ def operator(
             status_server_port=status_server_port,
             default_backoff_limit=default_backoff_limit,
             gang_scheduler_name=gang_scheduler_name,
+            mpi_kubectl_delivery_image=mpi_kubectl_delivery_image,
         )
     )

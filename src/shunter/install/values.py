@@ -144,6 +144,14 @@ class Values(Section, frozen=True):
             pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
         ),
     ] = ""
+    mpi_kubectl_delivery_image: Annotated[
+        str,
+        _text(
+            "Image that brings the launchers of MPIJobs a kubectl, copying it to $TARGET_DIR; empty for Training Operator's, "
+            "`ghcr.io/kubeflow/training-v1/kubectl-delivery:latest`.",
+            pattern=r"^[^\s]*$",
+        ),
+    ] = ""
     resources: Annotated[Object, _text("Of each operator pod. 1,000 jobs take less than 100 MB.")] = msgspec.field(
         default_factory=_default_resources
     )

@@ -159,6 +159,10 @@ def _arguments() -> list[object]:
         Each("namespaces", Text(("--namespace=", Item()))),
         When(HAS_GANGS, Text(("--gang-scheduler-name=", Value("gangSchedulerName")))),
         When(
+            On("mpiKubectlDeliveryImage"),
+            Text(("--mpi-kubectl-delivery-image=", Value("mpiKubectlDeliveryImage"))),
+        ),
+        When(
             SELF_MANAGED,
             f"--webhook-service={WEBHOOK_SERVICE}",
             f"--webhook-cert-dir={CERTIFICATE_DIRECTORY}",

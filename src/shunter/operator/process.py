@@ -39,6 +39,7 @@ from shunter.operator.trainer.statusserver.writes import StatusWriter
 from shunter.operator.training import controllers as training
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
+from shunter.operator.training.framework import Settings
 from shunter.operator.webhooks import WebhookOptions, Webhooks, called_host
 
 log = getLogger(__name__)
@@ -77,6 +78,8 @@ class OperatorOptions:
     """For v1 jobs that set none; None lets them restart without end, as upstream."""
     gang_scheduler_name: str = ""
     """Places the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling."""
+    mpi_kubectl_delivery_image: str = ""
+    """The image of the init container that brings the launchers of MPIJobs their kubectl; empty: upstream's."""
     kube_api_qps: float = 0.0
     """Requests a second to the API server; 0 leaves that to the server's own fairness."""
     kube_api_burst: int = 0
@@ -131,6 +134,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
                 kinds.frameworks,
                 default_backoff_limit=options.default_backoff_limit,
                 gang_scheduler=options.gang_scheduler_name,
+                settings=Settings(mpi_kubectl_delivery_image=options.mpi_kubectl_delivery_image),
                 workers=configuration.workers,
             )
         status_server = None

@@ -11,7 +11,7 @@ from shunter.kube.informer import Handler
 from shunter.kube.manager import Manager
 from shunter.kube.plan import Key
 from shunter.operator.training.autoscaler import Autoscaler
-from shunter.operator.training.framework import AnyFramework, JobView
+from shunter.operator.training.framework import AnyFramework, JobView, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
 from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, Gangs, TrainingReconciler
@@ -25,6 +25,7 @@ def add_controllers(
     *,
     default_backoff_limit: int | None = None,
     gang_scheduler: str = "",
+    settings: Settings = Settings(),  # noqa: B008 -- immutable
     workers: Callable[[Resource], int | None] = lambda resource: None,
 ) -> None:
     """`default_backoff_limit` is for jobs that set no backoffLimit; None means that they restart without end, as upstream.
@@ -35,7 +36,7 @@ def add_controllers(
     autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
     groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
     count = job_counter(manager)
-    for framework in frameworks:
+    for framework in (one.with_settings(settings) for one in frameworks):
         jobs = manager.informer(framework.resource, framework.view)
         name = f"{framework.resource.kind.lower()}-controller"
         kept = {

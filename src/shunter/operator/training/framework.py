@@ -108,6 +108,13 @@ class Verdict(NamedTuple):
     """What the condition's reason says after the kind; its type when empty."""
 
 
+class Settings(NamedTuple):
+    """What the operator is told about its kinds; empty is the kind's own default."""
+
+    mpi_kubectl_delivery_image: str = ""
+    """Brings the launchers of MPIJobs their kubectl."""
+
+
 class KeptKind(NamedTuple):
     """A kind of object that a framework keeps beside pods and services, one for each of its jobs."""
 
@@ -161,6 +168,9 @@ class Framework(Protocol[Spec, View]):
         this look at the job has found out so far."""
 
     # What follows has `upkeep.NumberedReplicas` for most kinds.
+
+    def with_settings(self, settings: Settings) -> AnyFramework:
+        """The framework as the operator is set up."""
 
     def left_alone(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
         """What is told of a job that another program manages."""

@@ -10,7 +10,7 @@ from shunter.api.resources import Resource
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training import gang, restart
 from shunter.operator.training.children import Children, index
-from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind
+from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import replicas, sets_own_restart_policy
@@ -25,6 +25,9 @@ class NumberedReplicas:
     has_webhook = True
     shares_environment = True
     kept_kinds: Sequence[KeptKind] = ()
+
+    def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
+        return self
 
     def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
         return []

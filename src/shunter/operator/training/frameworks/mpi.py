@@ -16,7 +16,7 @@ from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTH
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import Environment, KeptKind, TrainingJob, Verdict
+from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
 from shunter.operator.training.mpi import judgement, upkeep
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.objects import APP, Role
@@ -50,6 +50,9 @@ class MPI:
 
     def __init__(self, kubectl_delivery_image: str = KUBECTL_DELIVERY_IMAGE) -> None:
         self._kubectl_delivery_image = kubectl_delivery_image
+
+    def with_settings(self, settings: Settings) -> MPI:
+        return MPI(settings.mpi_kubectl_delivery_image or self._kubectl_delivery_image)
 
     def read(self, view: MPIJob) -> Job:
         """Both roles are there whatever the job says; its own words stay in `spec`, for `stopped` to judge."""
