@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, cached_pod, creates, jobs, operator, first_all_reduce; all of them when none is given. `--write` puts the
+NAME: help, up, render, cached_pod, creates, jobs, operator, first_all_reduce; all of them when none is given. `--write` puts the
 result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from figures import Judged, limits, markdown_table, text_table
-from measurements import cached_pod, creates, first_all_reduce, jobs, operator, up
+from measurements import cached_pod, creates, first_all_reduce, jobs, operator, render, up
 from measurements import help as help_
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +27,7 @@ DOCUMENT = ROOT / "docs" / "benchmarks.md"
 MEASUREMENTS = {
     "help": help_.measure,
     "up": up.measure,
+    "render": render.measure,
     "cached_pod": cached_pod.measure,
     "creates": creates.measure,
     "jobs": jobs.measure,
