@@ -62,6 +62,25 @@ def test_a_process_that_fails_in_a_worker_fails_the_job(cluster: Cluster, namesp
     eventually(lambda: not cluster.get("pods", "-n", namespace)["items"])
 
 
+def test_the_launcher_may_run_commands_in_its_workers_and_nowhere_else(cluster: Cluster, namespace: str) -> None:
+    """Input, both outputs and the exit status come through, by the rights of the launcher's own account."""
+    script = (
+        "echo typed | /opt/kube/kubectl exec -i ring-worker-0 -- sh -c 'cat; echo $HOSTNAME >&2; exit 7'; echo status $?; "
+        "/opt/kube/kubectl exec ring-launcher -- true; echo status $?"
+    )
+    cluster.apply({**mpi_job(f"exec 2>&1; {script}; sleep 600", workers=1), **in_(namespace)})
+
+    def lines() -> list[str]:
+        said = cluster.try_kubectl("logs", "-n", namespace, "ring-launcher", "-c", "mpi").stdout.splitlines()
+        return said if sum(line.startswith("status") for line in said) == 2 else []
+
+    said = eventually(lines)
+    assert sorted(said[:-2]) == ["command terminated with exit code 7", "ring-worker-0", "status 7", "typed"]
+    assert "Error from server (Forbidden)" in said[-2]
+    assert 'cannot create resource "pods/exec"' in said[-2]
+    assert said[-1] == "status 1"
+
+
 def test_discovered_hosts_follow_the_workers_that_run(cluster: Cluster, namespace: str) -> None:
     """What elastic Horovod asks: every worker that runs, as many as the job is scaled to, and none that is gone."""
     cluster.apply({**mpi_job("sleep 600", workers=1), **in_(namespace)})

@@ -118,6 +118,11 @@ def test_command_and_args_are_expanded() -> None:
     assert program({"name": "c", "command": ["echo", "$(A)"], "args": ["$(B)"]}, {"A": "1"}) == ["echo", "1", "$(B)"]
 
 
+def test_args_go_to_the_images_program_where_the_container_has_no_command() -> None:
+    assert program({"name": "c", "args": ["$(A)"]}, {"A": "1"}, ["/bin/deliver"]) == ["/bin/deliver", "1"]
+    assert program({"name": "c", "command": ["echo"]}, {}, ["/bin/deliver"]) == ["echo"]
+
+
 def test_a_container_without_a_command_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r'container "c" has no command, and image "x" .* Set `command`'):
         program({"name": "c", "image": "x", "args": ["--help"]}, {})

@@ -68,3 +68,17 @@ def test_a_wrong_mapping_is_refused_with_its_place(tmp_path: Path, content: str,
         load_images(mapping)
     assert message in str(raised.value)
     assert str(mapping) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("image", "program"),
+    [
+        ("ghcr.io/kubeflow/training-v1/kubectl-delivery:latest", ("/run/shunter/bin/kubectl-delivery",)),
+        ("kubectl-delivery@sha256:0123", ("/run/shunter/bin/kubectl-delivery",)),
+        ("registry.local:5000/acme/kubectl-delivery", ("/run/shunter/bin/kubectl-delivery",)),
+        ("acme/kubectl-delivery-test:1", ()),
+        ("pytorch/pytorch:2.7", ()),
+    ],
+)
+def test_the_program_of_a_known_image_is_stood_in_for(image: str, program: tuple[str, ...]) -> None:
+    assert Images().find(image).entrypoint == program
