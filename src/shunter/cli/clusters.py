@@ -48,6 +48,9 @@ def up(
     images: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
+    feature_gates: Annotated[
+        str, typer.Option(help="Of the operator: NAME=true, several with commas; there is TrainJobStatus.", show_default=False)
+    ] = "",
     autoscaler_sync_period: Annotated[
         float,
         typer.Option(min=0, help="Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default, 15."),
@@ -62,6 +65,8 @@ def up(
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
     if images:
         check_images(images)
+    if feature_gates:
+        check_feature_gates(feature_gates)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = lifecycle.Options(
         state_dir=chosen(state_dir),
@@ -70,6 +75,7 @@ def up(
         strict_resources=strict_resources,
         level=level or "",
         images=images,
+        feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,
     )
     with errors().status("starting the cluster"):
@@ -93,6 +99,13 @@ def check_images(path: Path) -> None:
     from shunter.cluster.node.images import load_images
 
     load_images(path)
+
+
+def check_feature_gates(text: str) -> None:
+    """Raises InputError for one that does not exist, before anything is started."""
+    from shunter.operator.config import feature_gates
+
+    feature_gates(text)
 
 
 def stay(started: Started) -> None:

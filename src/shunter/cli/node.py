@@ -34,6 +34,10 @@ def node(
         Path | None, typer.Option(help="Authority of client certificates [default: what the cluster says].")
     ] = None,
     tls_cert_dir: Annotated[Path | None, typer.Option(help="Holds tls.crt and tls.key [default: made anew].")] = None,
+    reach: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME:PORT=HOST:PORT: lets pods reach a service that is outside of their network; may be repeated."),
+    ] = None,
     drain: Annotated[
         bool,
         typer.Option("--drain", help="Evict its pods as disruption budgets allow, then stop the node and remove it."),
@@ -57,6 +61,7 @@ def node(
             port=port,
             client_ca_file=client_ca_file,
             tls_cert_dir=tls_cert_dir,
+            reach=tuple(reach or ()),
             drain=drain,
             health_probe_bind_address=health_probe_bind_address,
         )

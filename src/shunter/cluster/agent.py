@@ -1,7 +1,7 @@
 """The process beside the API server: controllers of Kubernetes' own kinds and of JobSet, the scheduler, and the node.
 
     python -m shunter.cluster.agent --state-dir DIR [--simulate] [--strict-resources] [--level LEVEL] [--images FILE]
-        [--autoscaler-sync-period SECONDS]
+        [--autoscaler-sync-period SECONDS] [--reach NAME:PORT=HOST:PORT ...]
     python -m shunter.cluster.agent --state-dir DIR --teardown
 
 Talks to the API server only over HTTP, with its own credentials. Killed at any time, its pods run on and the next agent
@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
     parser.add_argument("--autoscaler-sync-period", type=float, default=15.0, help="seconds between two looks")
     parser.add_argument("--images", type=Path, help="maps image names to environments")
+    parser.add_argument("--reach", action="append", default=[], help="NAME:PORT=HOST:PORT, for pods to what is outside")
     parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)
     try:
@@ -86,6 +87,7 @@ async def serve(options: argparse.Namespace) -> None:
 
 def add_node(manager: Manager, client: Client, api_server: tuple[str, int], state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
+    from shunter.cluster.node import ways
     from shunter.cluster.node.images import load_images
     from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
     from shunter.cluster.node.node import Node
@@ -106,6 +108,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         images=load_images(options.images),
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
+        ways=ways.parsed(options.reach),
     )
     manager.background("node", node.run)
     manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")

@@ -30,6 +30,8 @@ from shunter.cluster.state_dir import Record, StateDir
 from shunter.errors import EnvironmentProblem
 
 HOST = "127.0.0.1"
+STATUS_SERVER_NAME = "shunter-webhook.shunter-system.svc"
+"""Under which pods reach the operator's status server, as on a cluster where it is installed."""
 READY_SECONDS = 60.0
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
@@ -51,6 +53,8 @@ class Options(NamedTuple):
     """False starts no scheduler and no node: pods stay Pending, as on a control plane without nodes."""
     autoscaler_sync_period: float = 0.0
     """Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default."""
+    feature_gates: str = ""
+    """The operator's: `NAME=true`, several with commas."""
     gang_scheduler_name: str = ""
     """The operator's: makes v1 jobs gangs of a scheduler that is not part of the cluster."""
 
@@ -106,6 +110,7 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         started=time.time(),
         simulate=options.simulate,
         strict_resources=options.strict_resources,
+        status_server=status_server_port(state) if options.feature_gates else 0,
     )
     state.launch.write_bytes(msgspec.json.encode(launch_description(state, options, record, port)))
     for log in ("apiserver", "operator", "agent"):
@@ -175,7 +180,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
     for arguments in node_options(options):
         agent += arguments
-    operator = {
+    operator: Json = {
         "kubeconfig": str(state.component_kubeconfig("operator")),
         "install_runtimes": True,
         "register_webhooks": True,
@@ -187,6 +192,14 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "default_backoff_limit": DEFAULT_BACKOFF_LIMIT,
         "gang_scheduler_name": options.gang_scheduler_name,
     }
+    if options.feature_gates:
+        status_server = record.status_server
+        operator |= {
+            "feature_gates": options.feature_gates,
+            "status_server_host": STATUS_SERVER_NAME,
+            "status_server_port": status_server,
+        }
+        agent += ["--reach", f"{STATUS_SERVER_NAME}:{status_server}={HOST}:{status_server}"]
     return {
         "children": [
             {
@@ -218,6 +231,12 @@ def node_options(options: Options) -> Iterator[list[str]]:
 def refuse_other_options(state: StateDir, options: Options) -> None:
     """Raises EnvironmentProblem when the running cluster was started without something that is asked for now."""
     children = msgspec.json.decode(state.launch.read_bytes())["children"]
+    gates = next(msgspec.json.decode(child["argv"][-1]) for child in children if child["name"] == "operator").get("feature_gates")
+    if options.feature_gates and options.feature_gates != gates:
+        raise EnvironmentProblem(
+            f"the cluster in {state.root} is already up, without --feature-gates {options.feature_gates}.",
+            "Run `shunter down` first to start it anew like this.",
+        )
     launched = next(child["argv"] for child in children if child["name"] == "agent")
     for arguments in node_options(options):
         if not any(launched[at : at + len(arguments)] == arguments for at in range(len(launched))):
@@ -239,6 +258,15 @@ def choose_port(state: StateDir, wanted: int) -> int:
         before = msgspec.json.decode(state.launch.read_bytes())["record"]["server"]
         port = int(before.rpartition(":")[2])
         if is_free(port):
+            return port
+    return free_port()
+
+
+def status_server_port(state: StateDir) -> int:
+    """The one that pods of the last start were told, else a free one."""
+    with contextlib.suppress(OSError, ValueError, msgspec.DecodeError, KeyError):
+        port = int(msgspec.json.decode(state.launch.read_bytes())["record"]["status_server"])
+        if port and is_free(port):
             return port
     return free_port()
 

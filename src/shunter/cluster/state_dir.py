@@ -26,6 +26,8 @@ class Record(msgspec.Struct, kw_only=True):
     started: float = 0.0
     simulate: bool = False
     strict_resources: bool = False
+    status_server: int = 0
+    """Port of the operator's status server, if its feature gate is on."""
 
 
 def default_state_dir() -> Path:

@@ -11,6 +11,7 @@ from shunter.api.meta import ObjectMeta
 from shunter.cluster.node.mounts import Mount
 from shunter.cluster.node.names import Endpoint
 from shunter.cluster.node.plain import PortTable
+from shunter.cluster.node.runtime import HostPort
 from shunter.cluster.node.substitution import Substitution, directory, substituted, substituted_environment
 
 SERVICES = [
@@ -25,7 +26,8 @@ def port_of(key: str, port: int) -> int:
     return {"mnist-master-0": 40000, "tj-node-0-0.tj": 50000, "me": 60000}[key] + port % 1000
 
 
-SUBSTITUTION = Substitution(directory("ns", SERVICES, PODS, "tj"), "me", MOUNTS, port_of)
+WAYS = {("status.svc", 10443): HostPort("127.0.0.1", 4711)}
+SUBSTITUTION = Substitution(directory("ns", SERVICES, PODS, "tj"), "me", MOUNTS, port_of, WAYS)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,13 @@ SUBSTITUTION = Substitution(directory("ns", SERVICES, PODS, "tj"), "me", MOUNTS,
         pytest.param("/workspace/train.py", "/state/v/train.py", id="path-in-a-volume"),
         pytest.param("--data=/workspace/data:/workspace", "--data=/state/d:/state/v", id="innermost-volume-wins"),
         pytest.param("/workspaces /x/workspace /workspace.bak", "/workspaces /x/workspace /workspace.bak", id="other-paths"),
+        pytest.param("https://status.svc:10443/a", "https://127.0.0.1:4711/a", id="way-out"),
+        pytest.param("status.svc:1 status.svc", "status.svc:1 status.svc", id="another-port-of-a-way-out"),
+        pytest.param(
+            "https://x.y/jobs/mnist-master-0/a /mnist-master-0",
+            "https://x.y/jobs/mnist-master-0/a /mnist-master-0",
+            id="service-in-a-path",
+        ),
         pytest.param("nslookup mnist-master-0; echo", "nslookup 127.0.0.1; echo", id="in-a-script"),
     ],
 )

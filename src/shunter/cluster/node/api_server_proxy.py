@@ -1,5 +1,5 @@
-"""A way to the API server for pods that reach nothing but each other: connections to one address of their network are passed on,
-bytes as they are, so TLS is between the pod and the server."""
+"""A way to the API server, or to another service of this machine, for pods that reach nothing but each other: connections to one
+address of their network are passed on, bytes as they are, so TLS is between the pod and the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ApiServerProxy:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 server_reader, server_writer = await asyncio.open_connection(self._host, self._port)
         except OSError as error:
-            log.warning("A pod could not be connected to the API server: %s", error)
+            log.warning("A pod could not be connected to %s:%d: %s", self._host, self._port, error)
             writer.close()
             return
         try:

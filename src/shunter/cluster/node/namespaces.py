@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from logging import getLogger
 
 from shunter.api.core import Service
@@ -22,6 +22,7 @@ from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.runtime import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
 from shunter.cluster.node.service_links import API_SERVER, API_SERVER_NAMESPACE
 from shunter.cluster.node.shims import write_shims
+from shunter.cluster.node.ways import Way, names
 
 log = getLogger(__name__)
 
@@ -45,11 +46,15 @@ class NamespaceRuntime:
 
     level = Level.NAMESPACES
 
-    def __init__(self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort) -> None:
+    def __init__(
+        self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort, ways: Sequence[Way] = ()
+    ) -> None:
         self._node = node
         self._api_server = api_server
         self._proxy = ApiServerProxy(*api_server)
         self._proxy_port = 0
+        self._ways = ways
+        self._way_proxies: list[ApiServerProxy] = []
         self._launcher = launcher
         self._host_ip = host_ip
         self._network = _stored_network(node)
@@ -64,9 +69,14 @@ class NamespaceRuntime:
         self._proxy_port = listener.getsockname()[1]
         attempt.write_json(str(self._node.api_server_file), self._proxy_port)
         await self._proxy.start(listener)
+        for way in self._ways:
+            proxy = ApiServerProxy(*way.target)
+            await proxy.start(await self._launcher.listener(self._network.gateway, way.port))
+            self._way_proxies.append(proxy)
 
     async def stop(self) -> None:
-        await self._proxy.stop()
+        for proxy in (self._proxy, *self._way_proxies):
+            await proxy.stop()
         await self._names.stop()
 
     async def _api_server_listener(self) -> socket.socket:
@@ -160,7 +170,9 @@ class NamespaceRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
-        self._names.publish(zone(services, endpoints, {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": self._network.gateway}))
+        gateway = self._network.gateway
+        fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._ways, gateway)}
+        self._names.publish(zone(services, endpoints, fixed))
 
     def api_server(self, pod: Json) -> HostPort:
         # By name: that is what a server's certificate is sure to have.

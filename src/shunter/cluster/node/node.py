@@ -6,7 +6,7 @@ It speaks only HTTP to the API server. Killed at any moment, its pods run on, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from fractions import Fraction
 from logging import getLogger
@@ -39,6 +39,7 @@ from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
 from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.cluster.node.teardown import kill_pod, teardown
+from shunter.cluster.node.ways import Way
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, ServerProblem
@@ -60,7 +61,8 @@ class Node:
     `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
     as the host's address; `api_server` is where we reach the server; `port` 0 is one of the system's choosing. `allocatable` is
     what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
-    for too much away, so nobody is warned. A `guest` is a node in the cluster of others: it carries the taint.
+    for too much away, so nobody is warned. A `guest` is a node in the cluster of others: it carries the taint. `ways` lead pods
+    to what is outside of their network.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Node:
         capacity: Mapping[str, Fraction] | None = None,
         allocatable: Mapping[str, Fraction] | None = None,
         guest: bool = False,
+        ways: Sequence[Way] = (),
     ) -> None:
         self._client = client
         self._name = name
@@ -93,6 +96,7 @@ class Node:
         self._capacity = machine_capacity() if capacity is None else capacity
         self._allocatable = self._capacity if allocatable is None else allocatable
         self._guest = guest
+        self._ways = ways
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
         self._statuses = StatusWriter(client)
         self._pods = Informer(client, PODS, AssignedPod, field_selector=f"spec.nodeName={name}")
@@ -240,9 +244,11 @@ class Node:
             return
         runtime: Runtime
         if level is Level.NAMESPACES:
-            runtime = NamespaceRuntime(self._directory, launcher, host_ip=self._address, api_server=self._api_server)
+            runtime = NamespaceRuntime(
+                self._directory, launcher, host_ip=self._address, api_server=self._api_server, ways=self._ways
+            )
         else:
-            runtime = PlainRuntime(self._directory, launcher, api_server=self._api_server)
+            runtime = PlainRuntime(self._directory, launcher, api_server=self._api_server, ways=self._ways)
         await runtime.start()
         stack.push_async_callback(runtime.stop)
         self._runtime = runtime

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shunter.api.core import Service
@@ -27,6 +27,7 @@ from shunter.cluster.node.substitution import (
     substituted_environment,
     substituted_paths,
 )
+from shunter.cluster.node.ways import Way
 
 PodKey = tuple[str, str]
 """Namespace, and the key that substitution gives a pod."""
@@ -37,9 +38,10 @@ class PlainRuntime:
 
     level = Level.PLAIN
 
-    def __init__(self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort) -> None:
+    def __init__(self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, ways: Sequence[Way] = ()) -> None:
         self._node = node
         self._api_server = api_server
+        self._ways = {(way.name, way.port): way.target for way in ways}
         self._launcher = launcher
         self._services: tuple[Service, ...] = ()
         self._endpoints: tuple[Endpoint, ...] = ()
@@ -107,6 +109,7 @@ class PlainRuntime:
             _own_key(request.pod),
             tuple(request.mounts),
             lambda key, port: self._ports.port((namespace, key), port),
+            self._ways,
         )
 
 

@@ -22,6 +22,7 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.resources import CONFIG_MAPS
+from shunter.cluster.node import ways
 from shunter.cluster.node.draining import drain, remove_node
 from shunter.cluster.node.images import load_images
 from shunter.cluster.node.kubelet_access import KubeletAccess, ReviewedCallers
@@ -63,6 +64,8 @@ class NodeOptions:
     client_ca_file: Path | None = None
     tls_cert_dir: Path | None = None
     health_probe_bind_address: str = "0"
+    reach: tuple[str, ...] = ()
+    """Ways for pods to what is outside of their network, each `NAME:PORT=HOST:PORT`."""
     drain: bool = False
     """Empty the node and remove it, whoever runs it, instead of running it."""
 
@@ -118,6 +121,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
         capacity=capacity,
         allocatable=allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources),
         guest=True,
+        ways=ways.parsed(options.reach),
     )
 
 

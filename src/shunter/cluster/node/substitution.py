@@ -15,10 +15,12 @@ from typing import NamedTuple
 from shunter.api.core import Service
 from shunter.cluster.node.mounts import Mount
 from shunter.cluster.node.names import CLUSTER_DOMAIN, Endpoint
+from shunter.cluster.node.runtime import HostPort
 
 LOOPBACK = "127.0.0.1"
 
-_HOST_PORT = re.compile(r"(?<![\w.\-])([A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])(?::(\d{1,5}))?(?![\w\-])")
+# What follows a single slash is part of a path, what follows two is the host of an address.
+_HOST_PORT = re.compile(r"(?<![\w.\-])(?<![^/]/)(?<!\A/)([A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])(?::(\d{1,5}))?(?![\w\-])")
 _PORT_NAME = re.compile(r"^(.*?)_?PORT$")
 _ADDRESS_SUFFIXES = ("ADDR", "HOST", "ADDRESS")
 _LOCAL = ("localhost", LOOPBACK)
@@ -54,6 +56,8 @@ class Substitution(NamedTuple):
     mounts: tuple[Mount, ...]
     port_of: Callable[[str, int], int]
     """(pod key, port) -> the port of this machine that stands for it."""
+    ways: Mapping[tuple[str, int], HostPort] = {}
+    """What pods reach outside of the cluster: name and port, and where that really is."""
 
 
 def directory(namespace: str, services: Iterable[Service], endpoints: Iterable[Endpoint], subdomain: str) -> Directory:
@@ -93,6 +97,8 @@ def substituted(text: str, substitution: Substitution) -> str:
 
     def replacement(match: re.Match[str]) -> str:
         name, port = match[1], match[2]
+        if port and (way := substitution.ways.get((name, int(port)))):
+            return f"{way.host}:{way.port}"
         key = substitution.directory.key(name)
         # A Service may be called like any word: one without a dash, dot or port is left alone.
         if not key or not (port or "-" in name or "." in name):

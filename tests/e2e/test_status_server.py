@@ -1,0 +1,75 @@
+"""Progress from inside a pod, by the official SDK, unmodified (7.5)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.embedded_cluster import EmbeddedCluster
+from e2e.real_cluster import RealCluster
+from e2e.running_cluster import Cluster, eventually
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("status-server")]
+
+LEVELS = ("namespaces", "plain")
+SCRIPT = """
+from kubeflow.trainer import update_trainjob_status
+from kubeflow.trainer.backends.kubernetes import utils
+for percent in (10, 60):
+    utils._last_update_time = 0
+    assert update_trainjob_status(progress_percent=percent, estimated_remaining_seconds=9, metrics={"loss": 0.5})
+print("reported", flush=True)
+"""
+
+
+@pytest.fixture(params=LEVELS)
+def reporting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of its own with the feature gate on, since it changes every JobSet."""
+    running: EmbeddedCluster | RealCluster
+    if request.config.getoption("cluster") == "real":
+        plane = request.getfixturevalue("control_plane")
+        running = RealCluster(plane, level=request.param, has_status_server=True)
+        running.up()
+    else:
+        running = EmbeddedCluster(tmp_path / "state")
+        running.up("--feature-gates", "TrainJobStatus=true", "--level", request.param)
+    try:
+        yield running
+    finally:
+        running.down()
+
+
+def test_a_pod_reports_its_progress(reporting: Cluster) -> None:
+    reporting.create_namespace("progress")
+    job: dict[str, Any] = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "my-job", "namespace": "progress"},
+        "spec": {
+            "runtimeRef": {"name": "torch-distributed"},
+            "trainer": {"command": ["python", "-c", SCRIPT], "numNodes": 1},
+        },
+    }
+    reporting.apply(job)
+    try:
+        reporting.kubectl("wait", "trainjob/my-job", "-n", "progress", "--for=condition=Complete", "--timeout=120s", timeout=150)
+    except AssertionError:
+        log = reporting.try_kubectl("logs", "-n", "progress", "-l", "jobset.sigs.k8s.io/jobset-name=my-job").stdout
+        pytest.fail(f"{log}\n{reporting.kubectl('describe', 'pods', '-n', 'progress')}")
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = reporting.get("trainjob/my-job", "-n", "progress")["status"].get("trainerStatus", {})
+        return found if found.get("progressPercentage") == 60 else {}
+
+    found = eventually(status)
+    assert (found["estimatedRemainingSeconds"], found["metrics"]) == (9, [{"name": "loss", "value": "0.5"}])
+    assert "Complete" in os.linesep.join(condition["type"] for condition in conditions(reporting))
+
+
+def conditions(reporting: Cluster) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = reporting.get("trainjob/my-job", "-n", "progress")["status"]["conditions"]
+    return found
