@@ -46,6 +46,7 @@ from kubeflow.trainer.options import (
 )
 
 from e2e.running_cluster import REPOSITORY, Cluster, eventually
+from shunter.operator.trainer.runtimes import shipped
 
 RUNTIMES = str(Path(__file__).parent / "manifests/sdk-runtimes.yaml")
 TUNE = "torchtune-llama3.2-1b"
@@ -103,6 +104,7 @@ def test_the_version_served_may_be_read_by_everybody(cluster: Cluster, namespace
 
 def test_runtimes_of_the_namespace_hide_those_of_the_cluster(client: TrainerClient) -> None:
     runtimes = {runtime.name: runtime for runtime in client.list_runtimes()}
+    assert runtimes.keys() >= {runtime["metadata"]["name"] for runtime in shipped()}, "each has what the SDK wants of it"
     assert runtimes["torch-distributed"].kind.value == "ClusterTrainingRuntime"
     assert runtimes["plain"].kind.value == "TrainingRuntime"
     assert runtimes[TUNE].kind.value == "TrainingRuntime"
@@ -226,6 +228,18 @@ def test_a_builtin_trainer_waits_for_its_initializers_and_runs_the_recipe(
     assert line.startswith("tune run lora_finetune_single_device --config llama3_2/1B_lora_single_device output_dir=/workspace")
     assert line.endswith("epochs=3 model.lora_rank=8 model.lora_attn_modules=[q_proj,v_proj,output_proj]")
     assert "batch_size=4" in line
+
+
+def test_a_function_is_run_by_mpirun_in_the_launcher_which_is_the_first_node(client: TrainerClient) -> None:
+    def train() -> None:
+        print("trained")
+
+    tools_first = f"/opt/tools:{Path(sys.executable).parent}:/usr/bin:/bin"
+    name = client.train(runtime="mpi", trainer=CustomTrainer(func=train, num_nodes=2, env={"PATH": tools_first}))
+    job = client.wait_for_job_status(name, timeout=90, polling_interval=1)
+    assert {step.name: step.pod_name.rpartition("-")[0] for step in job.steps}["node-0"] == f"{name}-launcher-0-0"
+    *hosts, last = logs(client, name)
+    assert (set(hosts), last) == ({f"{name}-{part}-0-0.{name} slots=1" for part in ("launcher", "node")}, "trained")
 
 
 def wheel(name: str, source: str) -> bytes:
