@@ -208,7 +208,10 @@ POD_PATCH = f"{PATCH}.replicatedJobs[].template.spec.template.spec"
         ("TrainJob", ".spec.trainer.command", {"maxItems": 128, "x-kubernetes-list-type": "atomic"}),
         ("TrainJob", ".spec.trainer.args[]", {"maxLength": 1048576}),
         ("TrainJob", ".spec.trainer.env", {"maxItems": 128, "x-kubernetes-list-type": "map"}),
+        ("TrainJob", ".spec.initializer.dataset.secretRef", {"x-kubernetes-map-type": "atomic"}),
         ("TrainJob", ".spec.trainer.numNodes", {"type": "integer", "format": "int32"}),
+        ("TrainJob", ".spec.trainer.numProcPerNode", {"type": "integer", "format": "int32"}),
+        ("TrainJob", ".spec.trainer.resourcesPerNode.claims", {"x-kubernetes-list-map-keys": ["name"]}),
         ("TrainJob", ".spec.suspend", {"default": False}),
         ("TrainJob", ".spec.activeDeadlineSeconds", {"minimum": 1, "format": "int64"}),
         ("TrainJob", ".spec.managedBy", {"default": "trainer.kubeflow.org/trainjob-controller", "maxLength": 253}),
@@ -218,6 +221,13 @@ POD_PATCH = f"{PATCH}.replicatedJobs[].template.spec.template.spec"
         ("TrainJob", f"{PATCH}.replicatedJobs", {"maxItems": 100, "x-kubernetes-list-map-keys": ["name"]}),
         ("TrainJob", f"{POD_PATCH}.containers", {"maxItems": 64, "x-kubernetes-list-map-keys": ["name"]}),
         ("TrainJob", f"{POD_PATCH}.containers[].volumeMounts", {"maxItems": 128, "x-kubernetes-list-map-keys": ["name"]}),
+        ("TrainJob", f"{POD_PATCH}.containers[].volumeMounts[]", {"required": ["mountPath", "name"]}),
+        ("TrainJob", f"{POD_PATCH}.containers[].name", {"minLength": 1, "maxLength": 253}),
+        ("TrainJob", f"{POD_PATCH}.containers[].env", {"maxItems": 128, "x-kubernetes-list-map-keys": ["name"]}),
+        ("TrainJob", f"{POD_PATCH}.initContainers", {"maxItems": 64, "x-kubernetes-list-map-keys": ["name"]}),
+        ("TrainJob", f"{POD_PATCH}.volumes", {"maxItems": 128, "x-kubernetes-list-map-keys": ["name"]}),
+        ("TrainJob", f"{POD_PATCH}.imagePullSecrets", {"maxItems": 64, "x-kubernetes-list-map-keys": ["name"]}),
+        ("TrainJob", f"{POD_PATCH}.serviceAccountName", {"maxLength": 253}),
         ("TrainJob", f"{POD_PATCH}.tolerations", {"maxItems": 128, "x-kubernetes-list-type": "atomic"}),
         ("TrainJob", f"{POD_PATCH}.schedulingGates", {"maxItems": 16, "x-kubernetes-list-map-keys": ["name"]}),
         ("TrainJob", f"{POD_PATCH}.terminationGracePeriodSeconds", {"minimum": 0, "format": "int64"}),
@@ -226,6 +236,11 @@ POD_PATCH = f"{PATCH}.replicatedJobs[].template.spec.template.spec"
         ("TrainJob", ".status.jobsStatus", {"maxItems": 100, "x-kubernetes-list-map-keys": ["name"]}),
         ("TrainJob", ".status.jobsStatus[]", {"required": ["active", "failed", "name", "ready", "succeeded", "suspended"]}),
         ("TrainJob", ".status.trainerStatus.progressPercentage", {"minimum": 0, "maximum": 100}),
+        ("TrainJob", ".status.jobsStatus[].active", {"minimum": 0, "format": "int32"}),
+        ("TrainJob", ".status.trainerStatus.estimatedRemainingSeconds", {"minimum": 0, "format": "int32"}),
+        ("TrainJob", ".status.trainerStatus.metrics[].name", {"minLength": 1, "maxLength": 64}),
+        ("TrainJob", ".status.trainerStatus.metrics[].value", {"minLength": 1, "maxLength": 64}),
+        ("TrainJob", ".status.trainerStatus.lastUpdatedTime", {"format": "date-time"}),
         ("TrainJob", ".status.trainerStatus.metrics", {"maxItems": 256, "x-kubernetes-list-type": "atomic"}),
         ("TrainingRuntime", ".spec", {"minProperties": 1}),
         ("TrainingRuntime", ".spec.template", {"minProperties": 1}),
@@ -239,6 +254,9 @@ POD_PATCH = f"{PATCH}.replicatedJobs[].template.spec.template.spec"
             f"{TARGETS}[].containerNames",
             {"minItems": 1, "maxItems": 8, "x-kubernetes-list-type": "set"},
         ),
+        ("TrainingRuntime", f"{TARGETS}[]", {"required": ["containerNames", "jobName"]}),
+        ("TrainingRuntime", f"{TARGETS}[].jobName", {"minLength": 1, "maxLength": 253}),
+        ("TrainingRuntime", f"{TARGETS}[].containerNames[]", {"maxLength": 63}),
         ("TrainingRuntime", ".spec.mlPolicy.mpi.numProcPerNode", {"default": 1}),
         ("TrainingRuntime", ".spec.mlPolicy.mpi.mpiImplementation", {"default": "OpenMPI", "enum": ["OpenMPI", ""]}),
         ("TrainingRuntime", ".spec.mlPolicy.mpi.sshAuthMountPath", {"default": "/root/.ssh", "maxLength": 4096}),
@@ -293,9 +311,17 @@ def test_every_rule_of_a_trainjob() -> None:
     }
 
 
-def test_the_policies_of_a_runtime_exclude_each_other() -> None:
-    messages = [message for _, message in rules(at("TrainingRuntime", ".spec.mlPolicy"))]
-    assert messages == ["Only one of the policy can be configured"]
+@pytest.mark.parametrize("kind", ["TrainingRuntime", "ClusterTrainingRuntime"])
+def test_every_rule_of_a_runtime_beside_those_of_its_jobset(kind: str) -> None:
+    """v2.3.0 has none for MPI's numProcPerNode, and does not keep the gang schedulers apart (9-S16)."""
+    own = {path: rules(node) for path, node in nodes(root(kind)) if not path.startswith(".spec.template")}
+    assert {path: [message for _, message in found] for path, found in own.items() if found} == {
+        ".spec.mlPolicy": ["Only one of the policy can be configured"],
+        ".spec.mlPolicy.flux.numProcPerNode": ["NumProcPerNode in fluxPolicy must be >= 1"],
+        f"{TARGETS}[].containerNames": [
+            "containerNames must not include the main node container because PET_* envs are always injected into it"
+        ],
+    }
 
 
 def test_rules_of_list_items_stand_on_the_items() -> None:
