@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from control_plane import ControlPlane, answers, free_ports
@@ -28,9 +28,16 @@ class RealCluster(Cluster):
     kind = "real"
 
     def __init__(
-        self, plane: ControlPlane, *, components: Sequence[Component] = ("operator", "node"), gang_scheduler: str = ""
+        self,
+        plane: ControlPlane,
+        *,
+        components: Sequence[Component] = ("operator", "node"),
+        gang_scheduler: str = "",
+        options: Mapping[Component, Sequence[str]] = {},
     ) -> None:
+        """`options` are further flags of the components."""
         self.plane = plane
+        self._options = options
         self._gang_scheduler = gang_scheduler
         self._components = components
         self._processes: dict[Component, KeptProcess] = {}
@@ -89,6 +96,7 @@ class RealCluster(Cluster):
             state_dir = f"--state-dir={self._directory('node')}"
             arguments = ["node", f"--name={NODE}", state_dir, f"--allocatable={ALLOCATABLE}", "--address=127.0.0.1"]
         arguments += [
+            *self._options.get(component, ()),
             f"--kubeconfig={self.kubeconfig}",
             f"--health-probe-bind-address=127.0.0.1:{self._ports[component]}",
         ]

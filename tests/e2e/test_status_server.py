@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from control_plane import ControlPlane, free_ports
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.real_cluster import RealCluster
-from e2e.running_cluster import Cluster, eventually
+from e2e.running_cluster import Cluster, Component, eventually
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("status-server")]
 
+NAME = "status.shunter.test"
 LEVELS = ("namespaces", "plain")
 SCRIPT = """
 from kubeflow.trainer import update_trainjob_status
@@ -30,17 +33,26 @@ print("reported", flush=True)
 def reporting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
     """A cluster of its own with the feature gate on, since it changes every JobSet."""
     running: EmbeddedCluster | RealCluster
+    stack = ExitStack()
     if request.config.getoption("cluster") == "real":
-        plane = request.getfixturevalue("control_plane")
-        running = RealCluster(plane, level=request.param, has_status_server=True)
+        plane = stack.enter_context(ControlPlane(tmp_path / "plane"))
+        running = RealCluster(plane, options=flags(request.param))
         running.up()
     else:
         running = EmbeddedCluster(tmp_path / "state")
         running.up("--feature-gates", "TrainJobStatus=true", "--level", request.param)
-    try:
-        yield running
-    finally:
-        running.down()
+    with stack:
+        try:
+            yield running
+        finally:
+            running.down()
+
+
+def flags(level: str) -> dict[Component, list[str]]:
+    """What the embedded cluster tells its components about the status server."""
+    (port,) = free_ports(1)
+    operator = ["--feature-gates=TrainJobStatus=true", f"--status-server-host={NAME}", f"--status-server-port={port}"]
+    return {"operator": operator, "node": [f"--level={level}", f"--reach={NAME}:{port}=127.0.0.1:{port}"]}
 
 
 def test_a_pod_reports_its_progress(reporting: Cluster) -> None:
