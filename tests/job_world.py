@@ -31,6 +31,7 @@ LOOKS = 12
 class World:
     def __init__(self, framework: AnyFramework, job: Json) -> None:
         self.framework = framework
+        self.name = job["metadata"]["name"]
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
         self._version = 0
@@ -38,7 +39,7 @@ class World:
 
     @property
     def job(self) -> Json:
-        return self.objects[self.framework.resource, "job"]
+        return self.objects[self.framework.resource, self.name]
 
     @property
     def status(self) -> Json:
@@ -48,7 +49,7 @@ class World:
     @property
     def is_gone(self) -> bool:
         """Whether the job was deleted, its time to live being over."""
-        return (self.framework.resource, "job") not in self.objects
+        return (self.framework.resource, self.name) not in self.objects
 
     @property
     def is_finished(self) -> bool:
@@ -94,7 +95,7 @@ class World:
         own, pods, services, autoscalers, *_ = stores.values()
         kept = {kind.resource: stores[kind.resource] for kind in self.framework.kept_kinds}
         reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, kept=kept)
-        observed = reconciler.observe(Key("team-a", "job"))
+        observed = reconciler.observe(Key("team-a", self.name))
         assert observed is not None
         return reconciler.plan(observed, self.now)
 

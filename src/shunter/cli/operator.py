@@ -72,6 +72,15 @@ def operator(
             show_default=False,
         ),
     ] = "",
+    pytorch_init_container_image: Annotated[
+        str,
+        typer.Option(
+            help="Image in which workers of PyTorchJobs wait for their master [default: alpine:3.10].", show_default=False
+        ),
+    ] = "",
+    pytorch_init_container_max_tries: Annotated[
+        int, typer.Option(help="How often they look for it, every 2 seconds [default: 100].", show_default=False, min=0)
+    ] = 0,
 ) -> None:
     """Run the operator against any API server, until SIGTERM."""
     from shunter.operator.process import OperatorOptions, serve
@@ -102,5 +111,7 @@ def operator(
             default_backoff_limit=default_backoff_limit,
             gang_scheduler_name=gang_scheduler_name,
             mpi_kubectl_delivery_image=mpi_kubectl_delivery_image,
+            pytorch_init_container_image=pytorch_init_container_image,
+            pytorch_init_container_max_tries=pytorch_init_container_max_tries,
         )
     )

@@ -152,6 +152,13 @@ class Values(Section, frozen=True):
             pattern=r"^[^\s]*$",
         ),
     ] = ""
+    pytorch_init_container_image: Annotated[
+        str,
+        _text(
+            "Image in which the workers of PyTorchJobs wait for their master, with sh and nslookup; empty for `alpine:3.10`.",
+            pattern=r"^[^\s]*$",
+        ),
+    ] = ""
     resources: Annotated[Object, _text("Of each operator pod. 1,000 jobs take less than 100 MB.")] = msgspec.field(
         default_factory=_default_resources
     )

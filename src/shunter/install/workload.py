@@ -163,6 +163,10 @@ def _arguments() -> list[object]:
             Text(("--mpi-kubectl-delivery-image=", Value("mpiKubectlDeliveryImage"))),
         ),
         When(
+            On("pytorchInitContainerImage"),
+            Text(("--pytorch-init-container-image=", Value("pytorchInitContainerImage"))),
+        ),
+        When(
             SELF_MANAGED,
             f"--webhook-service={WEBHOOK_SERVICE}",
             f"--webhook-cert-dir={CERTIFICATE_DIRECTORY}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import getLogger
@@ -45,6 +46,7 @@ from shunter.operator.webhooks import WebhookOptions, Webhooks, called_host
 log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
+CLUSTER_DOMAIN_VARIABLE = "CUSTOM_CLUSTER_DOMAIN"
 RUNTIME_RETRY_SECONDS = 0.05
 DEFAULT_CONFIGURATION = Configuration(api_version=configuration_file.API_VERSION, kind=configuration_file.KIND)
 
@@ -80,6 +82,10 @@ class OperatorOptions:
     """Places the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling."""
     mpi_kubectl_delivery_image: str = ""
     """The image of the init container that brings the launchers of MPIJobs their kubectl; empty: upstream's."""
+    pytorch_init_container_image: str = ""
+    """The image in which the Workers of PyTorchJobs wait for their Master; empty: upstream's."""
+    pytorch_init_container_max_tries: int = 0
+    """How often they look, every 2 seconds; 0: as often as upstream's, 100 times."""
     kube_api_qps: float = 0.0
     """Requests a second to the API server; 0 leaves that to the server's own fairness."""
     kube_api_burst: int = 0
@@ -134,7 +140,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
                 kinds.frameworks,
                 default_backoff_limit=options.default_backoff_limit,
                 gang_scheduler=options.gang_scheduler_name,
-                settings=Settings(mpi_kubectl_delivery_image=options.mpi_kubectl_delivery_image),
+                settings=training_settings(options),
                 workers=configuration.workers,
             )
         status_server = None
@@ -245,6 +251,16 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
         metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
         health_probe_bind_address=options.health_probe_bind_address if health is None else health,
         status_server_port=file.status_server.port or options.status_server_port,
+    )
+
+
+def training_settings(options: OperatorOptions) -> Settings:
+    """What of the options is about the kinds of kubeflow.org/v1; the cluster's domain is in the environment, as for upstream."""
+    return Settings(
+        mpi_kubectl_delivery_image=options.mpi_kubectl_delivery_image,
+        pytorch_init_container_image=options.pytorch_init_container_image,
+        pytorch_init_container_max_tries=options.pytorch_init_container_max_tries,
+        cluster_domain=os.environ.get(CLUSTER_DOMAIN_VARIABLE, ""),
     )
 
 

@@ -14,9 +14,8 @@ import pytest
 from job_world import World
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICES
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework, AnyJob, Settings
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.frameworks.tensorflow import TensorFlow
 from shunter.operator.training.replicas import desired_pods
 
 TF, XGB, JAX, PADDLE = (framework_of(kind) for kind in ("TFJob", "XGBoostJob", "JAXJob", "PaddleJob"))
@@ -76,7 +75,8 @@ def test_tf_config_lists_all_pods_by_role() -> None:
 
 def test_addresses_of_a_tfjob_carry_the_operators_cluster_domain() -> None:
     """V3: CUSTOM_CLUSTER_DOMAIN"""
-    told = environments(TensorFlow(cluster_domain="cluster.local"), {"Worker": 2})["job-worker-1"]["TF_CONFIG"]
+    framework = TF.with_settings(Settings(cluster_domain="cluster.local"))
+    told = environments(framework, {"Worker": 2})["job-worker-1"]["TF_CONFIG"]
     assert json.loads(told)["cluster"]["worker"][0] == "job-worker-0.team-a.svc.cluster.local:2222"
 
 
@@ -231,6 +231,23 @@ def test_workers_are_done_when_all_are(framework: AnyFramework, conditions: list
     played.pods("Running", "worker-0", "worker-1")
     assert played.pods("Succeeded", "worker-0") == conditions
     assert played.pods("Succeeded", "worker-1")[-1] == "Succeeded=True"
+
+
+@pytest.mark.parametrize(("length", "workers"), [(54, 10), (54, 11), (55, 1), (63, 1)])
+def test_a_name_too_long_for_its_services_fails_the_job_and_says_so(length: int, workers: int) -> None:
+    """N4: NAME-worker-9 may have 63 characters. Upstream tries for ever to make the service."""
+    body = manifest(JAX, {"Worker": workers})
+    body["metadata"]["name"] = "n" * length
+    world = World(JAX, body)
+    world.settle()
+    if length == 54 and workers == 10:
+        assert len(world.all(SERVICES)) == 10
+        return
+    last = world.status["conditions"][-1]
+    assert (last["type"], last["status"]) == ("Failed", "True")
+    assert f'metadata.name: Invalid value: "{"n" * length}"' in last["message"]
+    assert f"-worker-{workers - 1} would be a service of it, whose name may have 63 characters" in last["message"]
+    assert world.all(PODS) == {}
 
 
 GONE_WRONG = [

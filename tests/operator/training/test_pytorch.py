@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from shunter.api.meta import Json
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.framework import AnyJob, Settings
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 from shunter.operator.training.replicas import desired_pods
@@ -148,3 +148,12 @@ def test_a_thousand_pods_are_made_in_50_milliseconds(make_job: MakeJob) -> None:
         assert len(desired_pods(PYTORCH, job)) == 1001
         durations.append(time.perf_counter() - started)
     assert min(durations) < 0.05
+
+
+def test_the_image_and_patience_of_waiting_workers_can_be_set(make_job: MakeJob) -> None:
+    """V3: a cluster without a way to the public registry has an image of its own."""
+    settings = Settings(pytorch_init_container_image="mirror/alpine:3", pytorch_init_container_max_tries=7)
+    _, worker = desired_pods(PYTORCH.with_settings(settings), make_job())
+    (waits,) = worker["spec"]["initContainers"]
+    assert waits["image"] == "mirror/alpine:3"
+    assert "seq 7)" in waits["command"][2]

@@ -113,6 +113,12 @@ class Settings(NamedTuple):
 
     mpi_kubectl_delivery_image: str = ""
     """Brings the launchers of MPIJobs their kubectl."""
+    pytorch_init_container_image: str = ""
+    """Looks for the Master's name before the Workers of a PyTorchJob start."""
+    pytorch_init_container_max_tries: int = 0
+    """How often it looks."""
+    cluster_domain: str = ""
+    """Ends the addresses that the pods of TFJobs are told: `cluster.local`."""
 
 
 class KeptKind(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.field_errors import FieldError, aggregate, invalid
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training import gang, restart
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
+from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import replicas, sets_own_restart_policy
@@ -49,6 +50,9 @@ class NumberedReplicas:
     def upkeep(self: AnyFramework, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         """Missing pods and services are made, failed and superfluous ones go, and what is there is counted."""
         job, children = observed.job, observed.children
+        if job.status.start_time is None and (faults := _name_faults(job)):
+            progress = progress.counts(replica_counts(self, job, children))
+            return [], progress.failed(_what_is_wrong(job, faults), "Warning")
         pod_writes: list[Write] = []
         service_writes: list[Write] = []
         for replica_type in job.replicas:
@@ -110,6 +114,15 @@ def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_
         *(delete_service(job.ref, service) for service in superfluous),
         *(create_service(job.ref, body) for body in services(framework, job, replica_type, missing)),
     ]
+
+
+def _name_faults(job: AnyJob) -> tuple[FieldError, ...]:
+    """What is wrong with the job's name: those of its services begin with it. Upstream tries for ever to make them."""
+    last = (replica_name(job.name, role, job.replica_count(role) - 1) for role in job.replicas if job.replica_count(role))
+    longest = max(last, key=len, default="")
+    if len(longest) <= LONGEST_LABEL:
+        return ()
+    return (invalid("metadata.name", job.name, f"{longest} would be a service of it, whose name may have 63 characters"),)
 
 
 def _what_is_wrong(job: AnyJob, faults: tuple[FieldError, ...]) -> str:

@@ -14,7 +14,14 @@ from shunter.api.training import pytorch_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Autoscaling, Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.framework import (
+    Autoscaling,
+    Environment,
+    Settings,
+    TrainingJob,
+    Verdict,
+    master_or_worker_verdicts,
+)
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.upkeep import NumberedReplicas
@@ -37,6 +44,16 @@ class PyTorch(NumberedReplicas):
     ttl_event = "SuccessfulDeletePod"
     reports_selector = KIND.is_scalable
     least_spec: Json = {KIND.replica_specs: {}}
+
+    def __init__(self, init_image: str = INIT_IMAGE, init_tries: int = INIT_TRIES) -> None:
+        self._init_image = init_image
+        self._init_tries = init_tries
+
+    def with_settings(self, settings: Settings) -> PyTorch:
+        return PyTorch(
+            settings.pytorch_init_container_image or self._init_image,
+            settings.pytorch_init_container_max_tries or self._init_tries,
+        )
 
     def read(self, view: PyTorchJob) -> Job:
         spec = pytorch_rules.with_defaults(view.spec)
@@ -85,13 +102,13 @@ class PyTorch(NumberedReplicas):
             return []
         master = replica_name(job.name, MASTER, 0)
         script = (
-            f"err=1;for i in $(seq {INIT_TRIES}); do if nslookup {master}; then err=0 && break; fi;"
+            f"err=1;for i in $(seq {self._init_tries}); do if nslookup {master}; then err=0 && break; fi;"
             "echo waiting for master; sleep 2; done; exit $err"
         )
         return [
             {
                 "name": "init-pytorch",
-                "image": INIT_IMAGE,
+                "image": self._init_image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["sh", "-c", script],
                 "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},

@@ -5,7 +5,6 @@ A Chief (or Master) decides about the end of the job; without one Worker 0, or a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -17,14 +16,11 @@ from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.tensorflow import ALL_WORKERS, CHIEF, KIND, MASTER, PS, WORKER, TFJob, TFJobSpec
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import Environment, TrainingJob, Verdict
+from shunter.operator.training.framework import Environment, Settings, TrainingJob, Verdict
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.restart import exit_code
 from shunter.operator.training.upkeep import NumberedReplicas
-
-CLUSTER_DOMAIN_VARIABLE = "CUSTOM_CLUSTER_DOMAIN"
-"""In the operator's own environment (V3): what is appended to the addresses in TF_CONFIG, `cluster.local` for example."""
 
 Job = TrainingJob[TFJobSpec]
 
@@ -41,6 +37,9 @@ class TensorFlow(NumberedReplicas):
 
     def __init__(self, cluster_domain: str = "") -> None:
         self._cluster_domain = cluster_domain
+
+    def with_settings(self, settings: Settings) -> TensorFlow:
+        return TensorFlow(settings.cluster_domain)
 
     def read(self, view: TFJob) -> Job:
         spec = tensorflow_rules.with_defaults(view.spec)
@@ -151,4 +150,4 @@ def _compact(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
 
-FRAMEWORK = TensorFlow(cluster_domain=os.environ.get(CLUSTER_DOMAIN_VARIABLE, ""))
+FRAMEWORK = TensorFlow()
