@@ -18,7 +18,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if request.config.getoption("cluster") == "real":
         running = RealCluster(request.getfixturevalue("control_plane"))
     else:
-        running = EmbeddedCluster(tmp_path_factory.mktemp("cluster") / "state")
+        running = EmbeddedCluster(tmp_path_factory.mktemp("cluster") / "state", options=["--autoscaler-sync-period=2"])
     try:
         running.up()
         yield running

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 from e2e.running_cluster import Cluster, Component, assert_nothing_left, eventually
@@ -18,12 +19,13 @@ class EmbeddedCluster(Cluster):
 
     kind = "embedded"
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, *, options: Sequence[str] = ()) -> None:
         self.state = StateDir(state_dir)
+        self._options = options
         super().__init__(self.state.kubeconfig, SHUNTER_STATE_DIR=str(state_dir), KUBECONFIG="")
 
     def up(self, *options: str) -> None:
-        done = self.shunter("up", *options)
+        done = self.shunter("up", *self._options, *options)
         assert done.returncode == 0, done.stderr
 
     def down(self) -> None:
