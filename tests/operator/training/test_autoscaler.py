@@ -1,0 +1,98 @@
+"""The autoscaler of an elastic job with metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.kube.plan import Create, Delete, Patch, Plan, Write
+from shunter.operator.training.autoscaler import Autoscaler, wanted_spec
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.plan import Observed, plan
+
+PYTORCH = framework_of("PyTorchJob")
+MakeJob = Callable[..., AnyJob]
+MEMORY = {"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "0.5Gi"}}}
+
+
+def elastic(make_job: MakeJob, *, metrics: list[Json] | None = None, **more: Any) -> AnyJob:
+    policy: Json = {"minReplicas": 1, "maxReplicas": 4}
+    if metrics is not None:
+        policy["metrics"] = metrics
+    return make_job({"Worker": 2}, elasticPolicy=policy, **more)
+
+
+def present(spec: Json, *, owner: str = "u1") -> Autoscaler:
+    owners = [{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "bert", "uid": owner, "controller": True}]
+    metadata = {"name": "bert", "namespace": "team-a", "uid": "a1", "ownerReferences": owners if owner else []}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, Autoscaler)
+
+
+def written(made: Plan) -> list[Write]:
+    def resource(write: Write) -> object:
+        return write.ref.resource if isinstance(write, Patch | Delete) else write.resource
+
+    return [write for write in made.writes if resource(write) == HORIZONTAL_POD_AUTOSCALERS]
+
+
+def test_it_is_made_before_the_pods_and_as_the_policy_says(make_job: MakeJob, now: datetime) -> None:
+    """H1"""
+    job = elastic(make_job, metrics=[MEMORY])
+    made = plan(PYTORCH, Observed(job=job), now)
+    (create,) = written(made)
+    assert made.writes[0] == create
+    assert isinstance(create, Create)
+    assert create.body["metadata"]["name"] == "bert"
+    assert create.body["spec"] == {
+        "scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "bert"},
+        "minReplicas": 1,
+        "maxReplicas": 4,
+        "metrics": [MEMORY],
+    }
+
+
+def test_a_job_without_metrics_has_none_and_loses_the_one_it_had(make_job: MakeJob, now: datetime) -> None:
+    job = elastic(make_job)
+    assert written(plan(PYTORCH, Observed(job=job), now)) == []
+    (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present({})), now))
+    assert isinstance(deleted, Delete)
+
+
+def test_one_that_says_the_same_in_the_servers_words_is_left_alone(make_job: MakeJob, now: datetime) -> None:
+    job = elastic(make_job, metrics=[MEMORY])
+    target = {"type": "AverageValue", "averageValue": "512Mi"}
+    stored = {**wanted_spec(job), "metrics": [{"type": "Resource", "resource": {"name": "memory", "target": target}}]}
+    assert written(plan(PYTORCH, Observed(job=job, autoscaler=present(stored)), now)) == []
+
+
+def test_one_that_was_changed_is_put_right(make_job: MakeJob, now: datetime) -> None:
+    job = elastic(make_job, metrics=[MEMORY])
+    changed = {**wanted_spec(job), "maxReplicas": 33, "behavior": {}}
+    (patch,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(changed)), now))
+    assert isinstance(patch, Patch)
+    assert patch.patch == {"spec": {"maxReplicas": 4, "behavior": None}}
+
+
+@pytest.mark.parametrize("owner", ["", "somebody"])
+def test_anothers_of_the_name_is_left_alone(owner: str, make_job: MakeJob, now: datetime) -> None:
+    for job in (elastic(make_job, metrics=[MEMORY]), elastic(make_job, policy={"suspend": True})):
+        assert written(plan(PYTORCH, Observed(job=job, autoscaler=present({}, owner=owner)), now)) == []
+
+
+@pytest.mark.parametrize("ending", ["suspended", "finished"])
+def test_it_goes_with_the_pods_and_with_the_end(ending: str, make_job: MakeJob, now: datetime) -> None:
+    """H1, X12"""
+    status: Json = {}
+    if ending == "finished":
+        status = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}
+    job = elastic(make_job, metrics=[MEMORY], policy={"suspend": ending == "suspended"}, status=status)
+    (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(wanted_spec(job))), now))
+    assert isinstance(deleted, Delete)
+    assert deleted.ref.uid == "a1"
