@@ -1,15 +1,33 @@
-"""The defaulter's times (2.2) and Go's words for values of a wrong type."""
+"""The webhooks: the defaulter's times (2.2), Go's words for values of a wrong type, what is asked and refused (2.1, 2.3, 2.4)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import pytest
 
-from shunter.api.meta import Json
-from shunter.operator.trainer.admission import with_patch_times
+from shunter.api.meta import Json, MetadataOnly, ObjectMeta
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound, Status
+from shunter.kube.store import Store
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.operator.trainer.admission import (
+    TrainerAdmission,
+    configurations,
+    validate_cluster_runtime,
+    validate_runtime,
+    with_patch_times,
+)
 from shunter.operator.trainer.go_types import go_decode_error
+from shunter.operator.trainer.snapshot import snapshot_of
+from shunter.operator.trainer.views import ConfigMap, Runtime
+
+MakeRuntime = Callable[..., Json]
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STAMP = "2026-11-21T12:00:00Z"
@@ -67,3 +85,152 @@ def test_patches_are_stamped(before: Json | None, after: Json | None, wanted: Js
 )
 def test_values_of_a_wrong_type_are_refused_in_gos_words(spec: Any, message: str) -> None:
     assert go_decode_error({"spec": spec}) == message
+
+
+class Server(Client):
+    """A server that has what it is given, and counts what is asked of it."""
+
+    def __init__(self, *priority_classes: str) -> None:
+        self.priority_classes = priority_classes
+        self.asked: list[str] = []
+
+    async def get(self, resource: Resource, name: str, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        self.asked.append(f"{resource.kind}/{name}")
+        if name in self.priority_classes:
+            return MetadataOnly(metadata=ObjectMeta(name=name))
+        raise NotFound(Status(code=404, reason="NotFound", message="not found"))
+
+
+def trainer_admission(server: Client, *runtimes: Json, snapshots: tuple[ConfigMap, ...] = ()) -> TrainerAdmission:
+    stores: dict[Resource, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
+    for runtime in runtimes:
+        resource = TRAINING_RUNTIMES if runtime["kind"] == TRAINING_RUNTIMES.kind else CLUSTER_TRAINING_RUNTIMES
+        stores[resource].put(msgspec.convert(runtime, Runtime))
+    config_maps: Store[ConfigMap] = Store()
+    for snapshot in snapshots:
+        config_maps.put(snapshot)
+    return TrainerAdmission(server, stores, config_maps, Store(), now=lambda: NOW)
+
+
+def review(operation: Literal["CREATE", "UPDATE"] = "CREATE", *, old: Json | None = None, **spec: Any) -> AdmissionRequest:
+    reference = {"kind": "TrainingRuntime", "name": "torch", "apiGroup": "trainer.kubeflow.org"}
+    obj = {"metadata": {"name": "mnist", "namespace": "team-a", "uid": "u1"}, "spec": {"runtimeRef": reference, **spec}}
+    return AdmissionRequest(uid="1", operation=operation, object=obj, old_object=old or (obj if operation == "UPDATE" else None))
+
+
+async def test_only_gangs_of_volcano_make_the_server_be_asked(make_runtime: MakeRuntime) -> None:
+    """S15"""
+    runtime = make_runtime()
+    pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pods["priorityClassName"] = "high"
+    server = Server("high")
+    assert (await trainer_admission(server, runtime).validate(review())).allowed
+    assert server.asked == []
+    runtime["spec"]["podGroupPolicy"] = {"volcano": {}}
+    assert (await trainer_admission(server, runtime).validate(review())).allowed
+    assert server.asked == ["PriorityClass/high"]
+    refused = await trainer_admission(Server(), runtime).validate(review())
+    assert (refused.code, refused.message.endswith('PriorityClass.scheduling.k8s.io "high" not found')) == (403, True)
+
+
+async def test_a_job_of_a_malformed_runtime_is_refused_with_the_field(make_runtime: MakeRuntime) -> None:
+    runtime = make_runtime()
+    runtime["spec"]["template"]["spec"]["replicatedJobs"] = "node"
+    answer = await trainer_admission(Server(), runtime).validate(review())
+    assert (answer.allowed, answer.code) == (False, 403)
+    assert answer.message == "spec.template.spec.replicatedJobs of the runtime: expected `array | null`, got `str`"
+
+
+async def test_one_answer_names_all_faults(make_runtime: MakeRuntime) -> None:
+    trainer = {"env": [{"name": "PET_NNODES", "value": "1"}]}
+    patches = [{"manager": "nobody", "trainingRuntimeSpec": {}}]
+    initializer = {"dataset": {"storageUri": "hf://a/b"}}
+    request = review(trainer=trainer, runtimePatches=patches, initializer=initializer)
+    answer = await trainer_admission(Server(), make_runtime()).validate(request)
+    assert answer.message.startswith("[")
+    for text in ("must have dataset-initializer job", "domain-prefixed path", "invalid envs configured: [PET_NNODES]"):
+        assert text in answer.message
+
+
+async def test_an_update_after_the_runtime_went_is_judged_by_the_snapshot(make_runtime: MakeRuntime) -> None:
+    """9-S8"""
+    job = msgspec.convert(review().object, TrainJob)
+    body = snapshot_of(job, make_runtime())
+    owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
+    snapshot = msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}, ConfigMap)
+    request = review("UPDATE", suspend=True)
+    assert (await trainer_admission(Server(), snapshots=(snapshot,)).validate(request)).allowed
+    assert not (await trainer_admission(Server()).validate(request)).allowed
+
+
+ANCESTORS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
+CHECKS: dict[str, Callable[[AdmissionRequest], AdmissionResponse]] = {
+    "TrainingRuntime": validate_runtime,
+    "ClusterTrainingRuntime": validate_cluster_runtime,
+}
+
+
+@pytest.mark.parametrize("fault", ["replicas", "container"])
+@pytest.mark.parametrize("ancestor", ANCESTORS)
+@pytest.mark.parametrize(
+    ("kind", "operation", "is_checked"),
+    [
+        ("TrainingRuntime", "CREATE", True),
+        ("TrainingRuntime", "UPDATE", False),
+        ("ClusterTrainingRuntime", "CREATE", True),
+        ("ClusterTrainingRuntime", "UPDATE", True),
+    ],
+)
+def test_labelled_jobs_of_runtimes_are_checked(
+    kind: str, operation: Literal["CREATE", "UPDATE"], is_checked: bool, ancestor: str, fault: str
+) -> None:
+    """2.4, 9-S9"""
+    name = "other" if fault == "container" else ANCESTORS[ancestor]
+    containers = [{"name": name, "image": "i"}]
+    job = {
+        "name": "a",
+        "replicas": 2 if fault == "replicas" else 1,
+        "template": {
+            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": ancestor}},
+            "spec": {"template": {"spec": {"containers": containers}}},
+        },
+    }
+    obj = {"metadata": {"name": "rt"}, "spec": {"template": {"spec": {"replicatedJobs": [job]}}}}
+    answer = CHECKS[kind](AdmissionRequest(uid="1", operation=operation, object=obj))
+    place = "spec.template.spec.replicatedJobs[0]"
+    wanted = {
+        "replicas": f"{place}.replicas: Invalid value: 2: always must be 1",
+        "container": f"{place}.template.spec.template.spec.containers: Invalid value: "
+        f'[{{"name":"other","image":"i","resources":{{}}}}]: must contain the required container for the ancestor: {ancestor}',
+    }
+    assert (answer.allowed, answer.message) == ((False, wanted[fault]) if is_checked else (True, ""))
+
+
+@pytest.mark.parametrize(("operation", "count"), [("CREATE", 1), ("UPDATE", 0)])
+def test_a_deprecated_shared_runtime_is_warned_of_when_it_is_made(operation: Literal["CREATE", "UPDATE"], count: int) -> None:
+    obj = {"metadata": {"name": "old", "labels": {"trainer.kubeflow.org/support": "deprecated"}}, "spec": {"template": {}}}
+    answer = validate_cluster_runtime(AdmissionRequest(uid="1", operation=operation, object=obj))
+    assert len(answer.warnings) == count
+    assert not validate_runtime(AdmissionRequest(uid="1", operation=operation, object=obj)).warnings
+
+
+def test_webhooks_are_registered_as_upstreams() -> None:
+    """2.1"""
+    found = {
+        (configuration.name, webhook.name, webhook.path, webhook.object_selector is not None)
+        for configuration in configurations()
+        for webhook in configuration.webhooks
+    }
+    validator = "validator.trainer.kubeflow.org"
+    assert found == {
+        (
+            "defaulter.trainer.kubeflow.org",
+            "defaulter.trainjob.trainer.kubeflow.org",
+            "/mutate-trainer-kubeflow-org-v1alpha1-trainjob",
+            False,
+        ),
+        *(
+            (validator, f"validator.{kind}.trainer.kubeflow.org", f"/validate-trainer-kubeflow-org-v1alpha1-{kind}", has_selector)
+            for kind, has_selector in (("trainjob", False), ("trainingruntime", True), ("clustertrainingruntime", True))
+        ),
+    }
