@@ -8,7 +8,7 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -30,10 +30,12 @@ from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
     EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
     JOBSETS,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
+    ROLES,
     SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
@@ -44,6 +46,7 @@ from shunter.api.resources import (
 )
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.install.resources import CLUSTER_ROLES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
@@ -124,7 +127,7 @@ async def test_grants_that_only_admission_asks_for_are_needed(plane: ControlPlan
     }
     role = await client.get(CLUSTER_ROLES, "shunter-operator-controller")
     seen = [rule for rule in role["rules"] if not any(resource.endswith("/finalizers") for resource in rule["resources"])]
-    assert len(role["rules"]) - len(seen) == len([g for g in permissions.in_served_namespaces() if not g.is_seen])
+    assert len(role["rules"]) - len(seen) == len([g for g in permissions.in_served_namespaces() if g.subresource == "finalizers"])
     async with as_operator(plane) as operator:
 
         async def is_refused() -> bool:
@@ -143,6 +146,8 @@ async def v1_jobs(client: Client) -> None:
     """Of every kind one that is suspended and resumed twice, finishes, and is deleted when its time is over."""
     for kind in JOB_KINDS:
         await v1_job(client, kind)
+    await edited_mpi_job(client)
+    await elastic_job(client)
 
 
 async def v1_job(client: Client, kind: JobKind) -> None:
@@ -164,6 +169,43 @@ async def v1_job(client: Client, kind: JobKind) -> None:
     await client.patch_status(PODS, pod, TEAM, {"status": {"phase": "Succeeded", "containerStatuses": [{**ended, **state}]}})
     await until(lambda: is_gone(client, jobs, "v1"))
     await until(lambda: is_gone(client, PODS, pod))
+
+
+async def edited_mpi_job(client: Client) -> None:
+    """The host list and the rights of a launcher, which somebody empties, are put right."""
+    container = {"name": "mpi", "image": "python"}
+    replica = {"template": {"spec": {"containers": [container]}}}
+    specs = {"Launcher": replica, "Worker": {**replica, "replicas": 1}}
+    await client.create(MPI_JOBS, {**head(MPI_JOBS, "edited"), "spec": {"mpiReplicaSpecs": specs}})
+    await until(lambda: is_there(client, PODS, "edited-launcher"))
+    for resource, name, field in ((CONFIG_MAPS, "edited-config", "data"), (ROLES, "edited-launcher", "rules")):
+        before = (await client.get(resource, name, TEAM))[field]
+        await client.patch(resource, name, TEAM, {field: {"hostfile": ""} if field == "data" else []})
+
+        async def is_restored(resource: Resource = resource, name: str = name, field: str = field, before: Any = before) -> bool:
+            return (await client.get(resource, name, TEAM))[field] == before
+
+        await until(is_restored)
+    await client.delete(MPI_JOBS, "edited", TEAM)
+
+
+async def elastic_job(client: Client) -> None:
+    """Its autoscaler is made, follows the job, and goes with it."""
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+    replica = {"replicas": 1, "template": {"spec": {"containers": [CONTAINER]}}}
+    elastic = {"minReplicas": 1, "maxReplicas": 2, "metrics": [metric]}
+    spec = {"elasticPolicy": elastic, "pytorchReplicaSpecs": {"Worker": replica}}
+    await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "elastic"), "spec": spec})
+    await until(lambda: is_there(client, HORIZONTAL_POD_AUTOSCALERS, "elastic"))
+    await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"elasticPolicy": {"maxReplicas": 3}}})
+
+    async def has_followed() -> bool:
+        return bool((await client.get(HORIZONTAL_POD_AUTOSCALERS, "elastic", TEAM))["spec"]["maxReplicas"] == 3)
+
+    await until(has_followed)
+    await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
+    await until(lambda: is_gone(client, HORIZONTAL_POD_AUTOSCALERS, "elastic"))
+    await client.delete(PYTORCH_JOBS, "elastic", TEAM)
 
 
 async def train_jobs(client: Client) -> None:
@@ -244,9 +286,8 @@ def refusals(audit_log: Path) -> list[str]:
 
 def unused(rules: list[tuple[str, Json]], used: set[Use]) -> list[str]:
     """What is granted, name by name, and was never made use of."""
-    hidden = {
-        (g.resource.group, f"{g.resource.plural}/{g.subresource}") for g in permissions.in_served_namespaces() if not g.is_seen
-    }
+    granted = (grant.rule for grant in permissions.in_served_namespaces() if not grant.is_seen)
+    hidden = {asked for one in granted for asked in itertools.product(one["apiGroups"], one["resources"], one["verbs"])}
     missing = []
     for where, rule in rules:
         assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
@@ -258,7 +299,7 @@ def unused(rules: list[tuple[str, Json]], used: set[Use]) -> list[str]:
                     and (not name or use.name == name)
                     for use in used
                 )
-                if not is_used and (group, resource) not in hidden:
+                if not is_used and (group, resource, verb) not in hidden:
                     missing.append(f"{verb} {resource}.{group} {name} {where}".strip())
     return missing
 
