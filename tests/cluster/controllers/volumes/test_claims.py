@@ -1,0 +1,143 @@
+"""What becomes of a claim: bound to what fits, provisioned, waiting, protected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from shunter.cluster.controllers.volumes.claim_plan import Observed, plan, volume_for
+from shunter.cluster.controllers.volumes.views import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIM_PROTECTION,
+    PROVISIONER,
+    SELECTED_NODE,
+    Claim,
+    StorageClass,
+    Volume,
+)
+from shunter.kube.plan import NOTHING, Create, Patch, Plan
+
+STANDARD = msgspec.convert(
+    {"metadata": {"name": "standard"}, "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer"}, StorageClass
+)
+FOREIGN = msgspec.convert({"metadata": {"name": "nfs"}, "provisioner": "example.com/nfs"}, StorageClass)
+
+
+def claim(*, metadata: dict[str, Any] | None = None, status: dict[str, Any] | None = None, **spec: Any) -> Claim:
+    named = {"name": "data", "namespace": "n", "uid": "c1", "resourceVersion": "5", **(metadata or {})}
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "standard"}
+    return msgspec.convert({"metadata": named, "spec": {**wanted, **spec}, "status": status or {"phase": "Pending"}}, Claim)
+
+
+def volume(name: str = "v", *, size: str = "1Gi", phase: str = "Available", **spec: Any) -> Volume:
+    offered = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "standard", **spec}
+    return msgspec.convert(
+        {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": offered, "status": {"phase": phase}}, Volume
+    )
+
+
+def told(made: Plan) -> list[str]:
+    return [note.reason for note in made.events]
+
+
+def bound_to(made: Plan) -> str:
+    """The volume that a claim is bound to by its plan; empty when to none."""
+    patches = [write for write in made.writes if isinstance(write, Patch)]
+    return next((write.patch["spec"]["volumeName"] for write in patches if "volumeName" in write.patch.get("spec", {})), "")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "volumes", "expected"),
+    [
+        pytest.param({}, [volume("big", size="9Gi"), volume("fits", size="2Gi")], "fits", id="the smallest that is large enough"),
+        pytest.param({}, [volume("small", size="1Mi")], "", id="none that is too small"),
+        pytest.param({"storageClassName": ""}, [volume()], "", id="none of another class"),
+        pytest.param({"accessModes": ["ReadWriteMany"]}, [volume()], "", id="none with fewer modes"),
+        pytest.param({"volumeMode": "Block"}, [volume()], "", id="none of another mode"),
+        pytest.param({}, [volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})], "", id="none that is taken"),
+        pytest.param(
+            {}, [volume("kept", size="1Mi", claimRef={"namespace": "n", "name": "data"})], "kept", id="the one kept for it"
+        ),
+        pytest.param({"volumeName": "v"}, [volume()], "v", id="the one it names"),
+        pytest.param({"selector": {"matchLabels": {"a": "b"}}}, [volume()], "", id="none that its selector leaves out"),
+    ],
+)
+def test_a_claim_is_bound_to_the_volume_that_fits(wanted: dict[str, Any], volumes: list[Volume], expected: str) -> None:
+    made = plan(Observed(claim=claim(**wanted), volumes=tuple(volumes), storage_class=STANDARD, directory="/v"))
+    assert bound_to(made) == expected
+
+
+def test_binding_writes_the_volume_first_and_the_status_last() -> None:
+    first, second, third = plan(Observed(claim=claim(), volumes=(volume(),))).writes
+    assert isinstance(first, Patch)
+    assert first.patch["spec"]["claimRef"]["uid"] == "c1"
+    assert first.patch["metadata"]["annotations"] == {BOUND_BY_CONTROLLER: "yes"}
+    assert isinstance(second, Patch)
+    assert second.patch["metadata"]["annotations"] == {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}
+    assert isinstance(third, Patch)
+    assert (third.subresource, third.patch["status"]["phase"]) == ("status", "Bound")
+
+
+def test_a_binding_that_was_interrupted_is_finished_and_a_finished_one_is_left_alone() -> None:
+    taken = volume(claimRef={"namespace": "n", "name": "data", "uid": "c1"})
+    half = plan(Observed(claim=claim(), volumes=(taken,)))
+    assert [write.subresource for write in half.writes if isinstance(write, Patch)] == ["", "status"]
+    status = {"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+    whole = claim(metadata={"annotations": {BIND_COMPLETED: "yes"}}, volumeName="v", status=status)
+    assert plan(Observed(claim=whole, volumes=(taken,))) == NOTHING
+
+
+def test_a_claim_waits_for_its_first_pod_and_gets_a_directory_then() -> None:
+    waiting = plan(Observed(claim=claim(), storage_class=STANDARD, directory="/volumes"))
+    assert (waiting.writes, told(waiting)) == ((), ["WaitForFirstConsumer"])
+    chosen = claim(metadata={"annotations": {SELECTED_NODE: "shunter"}})
+    (create,) = plan(Observed(claim=chosen, storage_class=STANDARD, directory="/volumes")).writes
+    assert isinstance(create, Create)
+    assert create.body == volume_for(chosen, "/volumes", "Delete")
+    assert create.body["metadata"]["name"] == "pvc-c1"
+    assert create.body["spec"]["hostPath"] == {"path": "/volumes/pvc-c1_n_data", "type": "DirectoryOrCreate"}
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        pytest.param(
+            {"storage_class": FOREIGN, "directory": "/v"}, "ExternalProvisioning", id="of a class that others provision"
+        ),
+        pytest.param({"directory": "/v", "strict": True}, "ProvisioningFailed", id="of no class, where that is to be strict"),
+        pytest.param({}, "ProvisioningFailed", id="of no class, where nothing is provisioned"),
+    ],
+)
+def test_a_claim_that_nobody_here_serves_says_what_it_waits_for(more: dict[str, Any], reason: str) -> None:
+    made = plan(Observed(claim=claim(), **more))
+    assert (made.writes, told(made)) == ((), [reason])
+
+
+def test_a_class_of_another_cluster_is_served_by_this_machine() -> None:
+    (create,) = plan(Observed(claim=claim(storageClassName="nfs-client"), directory="/v")).writes
+    assert isinstance(create, Create)
+    assert create.body["spec"]["storageClassName"] == "nfs-client"
+    assert create.succeeded is not None
+    assert "there is no StorageClass nfs-client" in create.succeeded.message
+
+
+def test_a_claim_without_class_and_volume_says_so() -> None:
+    assert told(plan(Observed(claim=claim(storageClassName=""), directory="/v"))) == ["FailedBinding"]
+
+
+def test_a_claim_that_lost_its_volume_says_so_once() -> None:
+    lost = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "volumeName": "gone"}
+    made = plan(Observed(claim=claim(**lost, status={"phase": "Bound"})))
+    assert told(made) == ["ClaimLost"]
+    assert plan(Observed(claim=claim(**lost, status={"phase": "Lost"}))) == NOTHING
+
+
+@pytest.mark.parametrize(("in_use", "finalizers"), [(True, None), (False, [["others"]])])
+def test_a_claim_is_kept_while_a_pod_uses_it(in_use: bool, finalizers: list[list[str]] | None) -> None:
+    going = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": [CLAIM_PROTECTION, "others"]}
+    made = plan(Observed(claim=claim(metadata=going), in_use=in_use))
+    patches = [write.patch["metadata"]["finalizers"] for write in made.writes if isinstance(write, Patch)]
+    assert patches == (finalizers or [])
