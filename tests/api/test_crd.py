@@ -14,6 +14,8 @@ from shunter.api.custom_kinds import CUSTOM_KINDS, CustomKind
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import REQUIRED, doc, schema
 from shunter.api.resources import Resource
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.cluster.apiserver.definitions import definitions
 
 CRDS = {kind.resource.kind: custom_resource_definition(kind, definitions()) for kind in CUSTOM_KINDS}
@@ -147,8 +149,29 @@ def test_names_columns_and_subresources(
     assert version.get("subresources", {}) == subresources
 
 
-def test_a_pytorchjob_has_one_default_and_one_rule_of_its_own() -> None:
-    own = {path: node for path, node in nodes(root("PyTorchJob")) if ".template" not in path}
+@pytest.mark.parametrize("kind", JOB_KINDS, ids=lambda kind: kind.resource.kind)
+def test_job_kinds_of_kubeflow_v1_are_called_shown_and_scaled_as_upstreams(kind: JobKind) -> None:
+    """A1-A3"""
+    name = kind.resource.kind
+    crd = CRDS[name]
+    assert crd["spec"]["names"] == {
+        "kind": name,
+        "listKind": f"{name}List",
+        "plural": f"{name.lower()}s",
+        "singular": name.lower(),
+    }
+    (version,) = (version for version in crd["spec"]["versions"] if version["name"] == "v1")
+    columns = [(column["name"], column["jsonPath"]) for column in version["additionalPrinterColumns"]]
+    assert columns == [("State", ".status.conditions[-1:].type"), ("Age", ".metadata.creationTimestamp")]
+    scaled = {"PyTorchJob": "pytorchReplicaSpecs", "PaddleJob": "paddleReplicaSpecs", "JAXJob": "jaxReplicaSpecs"}
+    path = version["subresources"].get("scale", {}).get("specReplicasPath")
+    assert path == (f".spec.{scaled[name]}.Worker.replicas" if name in scaled else None)
+
+
+@pytest.mark.parametrize("kind", [kind.resource.kind for kind in JOB_KINDS])
+def test_a_job_of_kubeflow_v1_has_one_default_and_one_rule_of_its_own(kind: str) -> None:
+    """A4"""
+    own = {path: node for path, node in nodes(root(kind)) if ".template" not in path}
     assert {path: node["default"] for path, node in own.items() if "default" in node} == {".spec.runPolicy.suspend": False}
     assert {path: rules(node) for path, node in own.items() if rules(node)} == {
         ".spec.runPolicy.schedulingPolicy.queue": [
@@ -157,9 +180,11 @@ def test_a_pytorchjob_has_one_default_and_one_rule_of_its_own() -> None:
     }
 
 
-def test_a_pytorchjob_has_no_enums_and_no_limits() -> None:
+@pytest.mark.parametrize("kind", [kind.resource.kind for kind in JOB_KINDS])
+def test_a_job_of_kubeflow_v1_has_no_enums_and_no_limits(kind: str) -> None:
+    """A4"""
     limits = {"enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties"}
-    assert [path for path, node in nodes(root("PyTorchJob")) if limits & set(node)] == []
+    assert [path for path, node in nodes(root(kind)) if limits & set(node)] == []
 
 
 def test_what_a_pytorchjob_requires() -> None:
