@@ -1,6 +1,6 @@
 """Trains a small network on two workers with the training operator's SDK, as a PyTorchJob.
 
-pip install kubeflow-training, point KUBECONFIG at a cluster (`shunter up` prints the line), then: python pytorchjob.py [NAMESPACE]
+pip install kubeflow-training, point KUBECONFIG at a cluster (`shunter up` prints the line), and run it; a namespace may be named.
 """
 
 import os

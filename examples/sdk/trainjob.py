@@ -1,6 +1,6 @@
 """Trains a small network on two nodes with the Kubeflow SDK, as a TrainJob.
 
-pip install kubeflow, point KUBECONFIG at a cluster (`shunter up` prints the line), then: python trainjob.py [NAMESPACE]
+pip install kubeflow, point KUBECONFIG at a cluster (`shunter up` prints the line), and run it; a namespace may be named.
 """
 
 import os
