@@ -25,7 +25,16 @@ def monitors() -> list[When]:
 
 
 def _operator_monitor() -> Json:
-    endpoints = [{"port": "metrics", "interval": "30s"}]
+    is_secure, is_guarded = On("config.metrics.secureServing"), On("config.metrics.auth.enabled")
+    endpoint = {
+        "port": "metrics",
+        "interval": "30s",
+        "scheme": When(is_secure, "https"),
+        # The certificate is for the Service of the webhooks.
+        "tlsConfig": When(is_secure, {"insecureSkipVerify": True}),
+        "bearerTokenFile": When(is_guarded, "/var/run/secrets/kubernetes.io/serviceaccount/token"),
+    }
+    endpoints = [endpoint]
     return obj(SERVICE_MONITORS, OPERATOR, spec={"selector": {"matchLabels": METRICS_SELECTOR}, "endpoints": endpoints})
 
 

@@ -101,6 +101,8 @@ def _conditions(grant: Grant) -> list[Condition]:
         found.append(any_of([On(f"kinds.{kind}") for kind in grant.kinds]))
     if grant.only_self_managed:
         found.append(SELF_MANAGED)
+    if grant.setting:
+        found.append(On(f"config.{grant.setting}"))
     if grant.only_with_gangs:
         found.append(VOLCANO if grant.resource == VOLCANO_POD_GROUPS else COSCHEDULING)
     return found

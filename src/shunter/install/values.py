@@ -17,7 +17,7 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.install.names import CERTIFICATE, OPERATOR
-from shunter.operator.config import API_VERSION, KIND
+from shunter.operator.config import API_VERSION, KIND, TRAIN_JOB_STATUS
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -109,6 +109,9 @@ def _default_config() -> Json:
             "resourceName": OPERATOR,
             "retryPeriod": "2s",
         },
+        "featureGates": {TRAIN_JOB_STATUS: False},
+        "metrics": {"auth": {"enabled": False}, "secureServing": False},
+        "statusServer": {"port": 10443},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.meta import Json
@@ -25,6 +25,7 @@ from shunter.install.names import (
 from shunter.install.objects import obj
 from shunter.install.template import Digest, Document, Each, Equals, Item, MoreThan, Not, On, Text, Value, When, all_of
 from shunter.install.template import Namespace as InstallationNamespace
+from shunter.operator.config import TRAIN_JOB_STATUS
 
 SELF_MANAGED = Equals("certificates.mode", "self-managed")
 HAS_GANGS = On("gangSchedulerName")
@@ -32,6 +33,8 @@ VOLCANO = Equals("gangSchedulerName", VOLCANO_SCHEDULER)
 COSCHEDULING = all_of([HAS_GANGS, Not(VOLCANO)])
 CERTIFICATE_DIRECTORY = "/etc/shunter/certificate"
 CONFIGURATION_DIRECTORY = "/etc/shunter/configuration"
+HAS_STATUS_SERVER = On(f"config.featureGates.{TRAIN_JOB_STATUS}")
+STATUS_PORT = Value("config.statusServer.port")
 PRIVATE = "restricted"
 """The Pod Security level: no root, no privileges, no host."""
 
@@ -50,10 +53,12 @@ def configuration() -> Json:
 
 
 def services() -> list[Json]:
+    # Pods report their progress to the name that the certificate is for.
+    status_server = When(HAS_STATUS_SERVER, _service_port("status", STATUS_PORT))
     return [
         # Never of pods that are not ready: that would include those that have just ended (operator/webhooks.py).
-        _service(WEBHOOK_SERVICE, "webhook", 443),
-        _service(METRICS_SERVICE, "metrics", METRICS_PORT, labels=METRICS_SELECTOR),
+        _service(WEBHOOK_SERVICE, [_service_port("webhook", 443), status_server]),
+        _service(METRICS_SERVICE, [_service_port("metrics", METRICS_PORT)], labels=METRICS_SELECTOR),
     ]
 
 
@@ -65,7 +70,8 @@ def disruption_budget() -> When:
 
 def network_policy() -> When:
     """Egress stays open: where the API server is differs from cluster to cluster, and policies know no names."""
-    ports = [{"port": port, "protocol": "TCP"} for port in ("webhook", "metrics", "health")]
+    ports: list[Any] = [{"port": port, "protocol": "TCP"} for port in ("webhook", "metrics", "health")]
+    ports.append(When(HAS_STATUS_SERVER, {"port": "status", "protocol": "TCP"}))
     spec = {"podSelector": {"matchLabels": SELECTOR}, "policyTypes": ["Ingress"], "ingress": [{"ports": ports}]}
     return When(On("networkPolicy.enabled"), obj(resources.NETWORK_POLICIES, OPERATOR, spec=spec))
 
@@ -133,7 +139,10 @@ def _container() -> Json:
         "imagePullPolicy": Value("image.pullPolicy"),
         "command": ["shunter"],
         "args": _arguments(),
-        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()],
+        "ports": [
+            *({"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()),
+            When(HAS_STATUS_SERVER, {"name": "status", "containerPort": STATUS_PORT, "protocol": "TCP"}),
+        ],
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 20, "failureThreshold": 3},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 5, "timeoutSeconds": 3},
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 2, "failureThreshold": 60},
@@ -175,6 +184,9 @@ def _arguments() -> list[object]:
     ]
 
 
-def _service(name: str, port: str, number: int, *, labels: Mapping[str, Any] = {}) -> Json:
-    ports = [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}]
+def _service_port(name: str, number: int | Value) -> Json:
+    return {"name": name, "port": number, "targetPort": name, "protocol": "TCP"}
+
+
+def _service(name: str, ports: Sequence[Any], *, labels: Mapping[str, Any] = {}) -> Json:
     return obj(SERVICES, name, labels=labels, spec={"selector": SELECTOR, "ports": ports})

@@ -28,6 +28,8 @@ from shunter.api.resources import (
     SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
+    SUBJECT_ACCESS_REVIEWS,
+    TOKEN_REVIEWS,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     VALIDATING_WEBHOOKS,
@@ -35,6 +37,7 @@ from shunter.api.resources import (
 )
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.kube.registration import Configuration
+from shunter.operator.config import TRAIN_JOB_STATUS
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.frameworks import FRAMEWORKS
@@ -58,6 +61,8 @@ class Grant(NamedTuple):
     """Only these objects."""
     only_self_managed: bool = False
     """Only needed when the operator makes the webhooks' certificate itself."""
+    setting: str = ""
+    """Only needed when this is on in the configuration file."""
     only_with_gangs: bool = False
     """Only needed when v1 jobs are gangs for the scheduler that reads this kind of PodGroup."""
     is_seen: bool = True
@@ -73,6 +78,8 @@ class Grant(NamedTuple):
         return rule
 
 
+_PROGRESS = f"featureGates.{TRAIN_JOB_STATUS}"
+_METRICS_ACCESS = "metrics.auth.enabled"
 _WHOLE_LIFE: Sequence[Verb] = ("list", "watch", "create", "patch", "delete")
 _OWNS = "children name the job as an owner that may not go before them; OwnerReferencesPermissionEnforcement (OpenShift) asks"
 
@@ -132,6 +139,9 @@ def in_cluster() -> list[Grant]:
         Grant(runtimes, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
         Grant(runtimes, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
         Grant(PRIORITY_CLASSES, ("get",), "whether the class of a gang is there, when a job is admitted", kinds=V2_KINDS),
+        Grant(TOKEN_REVIEWS, ("create",), "whose token a report of progress shows", kinds=V2_KINDS, setting=_PROGRESS),
+        Grant(TOKEN_REVIEWS, ("create",), "who wants to read metrics", setting=_METRICS_ACCESS),
+        Grant(SUBJECT_ACCESS_REVIEWS, ("create",), "whether they may", setting=_METRICS_ACCESS),
         *_webhook_grants(V1_KINDS, training_webhooks()),
         *_webhook_grants(V2_KINDS, trainer_webhooks()),
     ]

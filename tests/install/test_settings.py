@@ -1,0 +1,59 @@
+"""Settings of the operator's configuration file that more objects than the file depend on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from install.charts import by_name, rendered
+from shunter.api.meta import Json
+from shunter.install import manifests
+from shunter.install.values import checked
+
+NAMESPACE = "shunter-system"
+
+
+def installed(config: Json, **values: Any) -> dict[tuple[str, str], Json]:
+    """The objects by kind and name, which are the same from Helm."""
+    given = {"config": config, "namespace": {"create": False}, **values}
+    objects = manifests.manifests(checked(given), namespace=NAMESPACE)
+    assert by_name(rendered(given, namespace=NAMESPACE)) == by_name(objects)
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+def reviews(objects: dict[tuple[str, str], Json]) -> list[str]:
+    """What the operator may ask about others."""
+    rules = objects["ClusterRole", "shunter-operator"]["rules"]
+    return [resource for rule in rules for resource in rule["resources"] if resource.endswith("reviews")]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_status_server_is_reached_only_when_its_gate_is_on(is_on: bool) -> None:
+    found = installed({"featureGates": {"TrainJobStatus": is_on}, "statusServer": {"port": 12345}})
+    port = {"name": "status", "port": 12345, "targetPort": "status", "protocol": "TCP"}
+    assert (port in found["Service", "shunter-webhook"]["spec"]["ports"]) is is_on
+    (container,) = found["Deployment", "shunter-operator"]["spec"]["template"]["spec"]["containers"]
+    assert ({"name": "status", "containerPort": 12345, "protocol": "TCP"} in container["ports"]) is is_on
+    (ingress,) = found["NetworkPolicy", "shunter-operator"]["spec"]["ingress"]
+    assert ({"port": "status", "protocol": "TCP"} in ingress["ports"]) is is_on
+    assert reviews(found) == (["tokenreviews"] if is_on else [])
+
+
+def test_who_serves_no_train_jobs_asks_about_no_tokens() -> None:
+    found = installed({"featureGates": {"TrainJobStatus": True}}, kinds={"TrainJob": False})
+    assert reviews(found) == []
+
+
+def test_guarded_metrics_are_scraped_as_they_are_served() -> None:
+    config = {"metrics": {"secureServing": True, "auth": {"enabled": True}}}
+    found = installed(config, monitoring="always")
+    (endpoint,) = found["ServiceMonitor", "shunter-operator"]["spec"]["endpoints"]
+    assert endpoint == {
+        "port": "metrics",
+        "interval": "30s",
+        "scheme": "https",
+        "tlsConfig": {"insecureSkipVerify": True},
+        "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+    }
+    assert reviews(found) == ["tokenreviews", "subjectaccessreviews"]
