@@ -24,10 +24,13 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_what_the_file_says_goes_before_the_flags(tmp_path: Path) -> None:
-    text = "webhook: {port: 1234}\nmetrics: {bindAddress: ':9'}\nleaderElection: {leaderElect: false}\n"
+    text = (
+        "webhook: {port: 1234}\nmetrics: {bindAddress: ':9'}\nleaderElection: {leaderElect: false}\ngangSchedulerName: volcano\n"
+    )
     file = read(written(tmp_path, text))
     options = configured(OperatorOptions(webhook_host="h", webhook_port=1), file)
     assert (options.webhook_host, options.webhook_port, options.metrics_bind_address) == ("h", 1234, ":9")
+    assert options.gang_scheduler_name == "volcano"
     assert leader_options(options, file, "default") is None
 
 

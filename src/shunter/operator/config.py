@@ -104,6 +104,8 @@ class Configuration(Section, frozen=True):
     status_server: StatusServer = StatusServer()
     feature_gates: dict[str, bool] = {}
     tls: Tls = Tls()
+    gang_scheduler_name: str | None = None
+    """Not upstream's: as the flag --gang-scheduler-name."""
 
     def workers(self, resource: Resource) -> int | None:
         """How many objects of a kind are reconciled at once; None when the file does not say."""

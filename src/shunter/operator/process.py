@@ -250,6 +250,7 @@ def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions
         leader_elect=options.leader_elect if election.leader_elect is None else election.leader_elect,
         metrics_bind_address=options.metrics_bind_address if metrics is None else metrics,
         health_probe_bind_address=options.health_probe_bind_address if health is None else health,
+        gang_scheduler_name=options.gang_scheduler_name if file.gang_scheduler_name is None else file.gang_scheduler_name,
         status_server_port=file.status_server.port or options.status_server_port,
     )
 
