@@ -238,6 +238,21 @@ async def test_what_another_tool_looks_after_is_left_to_it(client: Client, metad
     assert await stored(client) == {}
 
 
+async def test_the_mpi_operators_definition_is_left_to_it(client: Client) -> None:
+    """B1: theirs has the name of ours, and its objects would be lost."""
+    (ours,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == "mpijobs.kubeflow.org")
+    theirs = {"versions": [{**ours["spec"]["versions"][0], "name": "v2beta1"}]}
+    await client.delete(CUSTOM_RESOURCE_DEFINITIONS, "mpijobs.kubeflow.org")
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, {**ours, "spec": {**ours["spec"], **theirs}})
+    with pytest.raises(EnvironmentProblem, match=r"mpijobs\.kubeflow\.org stores its objects as v2beta1") as problem:
+        await install(client, wanted(crds=[ours]), Remembered())
+    assert "--set kinds.MPIJob=false" in problem.value.remedy
+    assert await stored(client) == {}
+    await install(client, wanted(crds=[ours], kinds={"MPIJob": False}), Remembered())
+    kept = await client.get(CUSTOM_RESOURCE_DEFINITIONS, "mpijobs.kubeflow.org")
+    assert [version["name"] for version in kept["spec"]["versions"]] == ["v2beta1"]
+
+
 async def test_a_namespace_that_is_not_there_is_named_before_anything_is_written(client: Client) -> None:
     with pytest.raises(InputError, match=r"namespaces: the cluster has no namespace 'team-a'"):
         await install(client, wanted(namespaces=["team-a"]), Remembered())

@@ -6,7 +6,7 @@ that was there before us is changed where it must be, but never marked and so ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
@@ -141,6 +141,15 @@ def other_manager(present: Json) -> str:
     if application := annotations.get("argocd.argoproj.io/tracking-id"):
         return f"Argo CD application {application.partition(':')[0]}"
     return ""
+
+
+def other_version(obj: Json, versions: Mapping[str, Collection[str]]) -> str:
+    """The version in which a definition stores its objects, when it is none of ours (`versions` by the definition's name)."""
+    ours = versions.get(obj["metadata"]["name"], ())
+    if resource_of(obj) != CUSTOM_RESOURCE_DEFINITIONS or not ours:
+        return ""
+    stored: str = next(version["name"] for version in obj["spec"]["versions"] if version["storage"])
+    return "" if stored in ours else stored
 
 
 def other_server(configuration: Json, *, namespace: str, service: str) -> str:

@@ -59,6 +59,11 @@ class Wanted:
         self.namespace = namespace
         self.definitions = manifests.definitions(crds, values)
 
+    @property
+    def versions(self) -> dict[str, set[str]]:
+        """The versions of each kind that comes with it, by the name of its definition."""
+        return {crd["metadata"]["name"]: {version["name"] for version in crd["spec"]["versions"]} for crd in self.definitions}
+
     def objects(self, served: Iterable[str] = ()) -> list[Json]:
         """All objects in the order in which they are applied."""
         rest = manifests.manifests(self.values, namespace=self.namespace, served=frozenset(served))
@@ -77,7 +82,7 @@ async def install(client: Client, wanted: Wanted, screen: Screen, *, dry_run: bo
     await preflight.require_permissions(client, _requests(objects, served))
     await preflight.require_namespaces(client, wanted.values, wanted.namespace)
     before = await asyncio.gather(*(preflight.found(client, obj) for obj in objects))
-    preflight.require_no_other([obj for obj in before if obj is not None], wanted.namespace)
+    preflight.require_no_other([obj for obj in before if obj is not None], wanted.namespace, wanted.versions)
     obsolete = unwanted(objects, await made_by_us(client, served))
     await preflight.require_permissions(client, preflight.requests_for(obsolete, ("delete",)))
     screen.begin(len(objects) + len(obsolete))

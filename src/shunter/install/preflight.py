@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.install.changes import other_manager, other_server, resource_of, title_of
+from shunter.install.changes import other_manager, other_server, other_version, resource_of, title_of
 from shunter.install.names import WEBHOOK_SERVICE
 from shunter.install.resources import SELF_SUBJECT_ACCESS_REVIEWS
 from shunter.kube.client import Client
@@ -50,13 +50,19 @@ def require_jobset(values: Json, served: frozenset[str]) -> None:
         )
 
 
-def require_no_other(present: Sequence[Json], namespace: str) -> None:
-    """EnvironmentProblem when objects are managed by another tool, or another operator answers our webhooks."""
+def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[str, Collection[str]]) -> None:
+    """EnvironmentProblem when objects are managed by another tool, another operator answers our webhooks, or a definition is that
+    of another product's kind of the same name (the mpi-operator's MPIJob)."""
     for obj in present:
         if manager := other_manager(obj):
             raise EnvironmentProblem(
                 f"{title_of(obj)} belongs to {manager}: what is installed here would be undone there.",
                 "Change the values there, or uninstall it there first.",
+            )
+        if version := other_version(obj, versions):
+            raise EnvironmentProblem(
+                f"{title_of(obj)} stores its objects as {version}, unknown to this operator: they are another product's.",
+                f"Leave that kind to it: --set kinds.{obj['spec']['names']['kind']}=false",
             )
         if resource_of(obj) not in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
             continue
