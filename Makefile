@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 STAMP := .venv/.synced
-CONFORMANCE := tests/conformance tests/e2e tests/faults
+CONFORMANCE := --cluster=real -m "conformance or e2e" -o cache_dir=.pytest_cache/conformance tests/conformance tests/e2e tests/faults
+AGAIN := --last-failed --last-failed-no-failures none
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,7 +25,13 @@ faults: setup ## kills, outages, mangled answers: what the operator must survive
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 2 --dist loadgroup --cluster=real -m "conformance or e2e" $(CONFORMANCE)
+	@$(PY) -m pytest -n 2 --dist loadgroup $(CONFORMANCE)
+
+again: setup ## what failed in the last make test, once more, one test at a time
+	@$(PY) -m pytest $(AGAIN) --ignore tests/faults
+
+conformance-again: setup ## what failed in the last make conformance, once more, one test at a time
+	@$(PY) -m pytest $(AGAIN) $(CONFORMANCE)
 
 lint: setup
 	@.venv/bin/ruff check .
@@ -51,4 +58,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test faults conformance lint generate lock vectors format clean
+.PHONY: help setup demo test faults conformance again conformance-again lint generate lock vectors format clean
