@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -155,9 +155,9 @@ class Plane(NamedTuple):
         return sum(int(match[3]) for match in found if match and match[1] in ours and match[2] in WRITES)
 
     @asynccontextmanager
-    async def operator(self) -> AsyncIterator[Operator]:
+    async def operator(self, flags: Sequence[str] = ("--no-webhooks",)) -> AsyncIterator[Operator]:
         """The operator, started as users start it, until the end of the block."""
-        operator = Operator(self)
+        operator = Operator(self, flags)
         try:
             yield operator
         finally:
@@ -167,18 +167,22 @@ class Plane(NamedTuple):
 class Operator:
     """A running `shunter operator`."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: Plane, flags: Sequence[str]) -> None:
         self._plane = plane
         self._port = free_port()
         self._servers_before = usage.processor_seconds(self._server_pids())
         self._started = time.perf_counter()
-        flags = ["--no-webhooks", "--no-leader-elect", "--health-probe-bind-address", "0"]
+        flags = [*flags, "--no-leader-elect", "--health-probe-bind-address", "0"]
         flags += ["--metrics-bind-address", f"127.0.0.1:{self._port}"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "shunter.cli.main", "operator", "--kubeconfig", str(plane.parts.kubeconfig), *flags],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)

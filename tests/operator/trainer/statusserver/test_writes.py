@@ -117,7 +117,18 @@ async def test_reports_that_wait_are_limited(stage: Stage, monkeypatch: pytest.M
     await asyncio.wait(waiting)
 
 
-async def test_jobs_are_forgotten_when_nothing_is_reported_any_more(stage: Stage) -> None:
+async def test_reports_of_a_known_job_wait_for_no_slow_server(stage: Stage) -> None:
+    writer = StatusWriter(stage.client, interval=0.01)
+    key = Key(stage.namespace, JOB)
+    await writer.report(key, report(1))
+    await asyncio.sleep(0.1)
+    stage.faults.inject(Delay(NEVER), method="PATCH")
+    async with asyncio.timeout(1):
+        await writer.report(key, report(2))
+
+
+async def test_jobs_are_forgotten_when_nothing_is_reported_any_more(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "KNOWN_SECONDS", 0.01)
     writer = StatusWriter(stage.client, interval=0.01)
     await writer.report(Key(stage.namespace, JOB), report(1))
     async with asyncio.timeout(5):

@@ -1,8 +1,8 @@
 """Reports on their way to the API server: of each job at most one write a second, however many come in.
 
-A job's first report is written at once, and whoever sent it hears what the API server says. While a write is under way, or was
-less than a second ago, reports wait, and the newest is written for all. A report that surely will be accepted does not wait:
-it is acknowledged, and written within the second. What the API server would refuse is not acknowledged, but has its own turn.
+A job's first report is written at once, and whoever sent it hears what the API server says. From then on a report that surely
+will be accepted is acknowledged at once: no training step waits for a slow API server. It, or a newer one in its place, is written
+when a second has passed since the last write. What the API server would refuse is not acknowledged, but has its own turn.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ log = getLogger(__name__)
 
 FIELD_MANAGER = "trainer-status"
 INTERVAL_SECONDS = 1.0
+KNOWN_SECONDS = 60.0
+"""For so long after its last report a job counts as one that is there."""
 MOST_WAITING = 64
 """Reports of one job that wait for their own answer; more are turned away."""
 STOP_SECONDS = 5.0
@@ -53,6 +55,8 @@ class _Report:
 @dataclass(slots=True)
 class _Job:
     waiting: list[_Report] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when something waits, or nothing will come any more."""
     is_there: bool = False
     """Whether the last write went well: the job exists, and is ours to write."""
     task: asyncio.Task[None] | None = None
@@ -80,13 +84,14 @@ class StatusWriter:
         what the API server says."""
         job = self._jobs.setdefault(key, _Job())
         report = _Report(status)
-        if job.task is not None and job.is_there and is_acceptable(status):
+        if job.is_there and is_acceptable(status):
             job.waiting = [other for other in job.waiting if other.answer is not None]
         elif len(job.waiting) >= MOST_WAITING:
             raise TooManyReportsError
         else:
             report.answer = asyncio.get_running_loop().create_future()
         job.waiting.append(report)
+        job.news.set()
         if job.task is None:
             job.task = asyncio.create_task(self._write_all(key, job))
         if report.answer is not None:
@@ -95,6 +100,8 @@ class StatusWriter:
     async def close(self) -> None:
         """Writes what is acknowledged, at once. No reports may come any more."""
         self._closing.set()
+        for job in self._jobs.values():
+            job.news.set()
         tasks = [job.task for job in self._jobs.values() if job.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=STOP_SECONDS)
@@ -102,12 +109,20 @@ class StatusWriter:
                 task.cancel()
 
     async def _write_all(self, key: Key, job: _Job) -> None:
-        """Until a whole interval passes without a report; then the job is forgotten."""
-        while job.waiting:
+        """Until nothing has been reported for a while; then the job is forgotten, at once if it turned out not to be there."""
+        while await self._has_news(job):
             interval = asyncio.create_task(self._pause())
             await self._write(key, job)
             await interval
         del self._jobs[key]
+
+    async def _has_news(self, job: _Job) -> bool:
+        if not job.waiting and job.is_there and not self._closing.is_set():
+            job.news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(KNOWN_SECONDS):
+                    await job.news.wait()
+        return bool(job.waiting)
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):
