@@ -12,6 +12,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, ROLE_BINDINGS, ROLES, Resource
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import OPERATOR
 from shunter.install.objects import HERE, obj
@@ -27,6 +28,8 @@ CONTROLLER = f"{OPERATOR}-controller"
 
 USER_VERBS = {"view": ("get", "list", "watch"), "edit": ("create", "update", "patch", "delete", "deletecollection")}
 """What each role adds to the one before it; Kubernetes' view is part of its edit, and that of its admin."""
+SCALE_VERBS = {"view": ("get",), "edit": ("update", "patch")}
+"""The same for `kubectl scale`."""
 
 
 def operator_roles() -> list[Any]:
@@ -77,6 +80,10 @@ def _user_role(level: str) -> Json:
             jobs = resources[0]
             status = {"apiGroups": [jobs.group], "resources": [f"{jobs.plural}/status"], "verbs": ["get"]}
             rules.append(When(On(f"kinds.{kind}"), status))
+    for scalable in (kind.resource for kind in JOB_KINDS if kind.is_scalable and level in SCALE_VERBS):
+        path = f"{scalable.plural}/scale"
+        scale = {"apiGroups": [scalable.group], "resources": [path], "verbs": list(SCALE_VERBS[level])}
+        rules.append(When(On(f"kinds.{scalable.kind}"), scale))
     return obj(CLUSTER_ROLES, f"shunter-{level}", labels=labels, rules=rules)
 
 

@@ -15,7 +15,8 @@ from shunter.kube.plan import Create, Delete, Patch, Plan, Write
 from shunter.operator.training.autoscaler import Autoscaler, wanted_spec
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
 
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]

@@ -15,7 +15,8 @@ from shunter.kube.plan import Create, Delete, Patch, Plan
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.gang import Gang, least_resources, member, names_another_scheduler, pod_groups, wanted_spec
-from shunter.operator.training.plan import Observed, plan
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
 from shunter.operator.training.replicas import desired_pods
 
 PYTORCH = framework_of("PyTorchJob")
