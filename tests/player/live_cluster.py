@@ -13,13 +13,11 @@ import msgspec
 
 from player.shape import Json, Shapes
 from shunter.api.resources import Resource
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client, connect
 from shunter.kube.kubeconfig import Connection
 
-V1 = [
-    Resource("kubeflow.org", "v1", kind, f"{kind.lower()}s")
-    for kind in ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "JAXJob", "PaddleJob")
-]
+V1 = [kind.resource for kind in JOB_KINDS]
 V2 = [
     Resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs"),
     Resource("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes"),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, PODS, Resource
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.display import Display
 from shunter.cli.watching import follow
 from shunter.kube.client import Client
@@ -19,8 +20,7 @@ from shunter.operator.overview import is_pod_of, member, overview, pod_selector,
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
 LOG_RETRY_SECONDS = 0.3
-OPERATOR_CONTAINERS = frozenset({"init-pytorch"})
-"""Containers that the operator adds: what they print says nothing about the training."""
+OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
 class End(NamedTuple):

@@ -10,13 +10,15 @@ from shunter.api.training.job_kind import JobKind, resource
 MPI_JOBS = resource("MPIJob")
 LAUNCHER: Literal["Launcher"] = "Launcher"
 WORKER: Literal["Worker"] = "Worker"
+DELIVERY_CONTAINER = "kubectl-delivery"
+"""The init container that brings a launcher its kubectl."""
 CONTAINER = "mpi"
 """What clients ask for the log of; no rule demands a container of this name."""
 
 
 OTHER_VERSION = "kubeflow.org/v2beta1"
-"""The MPIJob of the mpi-operator, another product, has the same group, kind and plural. Where a cluster serves both versions, each
-shows the other's objects too."""
+"""The MPIJob of the mpi-operator, another product, has the same group, kind and plural. Where a cluster serves both versions,
+each shows the other's objects too."""
 MPI_OPERATOR = "kubeflow.org/mpi-operator"
 
 
@@ -57,4 +59,5 @@ KIND = JobKind(
     container=CONTAINER,
     port=None,
     restart_policy="Never",
+    added_containers=(DELIVERY_CONTAINER,),
 )

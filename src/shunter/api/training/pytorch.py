@@ -10,6 +10,8 @@ from shunter.api.training.job_kind import JobKind, Port, resource
 PYTORCH_JOBS = resource("PyTorchJob")
 MASTER: Literal["Master"] = "Master"
 WORKER: Literal["Worker"] = "Worker"
+WAITING_CONTAINER = "init-pytorch"
+"""The init container in which Workers wait for the Master."""
 
 
 class RendezvousSetting(Struct, frozen=True):
@@ -59,5 +61,6 @@ KIND = JobKind(
     container="pytorch",
     port=Port("pytorchjob-port", 23456),
     restart_policy="OnFailure",
+    added_containers=(WAITING_CONTAINER,),
     is_scalable=True,
 )

@@ -12,7 +12,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.training import pytorch_rules
 from shunter.api.training.job import ReplicaStatus
-from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.api.training.pytorch import KIND, MASTER, WAITING_CONTAINER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import (
     Autoscaling,
@@ -107,7 +107,7 @@ class PyTorch(NumberedReplicas):
         )
         return [
             {
-                "name": "init-pytorch",
+                "name": WAITING_CONTAINER,
                 "image": self._init_image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["sh", "-c", script],

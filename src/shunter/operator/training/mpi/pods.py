@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.training.mpi import LAUNCHER, WORKER
+from shunter.api.training.mpi import DELIVERY_CONTAINER, LAUNCHER, WORKER
 from shunter.operator.training.mpi.names import (
     Job,
     config_map_name,
@@ -20,7 +20,6 @@ CONFIG = "mpi-job-config"
 CONFIG_PATH = "/etc/mpi"
 DELIVERY = "mpi-job-kubectl"
 DELIVERY_PATH = "/opt/kube"
-DELIVERY_CONTAINER = "kubectl-delivery"
 KUBECTL_DELIVERY_IMAGE = "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest"
 """Its container puts a program at `$TARGET_DIR/kubectl`."""
 
