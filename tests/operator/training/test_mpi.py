@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.api.core import ConfigMap, Pod
+from shunter.api.core import Pod
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.mpi import MPIJob
@@ -16,7 +16,7 @@ from shunter.kube.plan import NOTHING, Create, Delete, Failure, Patch, Plan
 from shunter.operator.training.children import children_of
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.mpi import objects, pods
-from shunter.operator.training.mpi.objects import Role
+from shunter.operator.training.mpi.objects import HostList, Role
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan, plan_failure
 
@@ -53,7 +53,7 @@ def observed(view: MPIJob, phases: Json | None = None, *, made_for: MPIJob | Non
     workers = [pod for pod in found if pod.metadata.name != "ring-launcher"]
     kept = {
         SERVICE_ACCOUNTS: msgspec.convert(objects.service_account(before), MetadataOnly),
-        CONFIG_MAPS: msgspec.convert(objects.config_map(before, workers), ConfigMap),
+        CONFIG_MAPS: msgspec.convert(objects.config_map(before, workers), HostList),
         ROLES: msgspec.convert(objects.role(before), Role),
         ROLE_BINDINGS: msgspec.convert(objects.role_binding(before), MetadataOnly),
     }
@@ -291,6 +291,14 @@ def test_an_object_of_anothers_is_asked_for_again_and_never_patched() -> None:
         "create Role/ring-launcher",
         "create RoleBinding/ring-launcher",
     ]
+
+
+def test_of_other_peoples_config_maps_no_contents_are_kept_in_memory() -> None:
+    """Their label `app` is as common as can be."""
+    ours = objects.config_map(MPI.read(job_view()), ())
+    theirs = {**ours, "metadata": {"name": "dashboards", "labels": {"app": "grafana"}}}
+    assert msgspec.convert(ours, HostList).data == ours["data"]
+    assert msgspec.json.decode(msgspec.json.encode(theirs), type=HostList).data == {}
 
 
 V2BETA1 = {"managedFields": [{"manager": "kubectl", "apiVersion": "kubeflow.org/v2beta1"}]}

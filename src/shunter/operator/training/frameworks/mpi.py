@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from shunter.api.core import ConfigMap
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
@@ -19,7 +18,7 @@ from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
 from shunter.operator.training.mpi import judgement, upkeep
 from shunter.operator.training.mpi.names import Job
-from shunter.operator.training.mpi.objects import APP, Role
+from shunter.operator.training.mpi.objects import APP, HostList, Role
 from shunter.operator.training.mpi.pods import KUBECTL_DELIVERY_IMAGE
 from shunter.operator.training.mpi.upkeep import Members
 from shunter.operator.training.observed import Observed
@@ -42,7 +41,7 @@ class MPI:
     has_webhook = False
     kept_kinds: Sequence[KeptKind] = (
         KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
-        KeptKind(CONFIG_MAPS, ConfigMap, APP),
+        KeptKind(CONFIG_MAPS, HostList, APP),
         KeptKind(ROLES, Role, APP),
         KeptKind(ROLE_BINDINGS, MetadataOnly, APP),
     )

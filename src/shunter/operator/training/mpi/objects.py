@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shunter.api.core import ConfigMap, Pod
+import msgspec
+
+from shunter.api.core import Pod
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
-from shunter.api.training.mpi import WORKER
+from shunter.api.training.mpi import MPI_JOBS, WORKER
 from shunter.kube.merge_patch import difference
 from shunter.operator.training.mpi.names import (
     Job,
@@ -28,6 +30,18 @@ KUBEXEC = "kubexec.sh"
 HOSTFILE = "hostfile"
 DISCOVER_HOSTS = "discover_hosts.sh"
 KUBECTL = "/opt/kube/kubectl"
+
+
+class HostList(Struct, frozen=True):
+    """A ConfigMap. Contents are kept of those that an MPIJob manages only: others have the same label, and may be large."""
+
+    metadata: ObjectMeta
+    data: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        owner = self.metadata.controller
+        if owner is None or owner.kind != MPI_JOBS.kind:
+            msgspec.structs.force_setattr(self, "data", {})
 
 
 class Role(Struct, frozen=True):
@@ -76,7 +90,7 @@ def patch_to(present: object, wanted: Json) -> Json:
     contents of ConfigMap and Role are looked at (as upstream)."""
     if isinstance(present, Role):
         return {} if list(present.rules or ()) == wanted["rules"] else {"rules": wanted["rules"]}
-    if isinstance(present, ConfigMap) and (data := difference(present.data, wanted["data"])):
+    if isinstance(present, HostList) and (data := difference(present.data, wanted["data"])):
         labels = difference(present.metadata.labels, wanted["metadata"]["labels"])
         return {"data": data, **({"metadata": {"labels": labels}} if labels else {})}
     return {}
