@@ -250,6 +250,16 @@ def test_a_name_too_long_for_its_services_fails_the_job_and_says_so(length: int,
     assert world.all(PODS) == {}
 
 
+def test_a_role_that_makes_no_name_fails_the_job_and_says_so() -> None:
+    """W4: admission lets TFJobs have any role."""
+    world = World(TF, manifest(TF, {"Worker": 1, "My_Role": 1}))
+    world.settle()
+    last = world.status["conditions"][-1]
+    assert (last["type"], last["status"]) == ("Failed", "True")
+    assert 'spec.tfReplicaSpecs[My_Role]: Invalid value: "My_Role": job-my_role-0 would be a service of it' in last["message"]
+    assert world.children == []
+
+
 GONE_WRONG = [
     pytest.param(framework, fault, id=f"{framework.resource.kind}: {name}")
     for framework in (TF, XGB, JAX, PADDLE, framework_of("PyTorchJob"))

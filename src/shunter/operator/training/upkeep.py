@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.api.field_errors import FieldError, aggregate, invalid
 from shunter.api.meta import Json
+from shunter.api.names import label_1035_faults
 from shunter.api.resources import Resource
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training import gang, restart
@@ -50,7 +51,7 @@ class NumberedReplicas:
     def upkeep(self: AnyFramework, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         """Missing pods and services are made, failed and superfluous ones go, and what is there is counted."""
         job, children = observed.job, observed.children
-        if job.status.start_time is None and (faults := _name_faults(job)):
+        if job.status.start_time is None and (faults := _name_faults(self, job)):
             progress = progress.counts(replica_counts(self, job, children))
             return [], progress.failed(_what_is_wrong(job, faults), "Warning")
         pod_writes: list[Write] = []
@@ -116,13 +117,19 @@ def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_
     ]
 
 
-def _name_faults(job: AnyJob) -> tuple[FieldError, ...]:
-    """What is wrong with the job's name: those of its services begin with it. Upstream tries for ever to make them."""
-    last = (replica_name(job.name, role, job.replica_count(role) - 1) for role in job.replicas if job.replica_count(role))
-    longest = max(last, key=len, default="")
-    if len(longest) <= LONGEST_LABEL:
-        return ()
-    return (invalid("metadata.name", job.name, f"{longest} would be a service of it, whose name may have 63 characters"),)
+def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]:
+    """What the API server will have against the names of the job's services. Upstream tries for ever to make them."""
+    last = {role: replica_name(job.name, role, job.replica_count(role) - 1) for role in job.replicas if job.replica_count(role)}
+    longest = max(last.values(), key=len, default="")
+    if len(longest) > LONGEST_LABEL:
+        too_long = f"{longest} would be a service of it, whose name may have {LONGEST_LABEL} characters"
+        return (invalid("metadata.name", job.name, too_long),)
+    (field,) = framework.least_spec
+    return tuple(
+        invalid(f"spec.{field}[{role}]", role, f"{name} would be a service of it: {fault}")
+        for role, name in last.items()
+        for fault in label_1035_faults(name)
+    )
 
 
 def _what_is_wrong(job: AnyJob, faults: tuple[FieldError, ...]) -> str:
