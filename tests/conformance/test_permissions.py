@@ -25,7 +25,9 @@ from conformance.installed import (
     is_admitting,
 )
 from control_plane import ControlPlane
+from player.pod_groups import install_pod_groups
 from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -35,6 +37,7 @@ from shunter.api.resources import (
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
+    PRIORITY_CLASSES,
     ROLES,
     SECRETS,
     SERVICE_ACCOUNTS,
@@ -47,6 +50,7 @@ from shunter.api.resources import (
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.install.resources import CLUSTER_ROLES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
@@ -110,7 +114,7 @@ async def test_every_request_is_granted_and_every_grant_is_used(
         try:
             await asyncio.to_thread(replica.wait_ready)
             await until(lambda: is_admitting(client, TEAM))
-            for scene in (v1_jobs, train_jobs, runtimes_of_earlier_trainers, certificates):
+            for scene in (v1_jobs, train_jobs, gangs_and_keys, runtimes_of_earlier_trainers, certificates):
                 await scene(client)
             await until(is_everything_used, lambda: f"never used: {unused(rules, uses(plane.audit_log()))}")
         finally:
@@ -224,6 +228,33 @@ async def train_jobs(client: Client) -> None:
         with pytest.raises(Forbidden, match="not found"):
             await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, "v2-none"), "spec": {"runtimeRef": reference}})
     await until(lambda: is_gone(client, JOBSETS, "v2"))
+
+
+async def gangs_and_keys(client: Client) -> None:
+    """Jobs that bring a PodGroup or a Secret along; a PodGroup is put right that was edited while its job is suspended."""
+    await install_pod_groups(client)
+    await client.create(PRIORITY_CLASSES, {**head(PRIORITY_CLASSES, "high"), "value": 1000})
+    for name, groups in (("volcano", VOLCANO_POD_GROUPS), ("coscheduling", COSCHEDULING_POD_GROUPS)):
+        template = {"spec": {"containers": [{"name": "node", "image": "python"}], "priorityClassName": "high"}}
+        labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+        job = {"name": "node", "template": {"metadata": {"labels": labels}, "spec": {"template": template}}}
+        spec = {
+            "mlPolicy": {"mpi": {}},
+            "podGroupPolicy": {name: {}},
+            "template": {"spec": {"replicatedJobs": [job]}},
+        }
+        await client.create(TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES, name), "spec": spec})
+        reference = {"name": name, "kind": TRAINING_RUNTIMES.kind}
+        await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, name), "spec": {"runtimeRef": reference, "suspend": True}})
+        await until(lambda name=name: is_there(client, SECRETS, f"{name}-mpi-ssh-auth"))
+        await until(lambda groups=groups, name=name: is_there(client, groups, name))
+        await client.patch(groups, name, TEAM, {"spec": {"minMember": 99}})
+        await until(lambda groups=groups, name=name: is_put_right(client, groups, name))
+
+
+async def is_put_right(client: Client, groups: Resource, name: str) -> bool:
+    members: int = (await client.get(groups, name, TEAM))["spec"]["minMember"]
+    return members == 1
 
 
 async def runtimes_of_earlier_trainers(client: Client) -> None:
