@@ -50,12 +50,15 @@ def definitions() -> list[Json]:
     return [definition for definition in found if not definition["metadata"]["name"].startswith("jobsets.")]
 
 
-async def install(client: Client, *, namespaces: Sequence[str] = (), crds: Sequence[Json] | None = None) -> None:
+async def install(
+    client: Client, *, namespaces: Sequence[str] = (), crds: Sequence[Json] | None = None, config: Json | None = None
+) -> None:
     """Applies CRDs and all objects of an installation but its Deployment, whose place the tests take."""
     for definition in definitions() if crds is None else crds:
         await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition)
         await established(client, definition["metadata"]["name"])
-    objects = manifests.manifests(values.checked({"namespaces": list(namespaces)}), namespace=NAMESPACE)
+    given = values.checked({"namespaces": list(namespaces), "config": config or {}})
+    objects = manifests.manifests(given, namespace=NAMESPACE)
     for kinds in (INSTALLED_FIRST, INSTALLED_LAST):
         for body in objects:
             if body["kind"] in kinds:
