@@ -64,9 +64,10 @@ def kept(job: Job) -> Mapping[Resource, str]:
 def writes(observed: Observed, members: Members, image: str, progress: Progress) -> tuple[list[Write], Progress]:
     """Objects, then workers, then the launcher; `image` brings the launcher's kubectl."""
     job: Job = observed.job
-    for resource, name in kept(job).items():
-        if job.status.start_time is None and resource in observed.kept and resource in _EXISTENCE_TOLD:
-            progress = progress.notes((_exists(job, resource, name),))
+    account = observed.kept.get(SERVICE_ACCOUNTS)
+    if account is not None and not _is_own(job, account) and job.status.start_time is None:
+        # Told of the others when they are made.
+        progress = progress.notes((_exists(job, SERVICE_ACCOUNTS, account.metadata.name),))
     there = {index(pod) for pod in members.workers}
     missing = [number for number in range(job.replica_count(WORKER)) if number not in there]
     workers = [_made(job, pods.worker(job, number), WORKER, observed.gang) for number in missing]
