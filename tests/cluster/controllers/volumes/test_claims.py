@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
 
+from shunter.api.meta import ObjectMeta
 from shunter.cluster.controllers.volumes.claim_plan import Observed, plan, volume_for
+from shunter.cluster.controllers.volumes.controller import default_class
 from shunter.cluster.controllers.volumes.views import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     CLAIM_PROTECTION,
+    IS_DEFAULT_CLASS,
     PROVISIONER,
     SELECTED_NODE,
     Claim,
@@ -122,6 +126,23 @@ def test_a_class_of_another_cluster_is_served_by_this_machine() -> None:
     assert create.body["spec"]["storageClassName"] == "nfs-client"
     assert create.succeeded is not None
     assert "there is no StorageClass nfs-client" in create.succeeded.message
+
+
+def test_a_claim_older_than_the_default_class_gets_it_unless_it_wants_none() -> None:
+    (patch,) = plan(Observed(claim=claim(storageClassName=None), default_class="standard", directory="/v")).writes
+    assert isinstance(patch, Patch)
+    assert patch.patch == {"spec": {"storageClassName": "standard"}}
+    assert plan(Observed(claim=claim(storageClassName=""), default_class="standard", directory="/v")).writes == ()
+
+
+def test_the_default_class_is_the_newest_that_is_marked() -> None:
+    def made(name: str, day: int, **annotations: str) -> StorageClass:
+        created = datetime(2026, 11, day, tzinfo=UTC)
+        return StorageClass(metadata=ObjectMeta(name=name, creation_timestamp=created, annotations=annotations))
+
+    marked = {IS_DEFAULT_CLASS: "true"}
+    assert default_class([made("new", 21, **marked), made("other", 22), made("old", 20, **marked)]) == "new"
+    assert default_class([]) == ""
 
 
 def test_a_claim_without_class_and_volume_says_so() -> None:

@@ -117,6 +117,8 @@ def _claim_errors(claim: Json, old: Json | None) -> list[FieldError]:
 
 def _claim_update_errors(spec: Json, old: Json) -> list[FieldError]:
     was = old["spec"]
+    if "storageClassName" not in was and "storageClassName" in spec:
+        was = {**was, "storageClassName": spec["storageClassName"]}  # a default class that came after the claim
     rest = {name: value for name, value in spec.items() if name not in ("resources", "volumeName", "volumeAttributesClassName")}
     was_rest = {
         name: value for name, value in was.items() if name not in ("resources", "volumeName", "volumeAttributesClassName")

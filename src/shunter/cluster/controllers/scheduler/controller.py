@@ -44,6 +44,9 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
     def all_waiting(_: Node) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
 
+    def all_claiming(_: StorageClass) -> Iterable[Key]:
+        return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING) if pod.claims]
+
     def waiting_for_room(pod: SchedulablePod) -> Iterable[Key]:
         """Pods on nodes may end, and make room."""
         return [key_of(other) for other in pods.store.by_index(WAITING, WAITING)] if pod.spec.node_name else ()
@@ -55,7 +58,7 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
             "scheduler",
             strict,
             primary=pods,
-            mapped=[(nodes, all_waiting), (pods, waiting_for_room), (claims, claiming)],
+            mapped=[(nodes, all_waiting), (pods, waiting_for_room), (claims, claiming), (classes, all_claiming)],
             workers=1,
             recorder=recorder,
         )
@@ -65,7 +68,7 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
             "scheduler",
             scheduler,
             primary=pods,
-            mapped=[(nodes, all_waiting), (claims, claiming)],
+            mapped=[(nodes, all_waiting), (claims, claiming), (classes, all_claiming)],
             workers=16,
             recorder=recorder,
         )

@@ -30,12 +30,13 @@ WAITING = "waiting for first consumer to be created before binding"
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, every volume that it has or might get, and its class. `directory` is where volumes are made; empty where none are.
-    A `strict` provisioner serves only classes that exist."""
+    """A claim, every volume that it has or might get, its class, and the one that it gets if it was made before there was any.
+    `directory` is where volumes are made; empty where none are. A `strict` provisioner serves only classes that exist."""
 
     claim: Claim
     volumes: tuple[Volume, ...] = ()
     storage_class: StorageClass | None = None
+    default_class: str = ""
     in_use: bool = False
     """Whether a pod that has a node uses it."""
     directory: str = ""
@@ -52,6 +53,8 @@ def plan(observed: Observed) -> Plan:
     volume = reserved(claim, observed.volumes) or best_match(claim, observed.volumes)
     if volume is not None:
         return _bind(claim, volume)
+    if claim.spec.storage_class_name is None and observed.default_class:
+        return Plan(writes=(_patch(claim, {"spec": {"storageClassName": observed.default_class}}),))
     if not claim.spec.storage_class_name:
         return _told(claim, "Normal", "FailedBinding", NO_CLASS)
     return _provision(observed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from logging import getLogger
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, 
 from shunter.cluster.controllers.volumes import claim_plan, volume_plan
 from shunter.cluster.controllers.volumes.directories import DirectoryRemover
 from shunter.cluster.controllers.volumes.views import (
+    IS_DEFAULT_CLASS,
     PROVISIONER,
     WAIT_FOR_CONSUMER,
     Claim,
@@ -32,6 +33,7 @@ UNBOUND = "unbound"
 BY_CLAIM = "claim"
 RETRY_SECONDS = 1.0
 STANDARD = "standard"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def register(manager: Manager, client: Client, *, directory: Path | None, strict: bool) -> None:
@@ -99,6 +101,13 @@ def volumes_of(claim: Claim, volumes: Store[Volume]) -> Iterable[Key]:
     return [Key("", name) for name in named | {one.metadata.name for one in volumes.by_index(BY_CLAIM, str(key_of(claim)))}]
 
 
+def default_class(classes: Iterable[StorageClass]) -> str:
+    """The newest of the classes that are marked as default; empty when there is none."""
+    marked = [one.metadata for one in classes if one.metadata.annotations.get(IS_DEFAULT_CLASS) == "true"]
+    newest = sorted(marked, key=lambda metadata: (metadata.creation_timestamp or _LONG_AGO, metadata.name), reverse=True)
+    return newest[0].name if newest else ""
+
+
 class ClaimReconciler:
     """Claims."""
 
@@ -129,6 +138,7 @@ class ClaimReconciler:
             claim=claim,
             volumes=(named, *found) if named is not None else tuple(found),
             storage_class=self._classes.get(Key("", claim.spec.storage_class_name)) if claim.spec.storage_class_name else None,
+            default_class=default_class(self._classes.list()),
             in_use=any(pod.spec.node_name for pod in self._pods.by_index(BY_CLAIM, str(key))),
             directory=self._directory,
             strict=self._strict,
@@ -180,7 +190,7 @@ class StandardClass:
         body = {
             "apiVersion": STORAGE_CLASSES.api_version,
             "kind": STORAGE_CLASSES.kind,
-            "metadata": {"name": STANDARD, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+            "metadata": {"name": STANDARD, "annotations": {IS_DEFAULT_CLASS: "true"}},
             "provisioner": PROVISIONER,
             "reclaimPolicy": "Delete",
             "volumeBindingMode": WAIT_FOR_CONSUMER,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shunter.api.meta import Json, LabelSelector, ObjectMeta, Struct
 
 PROVISIONER = "shunter.dev/local-path"
+IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: the scheduler has chosen a node for its first pod, so the volume may be made."""
