@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,10 +107,17 @@ def test_an_example_does_what_its_guide_says(cluster: Cluster, namespace: str, e
     waited = cluster.try_kubectl(
         "wait", f"--for=condition={example.condition}", example.job, "-n", namespace, "--timeout=200s", timeout=220
     )
-    shown = cluster.kubectl("logs", "-n", namespace, "-l", example.pods, "--tail=-1")
-    assert waited.returncode == 0, waited.stderr + shown + cluster.kubectl("describe", example.job, "-n", namespace)
-    found = re.findall(example.line, shown)
-    assert {match if isinstance(match, tuple) else (match,) for match in found} == example.matches, shown
+
+    def shown() -> str:
+        return cluster.kubectl("logs", "-n", namespace, "-l", example.pods, "--tail=-1")
+
+    def found() -> set[tuple[str, ...]]:
+        return {match if isinstance(match, tuple) else (match,) for match in re.findall(example.line, shown())}
+
+    assert waited.returncode == 0, waited.stderr + shown() + cluster.kubectl("describe", example.job, "-n", namespace)
+    with suppress(AssertionError):  # a job may be done before the last line of its last pod is written
+        eventually(lambda: found() == example.matches, seconds=10)
+    assert found() == example.matches, shown() + cluster.kubectl("describe", "pods", "-n", namespace)
 
 
 def test_an_elastic_job_trains_and_is_scaled_by_an_autoscaler_of_its_name(cluster: Cluster, namespace: str) -> None:
