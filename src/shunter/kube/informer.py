@@ -38,6 +38,7 @@ class Informer(Generic[T]):
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] = {},
         timing: Timing = Timing(),  # noqa: B008 -- frozen
+        is_optional: bool = False,
         ended: Callable[[str], None] = lambda reason: None,
     ) -> None:
         scopes = tuple(namespaces) if namespaces and resource.namespaced else ("",)
@@ -63,6 +64,7 @@ class Informer(Generic[T]):
                 label_selector=label_selector,
                 field_selector=field_selector,
                 timing=timing,
+                is_optional=is_optional,
                 ended=ended,
             )
             for feed in self._feeds

@@ -138,9 +138,10 @@ class Manager:
         label_selector: str = "",
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] = {},
+        is_optional: bool = False,
     ) -> Informer[T]:
         """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the
-        server is asked for no more than that."""
+        server is asked for no more than that. Nobody is warned when a kind that `is_optional` is not served."""
         scope = tuple(sorted(self.namespaces if namespaces is None else namespaces)) if resource.namespaced else ()
         share = _Share(resource, view, scope, label_selector, field_selector)
         informer: Informer[T] | None = self._informers.get(share)
@@ -154,6 +155,7 @@ class Manager:
                 label_selector=label_selector,
                 field_selector=field_selector,
                 timing=self._timing,
+                is_optional=is_optional,
                 ended=self.metrics.restart_counter(resource.plural) if self.metrics else lambda reason: None,
             )
             self._informers[share] = informer
@@ -345,9 +347,6 @@ class Manager:
                     log.warning("waiting for %s: %s", informer.resource.plural, trouble.text if trouble else "listing")
         finally:
             await _cancelled(waits)
-        for informer in informers:
-            if informer.trouble and informer.is_kind_missing:
-                log.info("%s", informer.trouble.text)
         count = sum(len(informer.store) for informer in informers)
         log.info("synced %d objects of %d kinds in %.2f s", count, len(informers), time.monotonic() - started)
         gc.collect()

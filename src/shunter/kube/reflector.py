@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from logging import getLogger
+from logging import INFO, WARNING, getLogger
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from shunter.api.resources import Resource
@@ -95,9 +95,12 @@ class Reflector(Generic[T]):
         label_selector: str = "",
         field_selector: str = "",
         timing: Timing = Timing(),
+        is_optional: bool = False,
         ended: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        """`ended` hears of each watch why it is over: `closed`, `gone`, `broken`, or a refusal's reason."""
+        """A kind that `is_optional` may be missing without anybody being warned. `ended` hears of each watch why it is over:
+        `closed`, `gone`, `broken`, or a refusal's reason."""
+        self._is_optional = is_optional
         self._ended = ended
         self._client = client
         self._resource = resource
@@ -274,7 +277,8 @@ class Reflector(Generic[T]):
         # A broken connection is mended at the next attempt nearly always; only a lasting one is worth a line.
         is_lasting = isinstance(problem, NotFound | Forbidden | Unauthorized)
         if self._failures == (1 if is_lasting else 2):
-            log.warning("%s: %s", self._resource.plural, text)
+            level = INFO if self._is_optional and isinstance(problem, NotFound) else WARNING
+            log.log(level, "%s: %s", self._resource.plural, text)
 
     def _wait(self, problem: ApiError) -> float:
         longest = self._timing.longest_wait_for_kind if isinstance(problem, NotFound) else self._timing.longest_wait

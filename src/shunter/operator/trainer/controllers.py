@@ -39,7 +39,9 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
     """`status_server` is what pods are told about it; None when it is not served."""
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
-    pod_groups = [manager.informer(resource, PodGroup) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)]
+    pod_groups = [
+        manager.informer(resource, PodGroup, is_optional=True) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)
+    ]
     optional: list[Informer[Any]] = [jobsets, *pod_groups]
     companions: list[Informer[Any]] = [config_maps, manager.informer(SECRETS, MetadataOnly), *pod_groups]
     reconciler = TrainJobReconciler(
