@@ -9,7 +9,19 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, TypeVar
 
 from player.shape import Json
-from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, Resource
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    CORE_EVENTS,
+    JOBS,
+    JOBSETS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICES,
+    TRAIN_JOBS,
+    Resource,
+)
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError
@@ -18,7 +30,9 @@ from shunter.kube.watch_events import Bookmark, Change
 
 T = TypeVar("T")
 
-RESOURCES = (PYTORCH_JOBS, TRAIN_JOBS, PODS, SERVICES, CONFIG_MAPS, JOBSETS, JOBS, CORE_EVENTS)
+RESOURCES = (
+    PYTORCH_JOBS, MPI_JOBS, TRAIN_JOBS, PODS, SERVICES, CONFIG_MAPS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS, CORE_EVENTS,
+)  # fmt: skip
 DEADLINE = 30.0
 RETRY = 0.1
 
@@ -38,17 +52,18 @@ class Collection(NamedTuple):
 
 
 class History:
-    """Use as an async context manager; watches all namespaces, also across restarts of the API server."""
+    """Use as an async context manager; watches these kinds in all namespaces, also across restarts of the API server."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, resources: Sequence[Resource] = RESOURCES) -> None:
         self.client: Client = connect(connection, component="test")
+        self._resources = resources
         self._objects: defaultdict[Collection, dict[str, Json]] = defaultdict(dict)
         self._seen: list[Seen] = []
         self._changed = asyncio.Event()
         self._watches: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> History:
-        for resource in RESOURCES:
+        for resource in self._resources:
             started = asyncio.Event()
             self._watches.append(asyncio.create_task(self._watch(resource, started)))
             await started.wait()

@@ -8,13 +8,19 @@ from typing import Any
 
 from faults.history import History, Seen
 from player.shape import Json
-from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, ROLE_BINDINGS, ROLES, SERVICES, TRAIN_JOBS
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import Request
+from shunter.operator.training.mpi.objects import APP
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 
-CHILDREN = {PYTORCH_JOBS: (PODS, SERVICES), TRAIN_JOBS: (CONFIG_MAPS, JOBSETS)}
-ENDS = {"PyTorchJob": ("Succeeded", "Failed"), "TrainJob": ("Complete",)}
+CHILDREN = {
+    PYTORCH_JOBS: (PODS, SERVICES),
+    MPI_JOBS: (PODS, CONFIG_MAPS, ROLES, ROLE_BINDINGS),
+    TRAIN_JOBS: (CONFIG_MAPS, JOBSETS),
+}
+ENDS = {"PyTorchJob": ("Succeeded", "Failed"), "MPIJob": ("Succeeded", "Failed"), "TrainJob": ("Complete",)}
 """Conditions that are never taken back. A failed TrainJob runs again when its JobSet is made anew, as upstream's."""
 
 ROOT_CA = "kube-root-ca.crt"
@@ -94,7 +100,7 @@ def events_are_not_repeated(history: History, namespace: str) -> None:
 def incarnations(history: History, namespace: str) -> Mapping[str, int]:
     """How many objects ever had each name: an object that was made again counts again. Jobs' pods are not ours and left out."""
     uids: defaultdict[str, set[str]] = defaultdict(set)
-    for resource in (PYTORCH_JOBS, TRAIN_JOBS, *(kind for kinds in CHILDREN.values() for kind in kinds), JOBS):
+    for resource in {*CHILDREN, *(kind for kinds in CHILDREN.values() for kind in kinds), JOBS}:
         for seen in history.of(resource, namespace):
             if (resource != PODS or JOB_NAME in seen.object["metadata"].get("labels", {})) and _name(seen.object) != ROOT_CA:
                 uids[f"{resource.kind}/{_name(seen.object)}"].add(seen.object["metadata"]["uid"])
@@ -137,12 +143,13 @@ def _is_live(seen: Seen) -> bool:
 
 def _is_ours(obj: Json) -> bool:
     metadata = obj["metadata"]
-    return JOB_NAME in metadata.get("labels", {}) or obj["kind"] == "JobSet" or metadata["name"].endswith("-runtime-snapshot")
+    labels = metadata.get("labels", {})
+    return JOB_NAME in labels or APP in labels or obj["kind"] == "JobSet" or metadata["name"].endswith("-runtime-snapshot")
 
 
 def _is_of_the_cluster(event: Json) -> bool:
     reporter = event.get("reportingComponent") or event.get("source", {}).get("component") or ""
-    return not reporter.startswith(("pytorchjob", "trainer-", "shunter-operator"))
+    return not reporter.startswith(("pytorchjob", "mpijob", "trainer-", "shunter-operator"))
 
 
 def _note(event: Json) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from faults.scenarios import Scenario, Stage, Step, pytorch_job, train_job, training_runtime
-from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from faults.scenarios import Scenario, Stage, Step, mpi_job, pytorch_job, train_job, training_runtime
+from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, ROLE_BINDINGS, ROLES, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 
 HOUR = 3600
@@ -191,4 +192,43 @@ RESUMED = Scenario(
     ),
 )
 
-LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, COMPLETED, FAILED, RESUMED)
+
+def _has_all_of_mpi(stage: Stage, workers: int) -> bool:
+    return stage.count(PODS) == workers + 1 and stage.count(ROLES) == stage.count(ROLE_BINDINGS) == 1
+
+
+def _mpi_active(stage: Stage, workers: int) -> bool:
+    counted = (stage.get(MPI_JOBS, "j") or {}).get("status", {}).get("replicaStatuses", {})
+    return [counted.get(role, {}).get("active", 0) for role in ("Launcher", "Worker")] == [1, workers]
+
+
+LAUNCHED = Scenario(
+    "an MPIJob gets a worker more, loses its launcher to a signal, and succeeds",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(MPI_JOBS, mpi_job(workers=1, cleanPodPolicy="All")),
+            lambda stage: _has_all_of_mpi(stage, 1),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _mpi_active(stage, 1)),
+        Step(
+            "larger",
+            lambda stage: stage.patch(MPI_JOBS, "j", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 2}}}}),
+            lambda stage: _has_all_of_mpi(stage, 2),
+        ),
+        Step("all running", lambda stage: stage.pods("*", "Running"), lambda stage: _mpi_active(stage, 2)),
+        Step(
+            "launched again",
+            lambda stage: stage.pods("j-launcher", "Failed", exitCode=137),
+            lambda stage: stage.count(PODS, "Pending") == 1,
+        ),
+        Step("running again", lambda stage: stage.pods("j-launcher", "Running"), lambda stage: _mpi_active(stage, 2)),
+        Step(
+            "succeeded",
+            lambda stage: stage.pods("j-launcher", "Succeeded"),
+            lambda stage: "Succeeded" in stage.conditions(MPI_JOBS, "j") and stage.count(PODS) == 0,
+        ),
+    ),
+)
+
+LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, FAILED, RESUMED)

@@ -22,12 +22,15 @@ from shunter.api.resources import (
     JOBSETS,
     NAMESPACES,
     PODS,
+    ROLE_BINDINGS,
+    ROLES,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -35,6 +38,9 @@ from shunter.kube.errors import NotFound
 TOUCHED = "shunter.dev/touched"
 RANDOM = re.compile(r"\b[0-9a-f]{40}\b|kube-api-access-[a-z0-9]{5}")
 """Hashes that JobSet makes of names, the namespace's among them; volumes that admission adds to pods."""
+
+SHOWN = (PYTORCH_JOBS, MPI_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS)
+"""The kinds whose objects tell whether two histories came to the same end."""
 
 
 class Stage:
@@ -110,7 +116,7 @@ class Stage:
             if seen.object["metadata"]["namespace"] == self.namespace:
                 self._shapes.see(seen.object)
         shown: Json = {}
-        for resource in (PYTORCH_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, JOBSETS, JOBS):
+        for resource in SHOWN:
             for obj in self.history.present(resource, self.namespace):
                 name = obj["metadata"]["name"]
                 if name != ROOT_CA and not (resource == PODS and "generateName" in obj["metadata"]):
@@ -157,6 +163,18 @@ def pytorch_job(name: str = "j", *, workers: int = 2, restart_policy: str = "Exi
         "kind": "PyTorchJob",
         "metadata": {"name": name},
         "spec": {"pytorchReplicaSpecs": roles, "runPolicy": run_policy},
+    }
+
+
+def mpi_job(name: str = "j", *, workers: int = 2, **run_policy: Any) -> Json:
+    """A launcher and workers, whose pods are made again when a signal ended them."""
+    container = {"name": "mpi", "image": "any:1", "command": ["true"]}
+    role = {"restartPolicy": "ExitCode", "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": MPI_JOBS.api_version,
+        "kind": "MPIJob",
+        "metadata": {"name": name},
+        "spec": {"mpiReplicaSpecs": {"Launcher": role, "Worker": {**role, "replicas": workers}}, "runPolicy": run_policy},
     }
 
 

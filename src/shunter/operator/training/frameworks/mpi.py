@@ -122,7 +122,10 @@ class MPI:
         if failing_role:
             message = f'job "{job.name}" is failing because "{failing_role}" replica(s) failed.'
             progress = progress.failed(message, "Warning")
-        writes: list[Write] = [delete_pod(job.ref, pod) for pod in again]
+        writes: list[Write] = []
+        if job.status.is_true("Restarting"):
+            # The state first: once the pod is gone, nothing else tells of the restart.
+            writes += [delete_pod(job.ref, pod) for pod in again]
         if not members.is_done:
             made, progress = upkeep.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
