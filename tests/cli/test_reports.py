@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shunter.cli.demo import reported_world_sizes
-from shunter.cli.reports import age, description, failure_lines, phase
+from shunter.cli.reports import age, description, failure_lines, is_about, phase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -56,6 +56,12 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
     ]
 
 
+def test_the_last_words_are_not_the_addresses_of_a_native_stack() -> None:
+    native = ["Stack trace:", *(f"  [bt] ({depth}) /lib/libxgboost.so(+0x1cdc86) [0x7fcc74530c86]" for depth in range(20))]
+    lines = failure_lines(job(), PODS[1:], {"worker-0": ["Failed to bind socket. system error:Address already in use", *native]})
+    assert lines[1:] == ["| Failed to bind socket. system error:Address already in use"]
+
+
 def test_a_description_lists_pods_by_rank_and_events_by_time() -> None:
     events = [
         {
@@ -88,3 +94,28 @@ def test_world_sizes_are_what_the_ranks_printed_themselves() -> None:
     assert reported_world_sizes(lines) == {0: 2, 1: 2}
     assert reported_world_sizes({"master-0": ["Training completed successfully!"]}) == {0: 1}
     assert reported_world_sizes({"master-0": ["Traceback"]}) == {}
+
+
+def test_limits_are_shown_where_a_job_has_them() -> None:
+    limited = job()
+    limited["spec"]["runPolicy"] = {"backoffLimit": 0, "activeDeadlineSeconds": 60, "suspend": False}
+    assert "  Limits   backoffLimit 0, activeDeadlineSeconds 60" in description(limited, PODS, [], {})
+    assert not any("Limits" in line for line in description(job(), PODS, [], {}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "at", "expected"),
+    [
+        ("Pod", "j-worker-0", "2026-01-01T00:00:05Z", True),
+        ("Pod", "j-worker-0", "2025-12-31T23:59:59Z", False),
+        ("Pod", "j-worker-worker-0", "2026-01-01T00:00:05Z", False),
+        ("Pod", "j-chief-0", "2026-01-01T00:00:05Z", False),
+        ("Service", "j-worker-0", "2026-01-01T00:00:05Z", False),
+    ],
+    ids=["a pod it had", "a pod of a job before it", "a pod of job j-worker", "no role of it", "a service"],
+)
+def test_events_of_pods_that_are_gone_belong_to_the_job_that_had_them(kind: str, name: str, at: str, expected: bool) -> None:
+    mine = job()
+    mine["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    event = {"involvedObject": {"kind": kind, "name": name, "uid": "gone"}, "lastTimestamp": at, "metadata": {}}
+    assert is_about(mine, [], event) == expected

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from e2e.running_cluster import Cluster, Component, assert_nothing_left, eventually
 from shunter.cluster.state_dir import StateDir
@@ -32,8 +33,8 @@ class EmbeddedCluster(Cluster):
         assert self.shunter("down").returncode == 0
         assert_nothing_left(self.state.root)
 
-    def create_namespace(self, name: str) -> None:
-        self.kubectl("create", "namespace", name)
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
     def kill(self, component: Component) -> None:
         child = CHILDREN[component]

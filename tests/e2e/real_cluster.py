@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from control_plane import ControlPlane, answers, free_ports
 from e2e.kept_process import KeptProcess
@@ -68,10 +69,10 @@ class RealCluster(Cluster):
                 remove_files(self._directory("node"))
         assert_nothing_left(self._directory("node"))
 
-    def create_namespace(self, name: str) -> None:
+    def namespace(self, name: str) -> dict[str, Any]:
         tolerations = json.dumps([{"key": TAINT, "operator": "Exists", "effect": "NoSchedule"}])
         annotations = {"scheduler.alpha.kubernetes.io/defaultTolerations": tolerations}
-        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": annotations}})
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": annotations}}
 
     def kill(self, component: Component) -> None:
         if component == "apiserver":

@@ -35,12 +35,16 @@ class Cluster(ABC):
         }
 
     @abstractmethod
-    def create_namespace(self, name: str) -> None:
-        """Creates a namespace whose pods may run on the cluster's nodes."""
+    def namespace(self, name: str) -> dict[str, Any]:
+        """A namespace whose pods may run on the cluster's nodes."""
 
     @abstractmethod
     def kill(self, component: Component) -> None:
         """Kills a component as `kill -9` does; returns when another process has taken its place."""
+
+    def create_namespace(self, *names: str) -> None:
+        """Creates namespaces whose pods may run on the cluster's nodes."""
+        self.apply(*map(self.namespace, names))
 
     def shunter(self, *arguments: str, stdin: str | None = None, timeout: float = 90) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -17,6 +17,7 @@ from shunter.api.resources import (
     PODS,
     ROLE_BINDINGS,
     ROLES,
+    SECRETS,
     SERVICES,
     TRAIN_JOBS,
     Resource,
@@ -31,7 +32,7 @@ from shunter.kube.watch_events import Bookmark, Change
 T = TypeVar("T")
 
 RESOURCES = (
-    PYTORCH_JOBS, MPI_JOBS, TRAIN_JOBS, PODS, SERVICES, CONFIG_MAPS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS, CORE_EVENTS,
+    PYTORCH_JOBS, MPI_JOBS, TRAIN_JOBS, PODS, SERVICES, CONFIG_MAPS, SECRETS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS, CORE_EVENTS,
 )  # fmt: skip
 DEADLINE = 30.0
 RETRY = 0.1

@@ -171,14 +171,13 @@ async def pods_of(client: Client, job: Json) -> list[Json]:
 async def described(client: Client, wanted: str, namespace: str) -> list[str]:
     from shunter.api.resources import CORE_EVENTS
     from shunter.cli.last_words import last_words
-    from shunter.cli.reports import description
+    from shunter.cli.reports import description, is_about
 
     async with client:
         _, job = await find(client, wanted, namespace)
         space = job["metadata"]["namespace"]
         pods = await pods_of(client, job)
-        uids = {job["metadata"]["uid"], *(pod["metadata"]["uid"] for pod in pods)}
-        events = [e for e in (await client.list(CORE_EVENTS, space)).items if e.get("involvedObject", {}).get("uid") in uids]
+        events = [event for event in (await client.list(CORE_EVENTS, space)).items if is_about(job, pods, event)]
         logs = await last_words(client, job, pods)
         return list(description(job, pods, events, logs))
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from shunter.api.meta import Json
 from shunter.operator.diagnosis import Fault, faults
-from shunter.operator.overview import member, moment, overview
+from shunter.operator.overview import limits, member, moment, overview, was_pod_of
 
-LAST_LINES = 12
-"""Log lines shown of a container that failed."""
+LAST_LINES = 20
+"""Log lines shown of a container that failed. Enough for the 14 that Open MPI writes after the reason why a node was not reached."""
+READ_LINES = 48
+"""Log lines read of it: those that say nothing are left out."""
+_NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
+"""Lines of XGBoost and its kin after a message: addresses in their libraries, of no use to who called them."""
 
 
 def failure_lines(job: Json, pods: list[Json], logs: dict[str, list[str]]) -> list[str]:
@@ -26,7 +31,8 @@ def failure_lines(job: Json, pods: list[Json], logs: dict[str, list[str]]) -> li
 
 def last_lines(job: Json, pods: list[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
     pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
-    return [line for line in logs.get(member(job, pod).label, []) if line.strip()][-LAST_LINES:]
+    told = logs.get(member(job, pod).label, [])
+    return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
 
 
 def age(since: datetime | None, until: datetime | None = None) -> str:
@@ -48,6 +54,8 @@ def description(job: Json, pods: list[Json], events: list[Json], logs: dict[str,
     if row.message:
         yield f"           {row.message}"
     yield f"  Ranks    {row.ranks}"
+    if limited := limits(job):
+        yield f"  Limits   {limited}"
     yield f"  Age      {age(row.created)}{f', ran {age(row.created, row.finished)}' if row.finished else ''}"
     yield "Conditions"
     for condition in job.get("status", {}).get("conditions", []):
@@ -87,6 +95,14 @@ def phase(pod: Json) -> str:
         if waiting not in ("", "PodInitializing"):
             return str(waiting)
     return str(status.get("reason") or status.get("phase") or "Pending")
+
+
+def is_about(job: Json, pods: list[Json], event: Json) -> bool:
+    """Whether the event is about the job, a pod of it, or one that it had before: what became of that is told nowhere else."""
+    about = event.get("involvedObject", {})
+    if about.get("uid") in {job["metadata"]["uid"], *(pod["metadata"]["uid"] for pod in pods)}:
+        return True
+    return about.get("kind") == "Pod" and was_pod_of(job, about.get("name", ""), moment(event_time(event) or None))
 
 
 def event_time(event: Json) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from shunter.api.meta import Json, Struct
@@ -97,6 +98,23 @@ def is_pod_of(job: Json, pod: Json) -> bool:
         return True
     uid = job["metadata"].get("uid")
     return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences", []))
+
+
+def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
+    """Whether a pod of this name, of which something was told at that time, can only have been this v1 job's. The names of a
+    TrainJob's pods begin like those of other jobs'."""
+    begun = moment(job["metadata"].get("creationTimestamp"))
+    if is_v2(job) or begun is None or created is None or created < begun:
+        return False
+    roles = "|".join(re.escape(role.lower()) for role in replica_specs(job))
+    return re.fullmatch(rf"{re.escape(job['metadata']['name'])}-({roles})(-\d+)?", name) is not None
+
+
+def limits(job: Json) -> str:
+    """The limits that may end the job, as its fields say them; empty when it has none."""
+    spec = job.get("spec", {})
+    policy = spec if is_v2(job) else spec.get("runPolicy") or {}
+    return ", ".join(f"{field} {policy[field]}" for field in ("backoffLimit", "activeDeadlineSeconds") if field in policy)
 
 
 def member(job: Json, pod: Json) -> Member:

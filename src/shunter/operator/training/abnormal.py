@@ -1,4 +1,6 @@
-"""Events on the job for pods that do not get on (R8): images that cannot be pulled, crashing containers, pods without a node."""
+"""Events on the job for pods that do not get on (R8): images that cannot be pulled, crashing containers, pods without a node; and
+for those that are taken away, of which soon nothing else tells.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,12 @@ REPORTED_PODS = 20
 
 
 def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
-    """A warning for each container with something to say, else for the pod's newest condition that is not True."""
-    active = [pod for pod in pods if not pod.is_finished and pod.metadata.deletion_timestamp is None]
-    notes = (note for pod in active for note in _notes(job, pod))
+    """A warning for each container with something to say, else for the pod's newest condition that is not True; and for each pod
+    that is deleted by something else than a person."""
+    unfinished = [pod for pod in pods if not pod.is_finished]
+    notes = (
+        note for pod in unfinished for note in (_notes(job, pod) if pod.metadata.deletion_timestamp is None else _taken(job, pod))
+    )
     return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
 
 
@@ -35,6 +40,14 @@ def _notes(job: Ref, pod: Pod) -> list[Note]:
     if newest.is_true or not newest.message:
         return []
     return [_warning(job, newest.reason, f"Error pod {name} condition message: {newest.message}")]
+
+
+def _taken(job: Ref, pod: Pod) -> list[Note]:
+    """Why a pod goes that is evicted, preempted, or on a lost node; Kubernetes says so in its condition."""
+    disruption = next((one for one in pod.status.conditions if one.type == "DisruptionTarget" and one.is_true), None)
+    if disruption is None:
+        return []
+    return [_warning(job, disruption.reason, f"Pod {pod.metadata.name} is taken away: {disruption.message}")]
 
 
 def _changed_at(condition: Condition) -> float:
