@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +39,8 @@ VARIABLES = ("STORAGE_URI", "IGNORE_PATTERNS", "ENDPOINT", "REGION", "ROLE_ARN",
 def initialize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Initialize:
     """Runs `python -m shunter.initializers ROLE DIRECTORY` with this environment, without waiting between attempts."""
     monkeypatch.setattr(fetching, "FIRST_WAIT", 0.0)
+    # Its process sets up no log; tests of other rooms may have done so in this one.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     for name in (*VARIABLES, "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
