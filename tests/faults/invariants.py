@@ -8,7 +8,18 @@ from typing import Any
 
 from faults.history import History, Seen
 from player.shape import Json
-from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBS, JOBSETS, PODS, ROLE_BINDINGS, ROLES, SERVICES, TRAIN_JOBS
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    CORE_EVENTS,
+    JOBS,
+    JOBSETS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICES,
+    TRAIN_JOBS,
+)
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.faults import Request
@@ -18,7 +29,7 @@ from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYP
 CHILDREN = {
     PYTORCH_JOBS: (PODS, SERVICES),
     MPI_JOBS: (PODS, CONFIG_MAPS, ROLES, ROLE_BINDINGS),
-    TRAIN_JOBS: (CONFIG_MAPS, JOBSETS),
+    TRAIN_JOBS: (CONFIG_MAPS, SECRETS, JOBSETS),
 }
 ENDS = {"PyTorchJob": ("Succeeded", "Failed"), "MPIJob": ("Succeeded", "Failed"), "TrainJob": ("Complete",)}
 """Conditions that are never taken back. A failed TrainJob runs again when its JobSet is made anew, as upstream's."""

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from faults.scenarios import Scenario, Stage, Step, mpi_job, pytorch_job, train_job, training_runtime
-from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, ROLE_BINDINGS, ROLES, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from faults.scenarios import Scenario, Stage, Step, mpi_job, mpi_runtime, pytorch_job, train_job, training_runtime
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    JOBS,
+    JOBSETS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+)
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 
@@ -151,6 +162,25 @@ COMPLETED = Scenario(
     ),
 )
 
+
+async def _create_mpi_train_job(stage: Stage) -> None:
+    await stage.create(TRAINING_RUNTIMES, mpi_runtime())
+    await stage.create(TRAIN_JOBS, train_job(runtime="mpi"))
+
+
+WITH_KEYS = Scenario(
+    "a TrainJob of MPI gets keys and a list of hosts, and completes",
+    (
+        Step(
+            "created",
+            _create_mpi_train_job,
+            lambda stage: _has_jobset(stage) and stage.count(SECRETS) == 1 and _jobs_status(stage, "active") == 2,
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 2),
+        Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
+    ),
+)
+
 FAILED = Scenario(
     "a TrainJob fails for good",
     (
@@ -231,4 +261,4 @@ LAUNCHED = Scenario(
     ),
 )
 
-LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, FAILED, RESUMED)
+LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, WITH_KEYS, FAILED, RESUMED)

@@ -24,6 +24,7 @@ from shunter.api.resources import (
     PODS,
     ROLE_BINDINGS,
     ROLES,
+    SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
@@ -39,7 +40,7 @@ TOUCHED = "shunter.dev/touched"
 RANDOM = re.compile(r"\b[0-9a-f]{40}\b|kube-api-access-[a-z0-9]{5}")
 """Hashes that JobSet makes of names, the namespace's among them; volumes that admission adds to pods."""
 
-SHOWN = (PYTORCH_JOBS, MPI_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS)
+SHOWN = (PYTORCH_JOBS, MPI_JOBS, PODS, SERVICES, TRAIN_JOBS, CONFIG_MAPS, SECRETS, ROLES, ROLE_BINDINGS, JOBSETS, JOBS)
 """The kinds whose objects tell whether two histories came to the same end."""
 
 
@@ -195,6 +196,18 @@ def training_runtime(name: str = "torch", *, nodes: int = 2) -> Json:
             "template": {"spec": {"replicatedJobs": [replicated]}},
         },
     }
+
+
+def mpi_runtime(name: str = "mpi") -> Json:
+    """A runtime of the namespace whose launcher is one of the nodes."""
+    runtime = training_runtime(name)
+    (launcher,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    node = {"name": "node", "template": {"spec": launcher["template"]["spec"]}}
+    runtime["spec"] = {
+        "mlPolicy": {"mpi": {"runLauncherAsNode": True}},
+        "template": {"spec": {"replicatedJobs": [node, {**launcher, "name": "launcher"}]}},
+    }
+    return runtime
 
 
 def train_job(name: str = "j", *, runtime: str = "torch", **spec: Any) -> Json:
