@@ -39,15 +39,14 @@ INCIDENTAL = ("SuccessfulCreatePod", "SuccessfulCreateService", "ContainersNotRe
 OBEDIENT = 'while read -r command <"/told/$POD"; do eval "$command"; done'
 
 
-def job(kind: str, roles: Mapping[str, tuple[int, str]], **run_policy: Any) -> Json:
-    """A job `j`; roles map to their number of replicas and restart policy. Its containers wait to be told."""
+def job(kind: str, roles: Mapping[str, tuple[int, str]], *, script: str = OBEDIENT, **run_policy: Any) -> Json:
+    """A job `j`; roles map to their number of replicas and restart policy."""
     definition = KINDS[kind]
     container = {
         "name": definition.container,
         "image": "any:1",
-        "command": ["sh", "-c", OBEDIENT],
+        "command": ["sh", "-c", script],
         "env": [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-        "volumeMounts": [{"name": "told", "mountPath": "/told"}],
     }
     pod = {"terminationGracePeriodSeconds": 1, "containers": [container]}
     replica_specs = {
@@ -81,9 +80,10 @@ class Life:
             if not (self._told / name).exists():
                 os.mkfifo(self._told / name)
                 os.chmod(self._told / name, 0o666)
-        replica_specs = wanted["spec"][KINDS[wanted["kind"]].replica_specs]
-        for spec in replica_specs.values():
-            spec["template"]["spec"]["volumes"] = [{"name": "told", "hostPath": {"path": str(self._told)}}]
+        for spec in wanted["spec"][KINDS[wanted["kind"]].replica_specs].values():
+            pod = spec["template"]["spec"]
+            pod["volumes"] = [{"name": "told", "hostPath": {"path": str(self._told)}}]
+            pod["containers"][0]["volumeMounts"] = [{"name": "told", "mountPath": "/told"}]
         made = await self.client.create(self.resource, wanted, self.namespace, view=dict)
         self.uid = made["metadata"]["uid"]
 

@@ -21,6 +21,11 @@ EVICTED = {
         {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
     ]
 }
+LOST = {
+    "conditions": [
+        {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
+    ]
+}
 
 
 def told(status: Json, *, is_leaving: bool = False, pods: int = 1) -> list[str]:
@@ -37,7 +42,7 @@ def told(status: Json, *, is_leaving: bool = False, pods: int = 1) -> list[str]:
         (UNPLACED, False, ["Warning Unschedulable: Error pod p-0 condition message: 0/1 nodes"]),
         (EVICTED, True, ["Warning EvictionByEvictionAPI: Pod p-0 is taken away: Eviction API: evicting"]),
         (EVICTED, False, []),
-        ({**EVICTED, "phase": "Failed"}, True, []),
+        ({**LOST, "phase": "Failed"}, False, ["Warning DeletionByPodGC: Pod p-0 is taken away: PodGC: node no longer exists"]),
         ({"phase": "Running"}, True, []),
     ],
     ids=[
@@ -46,7 +51,7 @@ def told(status: Json, *, is_leaving: bool = False, pods: int = 1) -> list[str]:
         "a pod without a node",
         "an eviction",
         "one that is announced",
-        "one of a pod that had failed",
+        "a lost node",
         "a pod that a person deletes",
     ],
 )

@@ -138,3 +138,21 @@ def test_unless_strict_the_node_takes_whatever_comes() -> None:
     (write,) = plan(Observed(pod=asks_too_much, nodes=(node(),)), NOW).writes
     assert isinstance(write, Create)
     assert plan(Observed(pod=asks_too_much, nodes=()), NOW).writes == ()
+
+
+@pytest.mark.parametrize(
+    ("closed", "reason"),
+    [
+        ({"unschedulable": True}, "node(s) were unschedulable"),
+        ({"taints": [{"key": "mine", "effect": "NoSchedule"}]}, "node(s) had untolerated taint(s)"),
+    ],
+    ids=["cordoned", "tainted"],
+)
+def test_unless_strict_a_pod_still_waits_for_a_node_that_somebody_closed(closed: dict[str, Any], reason: str) -> None:
+    (refusal,) = plan(Observed(pod=pod(), nodes=(node(**closed),)), NOW).writes
+    assert isinstance(refusal, Patch)
+    assert refusal.succeeded is not None
+    assert refusal.succeeded.message == f"0/1 nodes are available: 1 {reason}. no new claims to deallocate, {HELPLESS}"
+    (binding,) = plan(Observed(pod=pod(), nodes=(node(**closed), node("two"))), NOW).writes
+    assert isinstance(binding, Create)
+    assert binding.body["target"]["name"] == "two"

@@ -21,12 +21,19 @@ class Misfit(NamedTuple):
     may_fit_later: bool = False
 
 
-def placement(pod: SchedulablePod, node: Node) -> Misfit | None:
-    """Whether the pod's own wishes and the node's taints keep it away."""
+def admission(pod: SchedulablePod, node: Node) -> Misfit | None:
+    """Whether somebody keeps the pod away from the node: it is cordoned, or tainted."""
     if node.spec.unschedulable and not _tolerated(pod, UNSCHEDULABLE_TAINT):
         return Misfit(("node(s) were unschedulable",))
     if any(taint.effect in ("NoSchedule", "NoExecute") and not _tolerated(pod, taint) for taint in node.spec.taints):
         return Misfit(("node(s) had untolerated taint(s)",))
+    return None
+
+
+def placement(pod: SchedulablePod, node: Node) -> Misfit | None:
+    """Whether the node keeps the pod away, or the pod's own wishes do."""
+    if refused := admission(pod, node):
+        return refused
     selected = pod.spec.node_selector.items() <= node.metadata.labels.items()
     if not selected or not _affine(pod, node):
         return Misfit(("node(s) didn't match Pod's node affinity/selector",))

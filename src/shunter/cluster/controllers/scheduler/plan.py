@@ -33,11 +33,17 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
-    """Gives the pod to the first node there is: that explains itself what it cannot give."""
+    """Gives the pod to the first node that may take pods: that explains itself what it cannot give."""
     nodes = _ordered(observed)
     if not nodes:
         return NOTHING
-    return _kept_back(observed, now) or _placed(observed, nodes[0])
+    if kept_back := _kept_back(observed, now):
+        return kept_back
+    misfits = {node.metadata.name: misfit for node in nodes if (misfit := fit.admission(observed.pod, node))}
+    for node in nodes:
+        if node.metadata.name not in misfits:
+            return _placed(observed, node)
+    return _refused(observed.pod, fit.message(misfits), now)
 
 
 def plan_strictly(observed: Observed, now: datetime) -> Plan:
@@ -51,8 +57,7 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     node, misfits = _place(observed.pod, nodes, rests)
     if node is not None:
         return _placed(observed, node)
-    refusal = _refusal(observed.pod, fit.message(misfits), now)
-    return Plan(writes=(refusal,)) if refusal else NOTHING
+    return _refused(observed.pod, fit.message(misfits), now)
 
 
 def _kept_back(observed: Observed, now: datetime) -> Plan | None:
@@ -60,9 +65,7 @@ def _kept_back(observed: Observed, now: datetime) -> Plan | None:
     text = claims.obstacle(observed.claimed)
     if not text:
         return None
-    total = len(observed.nodes)
-    refusal = _refusal(observed.pod, fit.unresolvable(text, total), now)
-    return Plan(writes=(refusal,)) if refusal else NOTHING
+    return _refused(observed.pod, fit.unresolvable(text, len(observed.nodes)), now)
 
 
 def _placed(observed: Observed, node: Node) -> Plan:
@@ -107,11 +110,11 @@ def _binding(pod: SchedulablePod, node: Node) -> Create:
     return Create(resource=PODS, body=body, subresource="binding", succeeded=scheduled)
 
 
-def _refusal(pod: SchedulablePod, message: str, now: datetime) -> Patch | None:
-    """The condition and the event of a pod that no node takes; None when the pod says so already."""
+def _refused(pod: SchedulablePod, message: str, now: datetime) -> Plan:
+    """The condition and the event of a pod that no node takes; nothing when the pod says so already."""
     before = next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
     if before is not None and (before.reason, before.message) == ("Unschedulable", message):
-        return None
+        return NOTHING
     since = before.last_transition_time if before is not None and before.status == "False" else None
     condition: Json = {
         "type": "PodScheduled",
@@ -123,7 +126,7 @@ def _refusal(pod: SchedulablePod, message: str, now: datetime) -> Patch | None:
     others = [msgspec.to_builtins(other) for other in pod.status.conditions if other.type != "PodScheduled"]
     failed = Note(regarding=_ref(pod), type="Warning", reason="FailedScheduling", message=message, action="Scheduling")
     patch = {"metadata": {"resourceVersion": pod.metadata.resource_version}, "status": {"conditions": [*others, condition]}}
-    return Patch(ref=_ref(pod), patch=patch, subresource="status", succeeded=failed)
+    return Plan(writes=(Patch(ref=_ref(pod), patch=patch, subresource="status", succeeded=failed),))
 
 
 def _ref(pod: SchedulablePod) -> Ref:
