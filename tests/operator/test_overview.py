@@ -50,6 +50,14 @@ def test_state_and_ranks_of_a_job(job: dict[str, Any], state: str, ranks: int) -
     assert (row.state, row.ranks) == (state, ranks)
 
 
+def test_a_trainjob_that_cannot_be_made_shows_why() -> None:
+    job = train_job()
+    told = {"type": "Created", "status": "False", "reason": "RuntimeNotFound", "message": "Create it."}
+    job["status"]["conditions"] = [told]
+    row = overview(job)
+    assert (row.state, row.reason, row.message) == ("Created", "RuntimeNotFound", "Create it.")
+
+
 def test_worker_ranks_come_after_the_master() -> None:
     job = pytorch_job(Master=1, Worker=3)
     pod = {"metadata": {"labels": {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "2"}}}

@@ -109,9 +109,11 @@ class JobFollower:
             mark = (condition["type"], condition["status"], condition.get("reason", ""))
             if mark not in self._conditions:
                 self._conditions.add(mark)
-                no_longer = "" if condition["status"] == "True" else "no longer "
+                denial = "not " if condition["type"] == "Created" else "no longer "
+                if condition["status"] == "True":
+                    denial = ""
                 message = f": {condition['message']}" if condition.get("message") else ""
-                self._display.note(f"{no_longer}{condition['type']}{message}")
+                self._display.note(f"{denial}{condition['type']}{message}")
 
     def _show_what_it_waits_for(self) -> None:
         waiting = waiting_for(self._job)

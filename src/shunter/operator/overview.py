@@ -174,13 +174,14 @@ def v1_state(job: Json) -> tuple[str, Json]:
 
 
 def v2_state(job: Json) -> tuple[str, Json]:
+    """A job that runs no pods may have a condition `Created` that says what its objects wait for."""
     status = job.get("status", {})
     conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
     for type, state in V2_STATES:
         if conditions.get(type, {}).get("status") == "True":
             return state, conditions[type]
     active = any(entry.get("active", 0) or entry.get("ready", 0) for entry in status.get("jobsStatus", []))
-    return ("Running" if active else "Created"), {}
+    return ("Running", {}) if active else ("Created", conditions.get("Created", {}))
 
 
 def v2_ranks(job: Json) -> int:
