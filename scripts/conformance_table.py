@@ -51,7 +51,10 @@ def conformance_table() -> bytes:
 
 def _counts(cases: list[Recorded], place: Place) -> str:
     """Cases by folder and outcome."""
-    lines = ["| recordings | about | cases | equal | but events | on purpose | not yet | chance |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| recordings | about | cases | equal | but events | on purpose | not yet | chance |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     total: Counter[str] = Counter()
     for folder in (folder for folder in ABOUT if folder in played_on(place)):
         counts = Counter(outcome(one, place).verdict for one in cases if one.folder == folder)

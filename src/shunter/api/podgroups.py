@@ -1,6 +1,6 @@
 """PodGroups: how gang schedulers are told which pods must be placed together. Both generations of jobs make them.
 
-Sources: Volcano 1.x `scheduling.volcano.sh/v1beta1`, scheduler-plugins 0.3x `scheduling.x-k8s.io/v1alpha1`. Neither kind is ours: a
+Sources: Volcano 1.x `scheduling.volcano.sh/v1beta1`, scheduler-plugins 0.3x `scheduling.x-k8s.io/v1alpha1`. Neither is ours: a
 cluster serves it when the scheduler is installed.
 """
 

@@ -30,7 +30,7 @@ def parse(quantity: Any) -> Fraction:
 
 
 def canonical(quantity: Any) -> str:
-    """The quantity as the API server writes it: `1000m` is `1`, `1024Mi` is `1Gi`. Raises ValueError like `parse`."""
+    """The quantity as the API server writes it: `1000m` is `1`, `1024Mi` is `1Gi`. Raises as `parse` does."""
     return _canonical(str(quantity))
 
 

@@ -9,11 +9,11 @@ import logging
 from typing import Any
 
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, ROLE_BINDINGS, ROLES
+from shunter.api.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PRIORITY_CLASSES, ROLE_BINDINGS, ROLES
 from shunter.api.trainer import public_version
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.builtin.scheduling import PRIORITY_CLASSES, SYSTEM_CLASSES
+from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.object_meta import new_uid
 from shunter.cluster.apiserver.storage import Collection
