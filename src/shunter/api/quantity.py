@@ -40,7 +40,7 @@ def canonical_resource(quantity: Any) -> str:
 
 
 def is_binary(quantity: Any) -> bool:
-    """Whether it is written in binary units, `8Gi`: a sum keeps the form of what was added first. Raises ValueError like `parse`."""
+    """Whether it is written in binary units, `8Gi`: a sum keeps the form of what was added first. Raises as `parse`."""
     return _parsed(str(quantity))[1] == "binary"
 
 
