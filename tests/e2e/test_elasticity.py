@@ -42,7 +42,7 @@ def test_an_elastic_job_goes_on_with_more_and_with_fewer_workers(cluster: Cluste
     cluster.kubectl("scale", "-n", namespace, "pytorchjob/elastic", "--replicas=2")
     eventually(lambda: has_grown_to(2, grown), seconds=SECONDS)
     cluster.kubectl("exec", "-n", namespace, "elastic-worker-0", "--", "touch", "/steps/stop")
-    cluster.kubectl("wait", "-n", namespace, "pytorchjob/elastic", "--for=condition=Succeeded", "--timeout=50s")
+    cluster.kubectl("wait", "-n", namespace, "pytorchjob/elastic", "--for=condition=Succeeded", "--timeout=90s", timeout=100)
 
 
 @pytest.mark.embedded(why="a real control plane has no metrics server")
@@ -72,7 +72,7 @@ def test_a_second_job_resumes_from_the_checkpoint_of_the_first(cluster: Cluster,
     for name, line in (("first", "epochs 0 to 3"), ("second", "epochs 3 to 6")):
         job["metadata"]["name"] = name
         cluster.kubectl("apply", "-n", namespace, "-f", "-", stdin="\n---\n".join(map(json.dumps, (claim, script, job))))
-        cluster.kubectl("wait", "-n", namespace, f"pytorchjob/{name}", "--for=condition=Succeeded", "--timeout=55s")
+        cluster.kubectl("wait", "-n", namespace, f"pytorchjob/{name}", "--for=condition=Succeeded", "--timeout=90s", timeout=100)
         assert line in cluster.kubectl("logs", "-n", namespace, f"{name}-master-0")
     volume = cluster.get("pvc", "checkpoints", "-n", namespace)["spec"]["volumeName"]
     directory = Path(cluster.get("pv", volume)["spec"]["hostPath"]["path"])

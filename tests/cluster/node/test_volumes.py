@@ -11,7 +11,7 @@ import pytest
 
 from shunter.cluster.node.downward import Surroundings
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.mounts import container_mounts, volume_source
+from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey
 from shunter.cluster.node.volumes import VolumeFile, volume_files, write_files
 
@@ -153,3 +153,49 @@ def test_a_host_path_of_the_wrong_kind_is_refused(tmp_path: Path, kind: str) -> 
 def test_a_volume_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingSourceError, match="volume type nfs is not supported by this node"):
         volume_source({"name": "v", "nfs": {"server": "x"}}, PodDirectory(tmp_path))
+
+
+def claim_of(volume: str, phase: str = "Bound") -> dict[str, Any]:
+    return {"spec": {"volumeName": volume}, "status": {"phase": phase}}
+
+
+CLAIMS = {"data": claim_of("pv"), "local": claim_of("disk"), "nfs": claim_of("share"), "new": claim_of("", "Pending")}
+PERSISTENT = {
+    "pv": {"metadata": {"name": "pv"}, "spec": {"hostPath": {"path": "/v", "type": "DirectoryOrCreate"}}},
+    "disk": {"metadata": {"name": "disk"}, "spec": {"local": {"path": "/mnt/disk"}}},
+    "share": {"metadata": {"name": "share"}, "spec": {"nfs": {"server": "x", "path": "/"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("data", {"path": "/v", "type": "DirectoryOrCreate"}),
+        ("local", {"path": "/mnt/disk", "type": "Directory"}),
+    ],
+)
+def test_a_claim_is_the_directory_of_its_volume(claim: str, source: dict[str, str]) -> None:
+    sources = Sources({}, {}, {}, CLAIMS, PERSISTENT)
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": claim}}
+    assert sources.resolved(volume) == {"name": "v", "hostPath": source}
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"), [("none", "not found"), ("new", "is not bound"), ("nfs", "neither hostPath nor local")]
+)
+def test_a_claim_that_cannot_be_mounted_says_why(claim: str, why: str) -> None:
+    sources = Sources({}, {}, {}, CLAIMS, PERSISTENT)
+    with pytest.raises(MissingSourceError, match=why):
+        sources.resolved({"name": "v", "persistentVolumeClaim": {"claimName": claim}})
+
+
+def test_a_claim_that_is_only_read_is_mounted_so(tmp_path: Path) -> None:
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w"}]}
+    spec = {
+        "volumes": [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}},
+            {"name": "w", "emptyDir": {}},
+        ]
+    }
+    mounts = container_mounts(container, {"v": tmp_path, "w": tmp_path}, {}, read_only=read_only_volumes(spec))
+    assert {mount.target: mount.read_only for mount in mounts} == {"/v": True, "/w": False}
