@@ -121,7 +121,7 @@ def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | Non
     if wanted is None:
         return JOBSETS
     kinds = {(body["apiVersion"], body["kind"]) for body in wanted.objects}
-    return next((resource for resource in observed.uninstalled if (resource.api_version, resource.kind) in kinds), None)
+    return next((resource for resource in sorted(observed.uninstalled) if (resource.api_version, resource.kind) in kinds), None)
 
 
 def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
