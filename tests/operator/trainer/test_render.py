@@ -125,6 +125,23 @@ def test_the_runtime_is_not_changed(make_trainjob: MakeTrainJob, make_runtime: M
     assert runtime == before
 
 
+def test_empty_lists_of_the_runtime_are_not_filled(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """The runtime is shared with the cache: what one job adds would reach all others. Found by generated pairs."""
+    runtime = make_runtime(node={"env": [], "ports": [], "volumeMounts": []})
+    before = copy.deepcopy(runtime)
+    jobset_for(make_trainjob(trainer={"env": [{"name": "A", "value": "2"}]}), runtime)
+    assert runtime == before
+
+
+def test_quantities_are_written_as_the_api_server_keeps_them(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+    """Or applying a suspended job's JobSet again would change it. Found by generated pairs."""
+    runtime = make_runtime(node={"resources": {"limits": {"nvidia.com/gpu": 2}, "requests": {"cpu": "500m", "memory": "1024Mi"}}})
+    (container,) = jobset_for(make_trainjob(), runtime)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": "2"}, "requests": {"cpu": "500m", "memory": "1Gi"}}
+
+
 def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
     """1.4, 3.3"""
     metadata = jobset_for(make_trainjob(metadata={"labels": {"team": "red"}}), make_runtime())["metadata"]
