@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.meta import Json
 from shunter.cli.following import text_lines
-from shunter.cli.reports import LAST_LINES
+from shunter.cli.reports import READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.operator.diagnosis import faults
@@ -20,7 +20,7 @@ async def last_words(client: Client, job: Json, pods: list[Json]) -> dict[str, l
     pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
     ran_before = fault.is_waiting and fault.exit_code is not None
     chunks = client.logs(
-        fault.pod, job["metadata"]["namespace"], container=fault.container, previous=ran_before, tail_lines=LAST_LINES
+        fault.pod, job["metadata"]["namespace"], container=fault.container, previous=ran_before, tail_lines=READ_LINES
     )
     try:
         lines = [line async for line in text_lines(chunks)]

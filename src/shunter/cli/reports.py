@@ -11,7 +11,7 @@ from shunter.operator.diagnosis import Fault, faults
 from shunter.operator.overview import limits, member, moment, overview, was_pod_of
 
 LAST_LINES = 20
-"""Log lines shown of a container that failed. Enough for the 14 that Open MPI writes after the reason why a node was not reached."""
+"""Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
 READ_LINES = 48
 """Log lines read of it: those that say nothing are left out."""
 _NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
