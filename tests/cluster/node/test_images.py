@@ -30,6 +30,21 @@ def test_the_first_matching_rule_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "provided"),
+    [
+        ("/usr/sbin/sshd", "/run/shunter/bin/sshd"),
+        ("mkdir /tmp/x && exec /usr/sbin/sshd -De", "mkdir /tmp/x && exec /run/shunter/bin/sshd -De"),
+        ("/srv/usr/sbin/sshd", "/srv/usr/sbin/sshd"),
+        ("/usr/sbin/sshd-keygen", "/usr/sbin/sshd-keygen"),
+    ],
+)
+def test_an_environment_is_given_an_sshd_and_an_image_with_a_root_has_its_own(tmp_path: Path, word: str, provided: str) -> None:
+    image = Images().find("mpi:1")
+    assert image.provided([word, "-De"]) == [provided, "-De"]
+    assert image._replace(root=str(tmp_path)).provided([word, "-De"]) == [word, "-De"]
+
+
+@pytest.mark.parametrize(
     ("rule", "message"),
     [
         (
@@ -82,3 +97,9 @@ def test_a_wrong_mapping_is_refused_with_its_place(tmp_path: Path, content: str,
 )
 def test_the_program_of_a_known_image_is_stood_in_for(image: str, program: tuple[str, ...]) -> None:
     assert Images().find(image).entrypoint == program
+
+
+@pytest.mark.parametrize("role", ["dataset", "model"])
+def test_upstreams_initializer_images_stand_for_our_program(role: str) -> None:
+    entrypoint = load_images(None).find(f"ghcr.io/kubeflow/trainer/{role}-initializer:v2.3.0").entrypoint
+    assert entrypoint == ("python", "-m", "shunter.initializers", role, f"/workspace/{role}")

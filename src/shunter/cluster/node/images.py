@@ -11,7 +11,9 @@ By default every image is the environment that runs us. A mapping file says othe
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +24,8 @@ from shunter.errors import InputError
 
 SHIMS = "/run/shunter/bin"
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_INHERITED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
+INHERITED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
+"""What this process passes on to every Python environment."""
 
 
 _ENTRYPOINTS = {
@@ -31,6 +34,7 @@ _ENTRYPOINTS = {
     "model-initializer": ("python", "-m", "shunter.initializers", "model", "/workspace/model"),
 }
 """Images whose ENTRYPOINT this node stands in for, by the last part of their names: `ghcr.io/acme/kubectl-delivery:1`."""
+_SSHD = re.compile(r"(?<![\w.\-/])/usr/sbin/sshd(?![\w.\-/])")
 
 
 class ImageError(Exception):
@@ -44,6 +48,10 @@ class Image(NamedTuple):
     environment: dict[str, str]
     entrypoint: tuple[str, ...] = ()
     """What runs where the container has no command; a Python environment or a directory says nothing about it."""
+
+    def provided(self, argv: Iterable[str]) -> list[str]:
+        """A command line with our sshd in place of the image's. This machine's own, if it has one, is not configured for pods."""
+        return list(argv) if self.root != "/" else [_SSHD.sub(f"{SHIMS}/sshd", word) for word in argv]
 
 
 class ImageRule(NamedTuple):
@@ -117,5 +125,5 @@ def _python_environment(binaries: str, root: str) -> Image:
         "HOME": os.path.expanduser("~"),
         "LANG": "C.UTF-8",
     }
-    environment.update({name: os.environ[name] for name in _INHERITED if name in os.environ})
+    environment.update({name: os.environ[name] for name in INHERITED if name in os.environ})
     return Image(root, environment)

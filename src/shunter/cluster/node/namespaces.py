@@ -155,7 +155,9 @@ class NamespaceRuntime:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
         return {
             "level": self.level.value,
-            "argv": program(container, {**request.platform, **request.declared}, request.image.entrypoint),
+            "argv": request.image.provided(
+                program(container, {**request.platform, **request.declared}, request.image.entrypoint)
+            ),
             "env": {**request.image.environment, "HOSTNAME": hostname, **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],

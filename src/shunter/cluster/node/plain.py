@@ -71,14 +71,13 @@ class PlainRuntime:
         substitution = self._substitution(request)
         environment = substituted_environment(request.declared, substitution)
         base = {name: value.replace(images.SHIMS, str(self._node.shims)) for name, value in request.image.environment.items()}
-        entrypoint = [word.replace(images.SHIMS, str(self._node.shims)) for word in request.image.entrypoint]
-        argv = program(container, {**request.platform, **environment}, entrypoint)
+        argv = request.image.provided(program(container, {**request.platform, **environment}, request.image.entrypoint))
         work = request.directory.attempt(container["name"], request.number) / "work"
         wanted = container.get("workingDir") or ""
         cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
         return {
             "level": self.level.value,
-            "argv": [substituted(argument, substitution) for argument in argv],
+            "argv": [substituted(word, substitution).replace(images.SHIMS, str(self._node.shims)) for word in argv],
             "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment},
             # A workingDir that no volume provides would be this machine's own directory of that name.
             "cwd": cwd if cwd != wanted else str(work),

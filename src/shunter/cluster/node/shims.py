@@ -55,6 +55,27 @@ _KUBECTL_MODULES = (
 )
 _KUBECTL_MAIN = "from shunter.cluster.node.kubectl_exec import main\n\nmain()\n"
 
+# Between the nodes of a job, whose keys are a volume; `..data` is in every volume that is made from an API object.
+_KEYS = """\
+#!/bin/sh
+keys=
+for directory in /home/mpiuser/.ssh /root/.ssh "$HOME/.ssh"; do
+    if [ -z "$keys" ] && [ -L "$directory/..data" ] && [ -e "$directory/id_rsa" ]; then keys=$directory; fi
+done
+"""
+_SSHD = """\
+exec '@PYTHON@' -I -m shunter.cluster.node.ssh sshd "${keys:-/home/mpiuser/.ssh}" "$@"
+"""
+_SSH = """\
+if [ -n "$keys" ]; then exec '@PYTHON@' -I -m shunter.cluster.node.ssh ssh "$keys" "$@"; fi
+IFS=:
+for directory in $PATH; do
+    if [ -x "$directory/ssh" ] && ! [ "$directory/ssh" -ef "$0" ]; then exec "$directory/ssh" "$@"; fi
+done
+echo 'ssh: this pod has no keys of a job, and this machine no ssh' >&2
+exit 127
+"""
+
 
 def write_shims(directory: Path, name_server: str = "") -> None:
     """Writes the programs; without a name server every name is this machine (level `plain`)."""
@@ -64,6 +85,8 @@ def write_shims(directory: Path, name_server: str = "") -> None:
     _write(directory / "nslookup", script.encode())
     _write(directory / "kubectl-delivery", _KUBECTL_DELIVERY.encode())
     _write(directory / "kubectl", kubectl(sys.executable))
+    for name, last in (("sshd", _SSHD), ("ssh", _SSH)):
+        _write(directory / name, (_KEYS + last.replace("@PYTHON@", sys.executable)).encode())
 
 
 def kubectl(python: str) -> bytes:
