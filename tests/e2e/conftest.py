@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
+from e2e.job_life import Ends, lead
 from e2e.real_cluster import RealCluster
 from e2e.running_cluster import Cluster
 
@@ -32,6 +33,12 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     cluster.create_namespace(name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="module")
+def ends(request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    """The stories of the module, lived side by side."""
+    return lead(cluster, request.module.STORIES.stories, tmp_path_factory.mktemp("lives"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from e2e.running_cluster import Cluster
 from faults.history import History
@@ -217,16 +217,79 @@ class Life:
         return ["j-launcher", *(f"j-{role.lower()}-{index}" for role in roles for index in range(4))]
 
 
+def condition(kind: str, type: str, message: str, *, status: str = "True", cause: str = "") -> str:
+    return f"{type}={status} {kind}{cause or type}: {message}"
+
+
+def created(kind: str = "PyTorchJob") -> str:
+    return condition(kind, "Created", f"{kind} j is created.")
+
+
+def ran(kind: str = "PyTorchJob", name: str = "j") -> str:
+    return condition(kind, "Running", f"{kind} {name} is running.", status="False")
+
+
+def runs(kind: str = "PyTorchJob", name: str = "j") -> str:
+    return condition(kind, "Running", f"{kind} {name} is running.")
+
+
+EVICTION = "Pod j-worker-0 is taken away: Eviction API: evicting"
+EVICTED = f"EvictionByEvictionAPI: {EVICTION}"
+SUCCEEDED = condition("PyTorchJob", "Succeeded", "PyTorchJob j is successfully completed.")
+
+
+def pytorch(worker: str = "OnFailure", *, workers: int = 1, **run_policy: object) -> Json:
+    return job("PyTorchJob", {"Master": (1, "OnFailure"), "Worker": (workers, worker)}, **run_policy)
+
+
+def pods(*names: str, phase: str = "Running") -> list[str]:
+    """These pods and their services."""
+    return [*(f"Pod {name} {phase}" for name in names), *(f"Service {name}" for name in names)]
+
+
+async def running(life: Life, wanted: Json, *names: str) -> None:
+    """The job is there and counts these pods as active."""
+    await life.begins(wanted)
+    await life.runs(*names)
+    await life.becomes("Running")
+    await life.until(lambda: sum(counts.get("active", 0) for counts in life.shown()["counts"].values()) == len(names))
+
+
 Story = Callable[[Life], Awaitable[None]]
 
 
-def lead(cluster: Cluster, stories: Sequence[Story], directory: Path) -> Mapping[str, BaseException | None]:
+class Stories:
+    """The stories of one module."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.stories: list[Story] = []
+
+    def add(self, story: Story) -> Story:
+        """A decorator."""
+        self.names.append(story.__name__)
+        self.stories.append(story)
+        return story
+
+
+class Ends(NamedTuple):
     """How each story ended: None, or what was wrong."""
+
+    faults: Mapping[str, BaseException | None]
+
+    def check(self, name: str) -> None:
+        """Fails when the story of this name did not go as told."""
+        if fault := self.faults[name]:
+            raise fault
+
+
+def lead(cluster: Cluster, stories: Sequence[Story], directory: Path) -> Ends:
+    """Lives all these stories, in namespaces that are gone afterwards."""
     namespaces = [f"life-{uuid.uuid4().hex[:8]}" for _ in stories]
     cluster.create_namespace(*namespaces)
     directory.chmod(0o755)
     try:
-        return asyncio.run(_led(cluster, dict(zip(namespaces, stories, strict=True)), directory))
+        return Ends(asyncio.run(_led(cluster, dict(zip(namespaces, stories, strict=True)), directory)))
     finally:
         cluster.kubectl("delete", "namespace", "--wait=false", *namespaces)
 

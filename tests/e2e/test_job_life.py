@@ -1,71 +1,33 @@
-"""What becomes of v1 jobs whose processes end, are ended, or are not wanted any more: exact conditions, events and leavings.
+"""What becomes of v1 jobs whose processes end, or whose time is over: exact conditions, events and leavings.
 
 The rules and their ids (S9, R6, ...) are those of the recordings in tests/recordings/v1; here real processes live by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
 
-from e2e.job_life import Life, Story, job, lead
-from e2e.running_cluster import Cluster
-from player.shape import Json
-from shunter.api.resources import PODS, SERVICES
+from e2e.job_life import (
+    SUCCEEDED,
+    Ends,
+    Life,
+    Stories,
+    condition,
+    created,
+    job,
+    pods,
+    pytorch,
+    ran,
+    running,
+    runs,
+)
 
 pytestmark = pytest.mark.timeout(300)
 
-STORIES: list[Story] = []
-
-
-def story(told: Story) -> Story:
-    STORIES.append(told)
-    return told
-
-
-@pytest.fixture(scope="module")
-def ends(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, BaseException | None]:
-    return lead(cluster, STORIES, tmp_path_factory.mktemp("lives"))
-
-
-def condition(kind: str, type: str, message: str, *, status: str = "True", cause: str = "") -> str:
-    return f"{type}={status} {kind}{cause or type}: {message}"
-
-
-def created(kind: str = "PyTorchJob") -> str:
-    return condition(kind, "Created", f"{kind} j is created.")
-
-
-def ran(kind: str = "PyTorchJob", name: str = "j") -> str:
-    return condition(kind, "Running", f"{kind} {name} is running.", status="False")
-
-
-def runs(kind: str = "PyTorchJob", name: str = "j") -> str:
-    return condition(kind, "Running", f"{kind} {name} is running.")
-
-
-EVICTION = "Pod j-worker-0 is taken away: Eviction API: evicting"
-EVICTED = f"EvictionByEvictionAPI: {EVICTION}"
-SUCCEEDED = condition("PyTorchJob", "Succeeded", "PyTorchJob j is successfully completed.")
-
-
-def pytorch(worker: str = "OnFailure", *, workers: int = 1, **run_policy: object) -> Json:
-    return job("PyTorchJob", {"Master": (1, "OnFailure"), "Worker": (workers, worker)}, **run_policy)
-
-
-def pods(*names: str, phase: str = "Running") -> list[str]:
-    """These pods and their services."""
-    return [*(f"Pod {name} {phase}" for name in names), *(f"Service {name}" for name in names)]
-
-
-async def running(life: Life, wanted: Json, *names: str) -> None:
-    """The job is there and counts these pods as active."""
-    await life.begins(wanted)
-    await life.runs(*names)
-    await life.becomes("Running")
-    await life.until(lambda: sum(counts.get("active", 0) for counts in life.shown()["counts"].values()) == len(names))
+STORIES = Stories()
+story = STORIES.add
 
 
 # What a process's end leads to, by restart policy
@@ -148,21 +110,6 @@ async def a_permanent_exit_code_fails_the_job(life: Life) -> None:
         has_ended=True,
     )
     await life.is_described(message, "pod j-worker-0, container pytorch: Error, exit code 1")
-
-
-@story
-async def a_failed_worker_fails_an_xgboost_job_that_would_restart_it(life: Life) -> None:
-    """X13: where other kinds get a new pod."""
-    await running(life, job("XGBoostJob", {"Master": (1, "OnFailure"), "Worker": (1, "OnFailure")}), "j-master-0", "j-worker-0")
-    await life.evict("j-worker-0")
-    message = "XGBoostJob j is failed because 1 Worker replica(s) failed."
-    await life.comes_to_rest(
-        conditions=[created("XGBoostJob"), ran("XGBoostJob"), condition("XGBoostJob", "Failed", message)],
-        events=[EVICTED, f"XGBoostJobFailed: {message}"],
-        left=["Pod j-master-0 Running", "Service j-master-0", "Service j-worker-0"],
-        has_ended=True,
-    )
-    await life.is_described(message, EVICTION)
 
 
 @story
@@ -252,7 +199,7 @@ async def a_failed_launcher_fails_an_mpi_job(life: Life) -> None:
         left=["ConfigMap j-config", "ServiceAccount j-launcher", "Role j-launcher"],
         has_ended=True,
     )
-    await life.is_described(message)
+    await life.is_described(message, "Pod: NS.j-launcher exited with code 3".replace("NS", life.namespace))
 
 
 @story
@@ -268,6 +215,58 @@ async def a_launcher_is_replaced_by_its_exit_code(life: Life) -> None:
     )
 
 
+@story
+async def a_failed_mpi_worker_fails_the_job(life: Life) -> None:
+    await running(life, job("MPIJob", {"Launcher": (1, "Never"), "Worker": (1, "Never")}), "j-launcher", "j-worker-0")
+    await life.tell("j-worker-0", "exit 134")
+    message = "MPIJob j is failed because 1 Worker replica(s) failed."
+    await life.comes_to_rest(
+        conditions=[created("MPIJob"), ran("MPIJob"), condition("MPIJob", "Failed", message, cause="MPIJobFailed")],
+        counts={"Launcher": {"active": 1}, "Worker": {"failed": 1}},
+        has_ended=True,
+    )
+    await life.is_described(message, "pod j-worker-0, container mpi: Error, exit code 134 (SIGABRT)")
+
+
+@story
+async def an_xgboost_worker_is_replaced_by_its_exit_code(life: Life) -> None:
+    await running(life, job("XGBoostJob", {"Master": (1, "ExitCode"), "Worker": (1, "ExitCode")}), "j-master-0", "j-worker-0")
+    await life.tell("j-worker-0", "exit 137")
+    await life.until(lambda: life.incarnations("j-worker-0") == 2)
+    await life.runs("j-worker-0")
+    await life.until(lambda: life.shown()["counts"]["Worker"] == {"active": 1})
+    await life.tell("j-master-0", "exit 0")
+    await life.comes_to_rest(
+        conditions=[
+            created("XGBoostJob"),
+            ran("XGBoostJob"),
+            condition("XGBoostJob", "Succeeded", "XGBoostJob j is successfully completed."),
+        ],
+        states=["Created", "Running", "Restarting", "Running", "Succeeded"],
+        left=["Pod j-master-0 Succeeded", "Pod j-worker-0 Running", "Service j-master-0", "Service j-worker-0"],
+    )
+
+
+@story
+async def a_paddle_worker_that_never_restarts_fails_the_job(life: Life) -> None:
+    wanted = job("PaddleJob", {"Master": (1, "Never"), "Worker": (2, "Never")}, cleanPodPolicy="Running")
+    await running(life, wanted, "j-master-0", "j-worker-0", "j-worker-1")
+    await life.tell("j-worker-1", "exit 2")
+    message = "PaddleJob j is failed because 1 Worker replica(s) failed."
+    await life.comes_to_rest(
+        conditions=[created("PaddleJob"), ran("PaddleJob"), condition("PaddleJob", "Failed", message)],
+        events=[
+            "ExitedWithCode: Pod: NS.j-worker-1 exited with code 2",
+            f"PaddleJobFailed: {message}",
+            *(f"SuccessfulDeletePod: Deleted pod: {name}" for name in ("j-master-0", "j-worker-0")),
+            *(f"SuccessfulDeleteService: Deleted service: {name}" for name in ("j-master-0", "j-worker-0")),
+        ],
+        left=["Pod j-worker-1 Failed", "Service j-worker-1"],
+        has_ended=True,
+    )
+    await life.is_described(message, "pod j-worker-1, container paddle: Error, exit code 2")
+
+
 # Limits
 
 
@@ -278,13 +277,27 @@ async def restarts_beyond_the_limit_fail_the_job(life: Life) -> None:
     message = "Job j has failed because it has reached the specified backoff limit"
     await life.comes_to_rest(
         conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=[f"PyTorchJobFailed: {message}"],
+        events=["ExitedWithCode: Pod: NS.j-worker-0 exited with code 3", f"PyTorchJobFailed: {message}"],
         left=pods("j-master-0", "j-worker-0"),
         has_ended=True,
     )
     await life.is_described(
         message, "backoffLimit 1", "pod j-worker-0, container pytorch: Error, exit code 3", "after 1 restart", "| out of luck"
     )
+
+
+@story
+async def a_job_that_may_not_restart_fails_with_the_first_restart(life: Life) -> None:
+    wanted = job("JAXJob", {"Worker": (2, "OnFailure")}, backoffLimit=0, cleanPodPolicy="All")
+    await running(life, wanted, "j-worker-0", "j-worker-1")
+    await life.tell("j-worker-1", "exit 1")
+    message = "Job j has failed because it has reached the specified backoff limit"
+    await life.comes_to_rest(
+        conditions=[created("JAXJob"), ran("JAXJob", f"{life.namespace}/j"), condition("JAXJob", "Failed", message)],
+        left=[],
+        has_ended=True,
+    )
+    await life.is_described(message, "Limits   backoffLimit 0", f"Pod: {life.namespace}.j-worker-1 exited with code 1")
 
 
 @story
@@ -382,198 +395,6 @@ async def a_clean_up_of_all_leaves_nothing(life: Life) -> None:
     await _master_is_done(life, "All", [], gone)
 
 
-# What people do to jobs
-
-
-@story
-async def a_suspended_job_has_no_pods_and_a_resumed_one_starts_anew(life: Life) -> None:
-    names = ("j-master-0", "j-worker-0")
-    await running(life, pytorch(), *names)
-    start = life.status["startTime"]
-    await life.patch({"runPolicy": {"suspend": True}})
-    suspended = "PyTorchJob j is suspended."
-    await life.comes_to_rest(
-        conditions=[
-            created(),
-            condition("PyTorchJob", "Running", suspended, status="False", cause="Suspended"),
-            condition("PyTorchJob", "Suspended", suspended),
-        ],
-        left=[],
-        counts={"Master": {}, "Worker": {}},
-        has_ended=False,
-    )
-    assert life.status["startTime"] == start
-    await life.is_described("State    Suspended (PyTorchJobSuspended)")
-    await life.patch({"runPolicy": {"suspend": False}})
-    await life.runs("j-master-0", "j-worker-0")
-    await life.comes_to_rest(
-        conditions=[
-            created(),
-            condition("PyTorchJob", "Suspended", "PyTorchJob j is resumed.", status="False", cause="Resumed"),
-            runs(),
-        ],
-        states=["Created", "Running", "Suspended", "Running"],
-        events=[
-            "PyTorchJobResumed: PyTorchJob j is resumed.",
-            "PyTorchJobSuspended: PyTorchJob j is suspended.",
-            *(f"SuccessfulDeletePod: Deleted pod: {name}" for name in names),
-            *(f"SuccessfulDeleteService: Deleted service: {name}" for name in names),
-        ],
-        left=pods("j-master-0", "j-worker-0"),
-        counts={"Master": {"active": 1}, "Worker": {"active": 1}},
-    )
-    assert life.status["startTime"] > start
-
-
-@story
-async def a_job_that_is_created_suspended_waits_for_its_user(life: Life) -> None:
-    await life.begins(job("XGBoostJob", {"Master": (1, "Never"), "Worker": (1, "Never")}, suspend=True))
-    suspended = condition("XGBoostJob", "Suspended", "XGBoostJob j is suspended.")
-    await life.comes_to_rest(conditions=[created("XGBoostJob"), suspended], left=[], counts={})
-    assert "startTime" not in life.status
-    await life.patch({"runPolicy": {"suspend": False}})
-    await life.runs("j-master-0", "j-worker-0")
-    await life.comes_to_rest(states=["Suspended", "Running"], left=pods("j-master-0", "j-worker-0"))
-
-
-@story
-async def a_suspended_mpi_job_keeps_what_its_launcher_needs(life: Life) -> None:
-    objects = ["ConfigMap j-config", "ServiceAccount j-launcher", "Role j-launcher"]
-    await running(life, job("MPIJob", {"Launcher": (1, "Never"), "Worker": (1, "Never")}), "j-launcher", "j-worker-0")
-    await life.patch({"runPolicy": {"suspend": True}})
-    await life.comes_to_rest(states=["Created", "Running", "Suspended"], left=objects)
-    await life.patch({"runPolicy": {"suspend": False}})
-    await life.runs("j-launcher", "j-worker-0")
-    await life.comes_to_rest(
-        states=["Created", "Running", "Suspended", "Running"],
-        left=["Pod j-launcher Running", "Pod j-worker-0 Running", *objects],
-    )
-
-
-@story
-async def a_job_of_the_same_name_may_follow_at_once(life: Life) -> None:
-    await running(life, pytorch(), "j-master-0", "j-worker-0")
-    first = life.uid
-    await life.client.delete(life.resource, "j", life.namespace, uid=first)
-    await life.begins(pytorch())
-    await life.until(lambda: life.is_owner("j-master-0", "j-worker-0"))
-    await life.runs("j-master-0", "j-worker-0")
-    await life.comes_to_rest(
-        conditions=[created(), runs()],
-        left=pods("j-master-0", "j-worker-0"),
-        counts={"Master": {"active": 1}, "Worker": {"active": 1}},
-    )
-    assert life.uid != first
-    assert life.incarnations("j-worker-0") == 2
-
-
-@story
-async def a_deleted_job_leaves_nothing(life: Life) -> None:
-    await running(life, job("MPIJob", {"Launcher": (1, "Never"), "Worker": (1, "Never")}), "j-launcher", "j-worker-0")
-    await life.client.delete(life.resource, "j", life.namespace)
-    await life.comes_to_rest(left=[])
-    assert life.is_gone
-
-
-@story
-async def a_deleted_pod_and_a_deleted_service_come_back(life: Life) -> None:
-    await running(life, pytorch(), "j-master-0", "j-worker-0")
-    service = life.history.get(SERVICES, life.namespace, "j-worker-0")
-    await life.client.delete(SERVICES, "j-worker-0", life.namespace)
-    await life.client.delete(PODS, "j-worker-0", life.namespace)
-    await life.until(lambda: life.incarnations("j-worker-0") == 2)
-    await life.runs("j-worker-0")
-    await life.comes_to_rest(
-        conditions=[created(), runs()],
-        states=["Created", "Running", "Restarting", "Running"],
-        events=["PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed."],
-        left=pods("j-master-0", "j-worker-0"),
-    )
-    assert life.history.get(SERVICES, life.namespace, "j-worker-0")["metadata"]["uid"] != service["metadata"]["uid"]
-
-
-@story
-async def a_pod_that_is_forced_away_is_replaced(life: Life) -> None:
-    """As an administrator does with those of a machine that is lost."""
-    await running(life, pytorch("ExitCode"), "j-master-0", "j-worker-0")
-    await life.client.delete(PODS, "j-worker-0", life.namespace, grace_period_seconds=0)
-    await life.until(lambda: life.incarnations("j-worker-0") == 2)
-    await life.runs("j-worker-0")
-    await life.comes_to_rest(conditions=[created(), runs()], left=pods("j-master-0", "j-worker-0"))
-
-
-@story
-async def a_succeeded_pod_that_is_deleted_runs_again(life: Life) -> None:
-    await running(life, job("JAXJob", {"Worker": (2, "OnFailure")}), "j-worker-0", "j-worker-1")
-    await life.tell("j-worker-1", "exit 0")
-    await life.until(lambda: life.shown()["counts"] == {"Worker": {"active": 1, "succeeded": 1}})
-    await life.client.delete(PODS, "j-worker-1", life.namespace)
-    await life.until(lambda: life.incarnations("j-worker-1") == 2)
-    await life.runs("j-worker-1")
-    await life.comes_to_rest(counts={"Worker": {"active": 2}}, states=["Created", "Running"])
-
-
-@story
-async def workers_come_and_go_as_the_job_is_scaled(life: Life) -> None:
-    """The scale subresource asks no webhook: the job goes on without any worker."""
-    await running(life, pytorch(), "j-master-0", "j-worker-0")
-    await life.scale(2)
-    await life.runs("j-worker-1")
-    await life.comes_to_rest(
-        left=pods("j-master-0", "j-worker-0", "j-worker-1"), counts={"Master": {"active": 1}, "Worker": {"active": 2}}
-    )
-    await life.scale(0)
-    await life.comes_to_rest(
-        conditions=[created(), runs()],
-        states=["Created", "Running"],
-        left=pods("j-master-0"),
-        counts={"Master": {"active": 1}, "Worker": {}},
-    )
-
-
-@story
-async def a_job_of_workers_alone_that_is_scaled_to_zero_is_over(life: Life) -> None:
-    """S9: none is left that has not succeeded."""
-    await running(life, job("JAXJob", {"Worker": (1, "OnFailure")}), "j-worker-0")
-    await life.scale(0)
-    succeeded = condition("JAXJob", "Succeeded", f"JAXJob {life.namespace}/j successfully completed.")
-    await life.comes_to_rest(
-        conditions=[created("JAXJob"), ran("JAXJob", f"{life.namespace}/j"), succeeded], left=[], has_ended=True
-    )
-
-
-# Eviction
-
-
-@story
-async def an_evicted_pod_is_replaced(life: Life) -> None:
-    await running(life, pytorch(), "j-master-0", "j-worker-0")
-    await life.evict("j-worker-0")
-    await life.until(lambda: life.incarnations("j-worker-0") == 2)
-    await life.runs("j-worker-0")
-    await life.comes_to_rest(
-        conditions=[created(), runs()],
-        states=["Created", "Running", "Restarting", "Running"],
-        events=[EVICTED, "PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed."],
-        left=pods("j-master-0", "j-worker-0"),
-    )
-
-
-@story
-async def an_evicted_pod_that_never_restarts_fails_the_job(life: Life) -> None:
-    await running(life, pytorch("Never"), "j-master-0", "j-worker-0")
-    await life.evict("j-worker-0")
-    message = "PyTorchJob j is failed because 1 Worker replica(s) failed."
-    await life.comes_to_rest(
-        conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=[EVICTED, f"PyTorchJobFailed: {message}"],
-        left=["Pod j-master-0 Running", "Service j-master-0", "Service j-worker-0"],
-        counts={"Master": {"active": 1}, "Worker": {"failed": 1}},
-    )
-    await life.is_described(message, EVICTION, "j-worker-0: Stopping container pytorch")
-
-
-@pytest.mark.parametrize("told", STORIES, ids=lambda told: told.__name__)
-def test_a_life_in_which(told: Story, ends: Mapping[str, BaseException | None]) -> None:
-    if end := ends[told.__name__]:
-        raise end
+@pytest.mark.parametrize("told", STORIES.names)
+def test_a_life_in_which(told: str, ends: Ends) -> None:
+    ends.check(told)

@@ -1,4 +1,4 @@
-"""What becomes of jobs when their node is emptied, or its Node object is gone: it takes the cluster's only node away from others."""
+"""What becomes of jobs when their node is emptied, or its Node object goes."""
 
 from __future__ import annotations
 

@@ -151,6 +151,23 @@ def test_a_failed_pod_fails_the_job_and_stays_under_all_policies_but_exit_code(r
     assert made.status.wanted["conditions"][-1]["message"] == f"MPIJob ring is failed because 1 {role} replica(s) failed."
 
 
+@pytest.mark.parametrize(
+    ("launcher", "run_policy", "is_told"),
+    [
+        ({"restartPolicy": "Never"}, {}, False),
+        ({"restartPolicy": "Never"}, {"cleanPodPolicy": "Running"}, False),
+        ({"restartPolicy": "Never"}, {"cleanPodPolicy": "All"}, True),
+        ({"restartPolicy": "ExitCode"}, {}, True),
+    ],
+    ids=["kept", "kept as it has ended", "cleaned up", "replaced"],
+)
+def test_a_launchers_exit_code_is_told_when_its_pod_goes(launcher: Json, run_policy: Json, is_told: bool) -> None:
+    view = job_view(roles={"Launcher": launcher}, runPolicy=run_policy)
+    made = plan(MPI, observed(view, {**ALL_RUN, "ring-launcher": "Failed"}), NOW)
+    told = [event.message for event in made.events if event.reason == "ExitedWithCode"]
+    assert told == (["Pod: team-a.ring-launcher exited with code 137"] if is_told else [])
+
+
 @pytest.mark.parametrize(("role", "name"), [("Launcher", "ring-launcher"), ("Worker", "ring-worker-1")])
 def test_exit_code_makes_a_pod_again_that_a_signal_ended(role: str, name: str) -> None:
     """X5: upstream leaves such a job Restarting for ever. The state comes before the deletion, so no crash between hides it."""

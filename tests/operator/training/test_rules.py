@@ -12,6 +12,7 @@ from shunter.api.core import Pod
 from shunter.api.training.job import JobCondition
 from shunter.kube.plan import NOTHING, Create, Delete, Plan
 from shunter.operator.training import backoff, deadline, restart, ttl
+from shunter.operator.training.children import Children
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.observed import Observed
@@ -107,6 +108,22 @@ def test_restarts_of_running_pods_count_against_the_limit(
     """R11: two pods, each with so many restarts."""
     job = make_job(role={"restartPolicy": policy}, policy={} if limit is None else {"backoffLimit": limit})
     assert backoff.is_exceeded(job, observe(job, restarts=restarts).children) is wanted
+
+
+def test_a_job_beyond_its_limit_tells_how_its_containers_ended_before_they_are_gone(
+    make_job: MakeJob, observe: Observe, now: datetime
+) -> None:
+    job = make_job({"Master": 1}, policy={"backoffLimit": 1})
+    (pod,) = observe(job, restarts=1).children.pods
+    (container,) = pod.status.container_statuses
+    before = msgspec.convert({"terminated": {"exitCode": 3}}, type(container.state))
+    ended = msgspec.structs.replace(container, last_state=before)
+    pod = msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, container_statuses=(ended,)))
+    made = plan(PYTORCH, Observed(job=job, children=Children((pod,))), now)
+    assert [event.message for event in made.events] == [
+        "Pod: team-a.bert-master-0 exited with code 3",
+        "Job bert has failed because it has reached the specified backoff limit",
+    ]
 
 
 def test_restarts_of_pending_pods_do_not_count(make_job: MakeJob, observe: Observe) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.core import Pod
+from shunter.kube.plan import Note
+from shunter.operator.training.abnormal import REPORTED_PODS
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import AnyJob
 
@@ -25,6 +27,19 @@ def is_exceeded(job: AnyJob, children: Children) -> bool:
         if pod.status.phase == "Running"
     )
     return restarts > 0 if limit == 0 else restarts >= limit
+
+
+def exits(job: AnyJob, children: Children) -> tuple[Note, ...]:
+    """How the containers ended whose restarts were counted: soon their pods are gone, and nothing else tells."""
+    return tuple(note for pod in children.pods if pod.status.phase == "Running" for note in _exits(job, pod))[:REPORTED_PODS]
+
+
+def _exits(job: AnyJob, pod: Pod) -> Iterable[Note]:
+    for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
+        ended = status.last_state.terminated
+        if status.restart_count and ended is not None:
+            text = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {ended.exit_code}"
+            yield Note(regarding=job.ref, type="Normal", reason="ExitedWithCode", message=text)
 
 
 def _has_new_failure(job: AnyJob, children: Children) -> bool:

@@ -43,7 +43,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     job = msgspec.structs.replace(job, status=progress.status)
     remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, children):
-        return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
+        return _over_limit(observed, progress.notes(backoff.exits(job, children)), BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
         return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
     return _running(framework, msgspec.structs.replace(observed, job=job), progress, remaining)

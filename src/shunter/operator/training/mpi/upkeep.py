@@ -88,7 +88,7 @@ def replaced(job: Job, members: Members) -> tuple[list[Pod], str]:
     for role, pods_of_role in ((LAUNCHER, [members.launcher] if members.launcher else []), (WORKER, members.workers)):
         if job.replicas[role].restart_policy != "ExitCode" or (role == WORKER and members.is_done):
             continue
-        container = _first_container(job, role)
+        container = first_container(job, role)
         consequences = [(pod, restart.consequence(pod, "ExitCode", container)) for pod in pods_of_role]
         if any(consequence == "fail" for _, consequence in consequences):
             return [], role
@@ -171,6 +171,7 @@ def _warning(job: Job, reason: str, message: str) -> Note:
     return Note(regarding=job.ref, type="Warning", reason=reason, message=message)
 
 
-def _first_container(job: Job, role: str) -> str:
+def first_container(job: Job, role: str) -> str:
+    """The name of the container whose exit code decides."""
     containers = (job.replicas[role].template.get("spec") or {}).get("containers") or [{}]
     return str(containers[0].get("name", ""))
