@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -194,9 +193,3 @@ def test_what_guides_write_but_the_cluster_does_not_know_is_named(
     refused = cluster.try_kubectl("apply", "-n", namespace, "-f", "-", stdin=json.dumps(unknown))
     assert refused.returncode != 0
     assert complaint in refused.stderr
-
-
-def test_every_example_is_in_a_test() -> None:
-    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
-    untested = [file for file in EXAMPLES.rglob("*.*") if file.name not in tests and file.stem not in tests]
-    assert untested == []
