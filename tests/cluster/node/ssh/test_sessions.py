@@ -130,6 +130,23 @@ def test_a_server_whose_port_is_taken_says_so(pod: Pod, server: Server) -> None:
     assert process.returncode == 255
 
 
+def test_a_server_that_is_told_to_end_ends_its_sessions(pod: Pod) -> None:
+    server = Server(pod)
+    session = subprocess.Popen(
+        [pod.programs / "ssh", "-p", server.port, "127.0.0.1", "echo begun; exec sleep 600"],
+        env=pod.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert session.stdout is not None
+    assert session.stdout.readline() == "begun\n"
+    server.process.terminate()
+    assert server.process.wait(10) == 0
+    assert (session.communicate()[0], session.returncode) == ("", 255)
+
+
 def test_without_keys_of_a_job_ssh_is_the_machines_own(programs: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()

@@ -55,8 +55,8 @@ async def _serve(settings: ServerSettings) -> None:
         x11_forwarding=False,
     )
     _say(f"Server listening on 0.0.0.0 port {settings.port}.")
-    async with server:
-        await ended.wait()
+    await ended.wait()
+    server.close()
 
 
 class _Guard(asyncssh.SSHServer):
