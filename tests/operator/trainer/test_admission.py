@@ -138,7 +138,7 @@ async def test_a_job_of_a_malformed_runtime_is_refused_with_the_field(make_runti
     runtime["spec"]["template"]["spec"]["replicatedJobs"] = "node"
     answer = await trainer_admission(Server(), runtime).validate(review())
     assert (answer.allowed, answer.code) == (False, 403)
-    assert answer.message == "spec.template.spec.replicatedJobs of the runtime: expected `array | null`, got `str`"
+    assert answer.message == "spec.template.spec.replicatedJobs of TrainingRuntime torch: expected `array | null`, got `str`"
 
 
 async def test_one_answer_names_all_faults(make_runtime: MakeRuntime) -> None:

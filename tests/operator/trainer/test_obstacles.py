@@ -68,39 +68,43 @@ def pod(**fields: Any) -> Json:
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        pytest.param("text", "spec of the runtime: expected `object`, got `str`", id="spec"),
-        pytest.param({"template": 5}, "spec.template of the runtime: expected `object | null`, got `int`", id="template"),
-        pytest.param({"mlPolicy": []}, "spec.mlPolicy of the runtime: expected `object | null`, got `array`", id="policy"),
+        pytest.param("text", "spec of TrainingRuntime torch: expected `object`, got `str`", id="spec"),
+        pytest.param(
+            {"template": 5}, "spec.template of TrainingRuntime torch: expected `object | null`, got `int`", id="template"
+        ),
+        pytest.param(
+            {"mlPolicy": []}, "spec.mlPolicy of TrainingRuntime torch: expected `object | null`, got `array`", id="policy"
+        ),
         pytest.param(
             {"mlPolicy": {"numNodes": "two"}},
-            "spec.mlPolicy.numNodes of the runtime: expected `int | null`, got `str`",
+            "spec.mlPolicy.numNodes of TrainingRuntime torch: expected `int | null`, got `str`",
             id="number",
         ),
         pytest.param(
             {"podGroupPolicy": {"coscheduling": {"scheduleTimeoutSeconds": "x"}}},
-            "spec.podGroupPolicy.coscheduling.scheduleTimeoutSeconds of the runtime: expected `int | null`, got `str`",
+            "spec.podGroupPolicy.coscheduling.scheduleTimeoutSeconds of TrainingRuntime torch: expected `int | null`, got `str`",
             id="gang",
         ),
         pytest.param(
             {"template": {"spec": {"replicatedJobs": "node"}}},
-            "spec.template.spec.replicatedJobs of the runtime: expected `array | null`, got `str`",
+            "spec.template.spec.replicatedJobs of TrainingRuntime torch: expected `array | null`, got `str`",
             id="jobs",
         ),
         pytest.param(
             {"template": pod(containers=[{"name": "node", "env": [{"value": "1"}]}])},
-            "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].env[0] of the runtime: "
+            "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].env[0] of TrainingRuntime torch: "
             "object missing required field `name`",
             id="a variable without a name",
         ),
         pytest.param(
             {"template": pod(containers=[{"name": "node", "resources": {"limits": {"cpu": "many"}}}])},
-            "spec.template of the runtime: cpu in the resources of container node of the replicated job node is 'many': "
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            "spec.template of TrainingRuntime torch: cpu in the resources of container node of the replicated job node is "
+            "'many': quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
             id="a quantity",
         ),
         pytest.param(
             {"template": {"spec": {"replicatedJobs": [None]}}},
-            "spec.template.spec.replicatedJobs[0] of the runtime: expected `object`, got `null`",
+            "spec.template.spec.replicatedJobs[0] of TrainingRuntime torch: expected `object`, got `null`",
             id="a null among jobs",
         ),
     ],

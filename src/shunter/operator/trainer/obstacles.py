@@ -40,13 +40,13 @@ def not_installed(resource: Resource) -> Condition:
 
 def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Condition:
     """The runtime is not there, or nothing can be made of it."""
-    remedy = error.remedy
+    remedy = error.remedy or "Correct the runtime."
     if has_snapshot:
         config_map = snapshot_name(job.metadata.name)
-        ways = f"Correct data.runtime of the ConfigMap {config_map}, or delete it to take the runtime as it is now"
-        return _obstacle(error.reason, f"{_sentence(error.message)} {ways}; {GOES_ON}")
-    remedy = (error.remedy or "Correct the runtime.").removesuffix(".")
-    return _obstacle(error.reason, f"{_sentence(error.message)} {remedy}; {GOES_ON}")
+        remedy = (
+            f"{error.remedy} Correct data.runtime of the ConfigMap {config_map}, or delete it to take the runtime as it is now"
+        )
+    return _obstacle(error.reason, f"{_sentence(error.message)} {remedy.removesuffix('.').strip()}; {GOES_ON}")
 
 
 def refused(job: TrainJob, failure: Failure) -> Condition | None:

@@ -50,7 +50,7 @@ def completed_model(job: TrainJob, runtime: Json, status_server: StatusServerPla
     spec = runtime_spec(runtime)
     template = merged_template(job, spec.template)
     if job.spec.runtime_patches:
-        check_template(template)
+        check_template(template, spec.name)
     model = model_of(job, spec.policy, spec.pod_groups, template)
     model.status_server = status_server
     if spec.policy is not None:

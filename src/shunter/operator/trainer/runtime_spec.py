@@ -18,6 +18,8 @@ Shape = TypeVar("Shape")
 
 
 class RuntimeSpec(NamedTuple):
+    name: str
+    """Kind and name, for messages."""
     policy: MLPolicy | None
     pod_groups: PodGroupPolicy | None
     template: Json
@@ -27,38 +29,38 @@ class RuntimeSpec(NamedTuple):
 def runtime_spec(runtime: Json) -> RuntimeSpec:
     """The parts of a runtime's spec. Raises BuildError that names the field which is not what it should be."""
     spec = runtime.get("spec") or {}
-    shape = _converted(spec, _Spec, "spec")
+    name = f"{runtime.get('kind', '')} {(runtime.get('metadata') or {}).get('name', '')}"
+    shape = _converted(spec, _Spec, "spec", name)
     template = spec.get("template") or {}
-    check_template(template)
-    return RuntimeSpec(shape.ml_policy, shape.pod_group_policy, template)
+    check_template(template, name)
+    return RuntimeSpec(name, shape.ml_policy, shape.pod_group_policy, template)
 
 
-def check_template(template: Json) -> None:
-    """Raises BuildError for a JobSet template, with a job's patches merged or without, that has not the shape of one."""
-    shape = _converted(template, _Template, "spec.template")
+def check_template(template: Json, runtime: str) -> None:
+    """Raises BuildError for the JobSet template of a runtime, with a job's patches merged or without, that has not the shape of
+    one. `runtime` is the runtime's kind and name."""
+    shape = _converted(template, _Template, "spec.template", runtime)
     for replicated_job in (shape.spec.replicated_jobs if shape.spec else None) or ():
         for container in _containers(replicated_job):
             for quantities in (container.resources.limits, container.resources.requests) if container.resources else ():
                 for name, quantity in (quantities or {}).items():
-                    _check_quantity(replicated_job.name, container.name, name, quantity)
+                    place = f"container {container.name} of the replicated job {replicated_job.name}"
+                    _check_quantity(f"spec.template of {runtime}: {name} in the resources of {place}", quantity)
 
 
-def _converted(value: Any, shape: type[Shape], field: str) -> Shape:
+def _converted(value: Any, shape: type[Shape], field: str, runtime: str) -> Shape:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
         fault, _, place = str(error).partition(" - at `$")
-        raise BuildError(f"{field}{place.rstrip('`')} of the runtime: {fault[0].lower()}{fault[1:]}") from error
+        raise BuildError(f"{field}{place.rstrip('`')} of {runtime}: {fault[0].lower()}{fault[1:]}") from error
 
 
-def _check_quantity(job: str, container: str, name: str, quantity: Any) -> None:
+def _check_quantity(field: str, quantity: Any) -> None:
     try:
         parse(quantity)
     except ValueError as error:
-        raise BuildError(
-            f"spec.template of the runtime: {name} in the resources of container {container} of the replicated job {job} "
-            f"is {quantity!r}: {error}"
-        ) from error
+        raise BuildError(f"{field} is {quantity!r}: {error}") from error
 
 
 class _Variable(Struct, frozen=True):
