@@ -27,6 +27,8 @@ from shunter.api.resources import SERVICE_ACCOUNTS, TRAIN_JOBS
 from shunter.kube.watch_events import Change
 from shunter.operator.trainer.statusserver.place import audience
 
+SETTLING_SECONDS = 2.0
+"""Until the last writes are done and seen."""
 LEFT_ALONE = "kueue.x-k8s.io/multikueue"
 """A manager whose jobs the operator does not reconcile: nothing but their progress is measured."""
 
@@ -69,13 +71,14 @@ async def _measure(settings: dict[str, Any]) -> list[Figure]:
             await load(port, names, tokens, clients=settings["clients"], seconds=settings["warm_up_seconds"])
             writes: Counter[str] = Counter()
             counting = asyncio.create_task(count_writes(cluster, writes))
-            await asyncio.sleep(1)
+            await asyncio.sleep(SETTLING_SECONDS)
             writes.clear()
             before = usage.processor_seconds([operator.pid])
             started = time.perf_counter()
             sent = await load(port, names, tokens, clients=settings["clients"], seconds=settings["seconds"])
             seconds = time.perf_counter() - started
             busy = usage.processor_seconds([operator.pid]) - before
+            await asyncio.sleep(SETTLING_SECONDS)
             counting.cancel()
             await asyncio.gather(counting, return_exceptions=True)
             if sent.refused:
@@ -108,12 +111,15 @@ async def issued(cluster: Plane, names: Sequence[str]) -> dict[str, str]:
 
 
 async def count_writes(cluster: Plane, writes: Counter[str]) -> None:
-    """Every report differs from the last, so every write is a change that is seen."""
+    """Every report differs from the last, so every write is a change that is seen. A server hangs up on watchers that are slow,
+    as this one is under its own load; it goes on where it was."""
     version = (await cluster.client.list(TRAIN_JOBS, NAMESPACE)).resource_version
-    async for event in cluster.client.watch(TRAIN_JOBS, NAMESPACE, resource_version=version):
-        if isinstance(event, Change):
-            changed: Json = event.object
-            writes[changed["metadata"]["name"]] += 1
+    while True:
+        async for event in cluster.client.watch(TRAIN_JOBS, NAMESPACE, resource_version=version):
+            if isinstance(event, Change):
+                metadata: Json = event.object["metadata"]
+                version = metadata["resourceVersion"]
+                writes[metadata["name"]] += 1
 
 
 async def until_listening(port: int) -> None:
