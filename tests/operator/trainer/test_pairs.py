@@ -26,7 +26,7 @@ from shunter.operator.trainer.snapshot import as_go_writes, runtime_in, snapshot
 from shunter.operator.trainer.views import ConfigMap
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-EXAMPLES = settings(max_examples=120, deadline=None)
+EXAMPLES = settings(max_examples=90, deadline=None)
 RANDOMNESS = bytes(range(32))
 
 VALUES = st.text("abcXYZ019 -_=$./", max_size=12)
