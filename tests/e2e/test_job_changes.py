@@ -187,7 +187,38 @@ async def a_job_of_workers_alone_that_is_scaled_to_zero_is_over(life: Life) -> N
     )
 
 
-# Eviction
+# Pods that are taken away
+
+
+@story
+async def a_pod_that_its_node_ends_is_replaced(life: Life) -> None:
+    """By a deadline of its own here; a node short of memory or disk does the same."""
+    await running(life, job("TFJob", {"Chief": (1, "Never"), "Worker": (1, "OnFailure")}), "j-chief-0", "j-worker-0")
+    await life.client.patch(PODS, "j-worker-0", life.namespace, {"spec": {"activeDeadlineSeconds": 1}})
+    await life.until(lambda: life.incarnations("j-worker-0") == 2)
+    await life.runs("j-worker-0")
+    await life.comes_to_rest(
+        conditions=[created("TFJob"), runs("TFJob", f"{life.namespace}/j")],
+        states=["Created", "Running", "Restarting", "Running"],
+        events=[
+            "SuccessfulDeletePod: Deleted pod: j-worker-0",
+            "TFJobRestarting: job j is restarting because Worker replica(s) failed.",
+        ],
+        counts={"Chief": {"active": 1}, "Worker": {"active": 1}},
+    )
+    await life.is_described("j-worker-0: Pod was active on the node longer than the specified deadline")
+
+
+@story
+async def a_pod_that_its_node_ends_fails_a_job_that_never_restarts(life: Life) -> None:
+    await running(life, pytorch("Never"), "j-master-0", "j-worker-0")
+    await life.client.patch(PODS, "j-worker-0", life.namespace, {"spec": {"activeDeadlineSeconds": 1}})
+    message = "PyTorchJob j is failed because 1 Worker replica(s) failed."
+    await life.comes_to_rest(
+        conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
+        left=["Pod j-master-0 Running", "Pod j-worker-0 Failed", "Service j-master-0", "Service j-worker-0"],
+    )
+    await life.is_described(message, "DeadlineExceeded: Pod was active on the node longer than the specified deadline")
 
 
 @story

@@ -237,6 +237,7 @@ async def test_a_pod_past_its_deadline_fails(node: NodeUnderTest) -> None:
     )
     pod = await node.finished("p")
     assert (pod["status"]["phase"], pod["status"]["reason"]) == ("Failed", "DeadlineExceeded")
+    assert (await node.event("DeadlineExceeded"))["message"] == pod["status"]["message"]
 
 
 async def test_readiness_follows_its_probe(node: NodeUnderTest) -> None:

@@ -212,7 +212,9 @@ class PodWorker:
         self._containers.observe()
         now = time.time()
         deadline = self._deadline()
-        self._overdue = self._overdue or (deadline is not None and now >= deadline and not self._is_settled())
+        if not self._overdue and deadline is not None and now >= deadline and not self._is_settled():
+            self._overdue = True
+            self._note("Normal", *_DEADLINE_EXCEEDED[1:])
         waits: list[float | None] = []
         if self._is_ending():
             decision = lifecycle.decide_stop(self._pod.spec, self._containers.seen)
