@@ -281,8 +281,16 @@ async def test_a_failing_background_task_ends_the_process(client: Client) -> Non
         await asyncio.wait_for(manager.run(), 5)
 
 
-def options(identity: str) -> LeaderOptions:
-    return LeaderOptions(name="test", namespace="n", identity=identity, lease_duration=1.0, renew_deadline=0.6, retry_period=0.05)
+def options(identity: str, *, lease_duration: float = 15.0, renew_deadline: float = 10.0) -> LeaderOptions:
+    """Who ends well gives the lease back, so nobody waits for these seconds."""
+    return LeaderOptions(
+        name="test",
+        namespace="n",
+        identity=identity,
+        lease_duration=lease_duration,
+        renew_deadline=renew_deadline,
+        retry_period=0.05,
+    )
 
 
 async def test_the_second_replica_writes_only_when_the_first_has_stopped(
@@ -310,7 +318,7 @@ async def test_the_second_replica_writes_only_when_the_first_has_stopped(
 async def test_who_cannot_renew_stops_writing_before_another_may_lead(
     peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    manager = Manager(client, component="test", leader=options("one"))
+    manager = Manager(client, component="test", leader=options("one", lease_duration=1.0, renew_deadline=0.6))
     with_children(manager)
     async with running(manager) as task:
         await eventually(lambda: manager._election and manager._election.is_leader)
