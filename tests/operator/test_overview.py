@@ -94,6 +94,23 @@ def test_a_crash_loop_says_how_the_last_run_ended() -> None:
     ]
 
 
+def test_a_pod_that_its_node_ended_is_told_of_as_a_whole() -> None:
+    """The kill that its containers got is not what went wrong."""
+    killed = {"name": "pytorch", "state": terminated(137, "2026-01-01T00:00:02Z")}
+    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory.", "containerStatuses": [killed]}
+    pods = [
+        {
+            "metadata": {"name": "victim"},
+            "status": {"containerStatuses": [{"name": "pytorch", "state": terminated(1, "2026-01-01T00:00:03Z")}]},
+        },
+        {"metadata": {"name": "evicted"}, "status": status},
+    ]
+    assert [str(fault) for fault in faults(pods)] == [
+        "pod evicted: Evicted: The node was low on memory.",
+        "pod victim, container pytorch: Error, exit code 1",
+    ]
+
+
 def test_containers_being_created_are_no_fault() -> None:
     status = {"name": "pytorch", "state": {"waiting": {"reason": "ContainerCreating"}}}
     assert faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}]) == []

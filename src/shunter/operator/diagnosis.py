@@ -32,9 +32,12 @@ def faults(pods: list[Json]) -> list[Fault]:
         status = pod.get("status", {})
         name = pod["metadata"]["name"]
         containers = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+        if status.get("phase") == "Failed" and status.get("reason"):
+            # Its node ended it (evicted, past its deadline): how its containers took that says nothing.
+            ended = max(map(when, containers), default="")
+            found.append((ended, Fault(pod=name, reason=status["reason"], message=status.get("message", ""))))
+            continue
         found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
-        if status.get("phase") == "Failed" and status.get("reason") and not any(fault.pod == name for _, fault in found):
-            found.append(("", Fault(pod=name, reason=status["reason"], message=status.get("message", ""))))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
     return [fault for _, fault in sorted(found, key=lambda pair: pair[0] or "9")]
