@@ -81,6 +81,14 @@ def operator(
     pytorch_init_container_max_tries: Annotated[
         int, typer.Option(help="How often they look for it, every 2 seconds [default: 100].", show_default=False, min=0)
     ] = 0,
+    pytorch_init_container_template_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML list of the init containers in which they look, with {{.MasterAddr}}, {{.InitContainerImage}} and "
+            "{{.MaxTries}} [default: /etc/config/initContainer.yaml where it exists].",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run the operator against any API server, until SIGTERM."""
     from shunter.operator.process import OperatorOptions, serve
@@ -113,5 +121,6 @@ def operator(
             mpi_kubectl_delivery_image=mpi_kubectl_delivery_image,
             pytorch_init_container_image=pytorch_init_container_image,
             pytorch_init_container_max_tries=pytorch_init_container_max_tries,
+            pytorch_init_container_template_file=pytorch_init_container_template_file,
         )
     )

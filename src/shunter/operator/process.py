@@ -38,6 +38,7 @@ from shunter.operator.trainer.statusserver.server import StatusServer
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer
 from shunter.operator.trainer.statusserver.writes import StatusWriter
 from shunter.operator.training import controllers as training
+from shunter.operator.training import init_template
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
 from shunter.operator.training.framework import Settings
@@ -86,6 +87,8 @@ class OperatorOptions:
     """The image in which the Workers of PyTorchJobs wait for their Master; empty: upstream's."""
     pytorch_init_container_max_tries: int = 0
     """How often they look, every 2 seconds; 0: as often as upstream's, 100 times."""
+    pytorch_init_container_template_file: Path | None = None
+    """Other init containers in which they look; None: upstream's file where it is there, else its default."""
     kube_api_qps: float = 0.0
     """Requests a second to the API server; 0 leaves that to the server's own fairness."""
     kube_api_burst: int = 0
@@ -261,6 +264,7 @@ def training_settings(options: OperatorOptions) -> Settings:
         mpi_kubectl_delivery_image=options.mpi_kubectl_delivery_image,
         pytorch_init_container_image=options.pytorch_init_container_image,
         pytorch_init_container_max_tries=options.pytorch_init_container_max_tries,
+        pytorch_init_container_template=init_template.read(options.pytorch_init_container_template_file),
         cluster_domain=os.environ.get(CLUSTER_DOMAIN_VARIABLE, ""),
     )
 

@@ -117,6 +117,8 @@ class Settings(NamedTuple):
     """Looks for the Master's name before the Workers of a PyTorchJob start."""
     pytorch_init_container_max_tries: int = 0
     """How often it looks."""
+    pytorch_init_container_template: str = ""
+    """The init containers in which it looks, as in `init_template`."""
     cluster_domain: str = ""
     """Ends the addresses that the pods of TFJobs are told: `cluster.local`."""
 

@@ -12,7 +12,8 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.training import pytorch_rules
 from shunter.api.training.job import ReplicaStatus
-from shunter.api.training.pytorch import KIND, MASTER, WAITING_CONTAINER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
+from shunter.operator.training import init_template
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import (
     Autoscaling,
@@ -45,15 +46,15 @@ class PyTorch(NumberedReplicas):
     reports_selector = KIND.is_scalable
     least_spec: Json = {KIND.replica_specs: {}}
 
-    def __init__(self, init_image: str = INIT_IMAGE, init_tries: int = INIT_TRIES) -> None:
-        self._init_image = init_image
-        self._init_tries = init_tries
+    def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 -- immutable
+        self._waiting = init_template.parsed(
+            settings.pytorch_init_container_template or init_template.DEFAULT_TEMPLATE,
+            settings.pytorch_init_container_image or INIT_IMAGE,
+            settings.pytorch_init_container_max_tries or INIT_TRIES,
+        )
 
     def with_settings(self, settings: Settings) -> PyTorch:
-        return PyTorch(
-            settings.pytorch_init_container_image or self._init_image,
-            settings.pytorch_init_container_max_tries or self._init_tries,
-        )
+        return PyTorch(settings)
 
     def read(self, view: PyTorchJob) -> Job:
         spec = pytorch_rules.with_defaults(view.spec)
@@ -100,20 +101,7 @@ class PyTorch(NumberedReplicas):
         """Workers wait until the Master's name resolves, which it does once the Master is ready (E5)."""
         if replica_type == MASTER or MASTER not in job.replicas:
             return []
-        master = replica_name(job.name, MASTER, 0)
-        script = (
-            f"err=1;for i in $(seq {self._init_tries}); do if nslookup {master}; then err=0 && break; fi;"
-            "echo waiting for master; sleep 2; done; exit $err"
-        )
-        return [
-            {
-                "name": WAITING_CONTAINER,
-                "image": self._init_image,
-                "imagePullPolicy": "IfNotPresent",
-                "command": ["sh", "-c", script],
-                "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
-            }
-        ]
+        return init_template.filled(self._waiting, replica_name(job.name, MASTER, 0))
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
         """The Master, or the first Worker of a job without one (N2)."""
