@@ -47,7 +47,7 @@ from shunter.operator.trainer.runtimes import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "default"
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 400.0
 POLL_SECONDS = 0.2
 """Every look is a list that the API server has to count; a tenth of a second more or less is no matter."""
 WRITE_REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
@@ -56,9 +56,9 @@ RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", 
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
-    """TrainJobs to JobSets, PyTorchJobs to pods and services, one large PyTorchJob, and a restart among finished jobs."""
+    """TrainJobs to JobSets, PyTorchJobs to pods and services, one large PyTorchJob, a restart, and many jobs at rest."""
     figures: list[Figure] = []
-    for load in (train_jobs, pytorch_jobs, one_large_job, restart):
+    for load in (train_jobs, pytorch_jobs, one_large_job, restart, live_jobs):
         figures += uvloop.run(load(settings))
     return figures
 
@@ -128,6 +128,27 @@ async def restart(settings: dict[str, Any]) -> list[Figure]:
                 Figure("restart until caught up", seconds, "s", f"{jobs} finished jobs, each looked at once; {operator.busy()}"),
                 Figure("writes of a restart", written, "writes", "seen by the API server"),
                 Figure("memory after a restart", operator.peak_memory(), "MiB", f"{jobs} finished jobs cached"),
+            ]
+
+
+async def live_jobs(settings: dict[str, Any]) -> list[Figure]:
+    """As many unfinished jobs as a large cluster has; nothing happens to them."""
+    jobs = settings["live_jobs"]
+    job = objects()["job"]
+    master = job["spec"]["pytorchReplicaSpecs"]["Master"]
+    job = {**job, "spec": {**job["spec"], "pytorchReplicaSpecs": {"Master": master}}}
+    async with plane() as cluster:
+        await cluster.create(PYTORCH_JOBS, (named(job, f"job-{number}") for number in range(jobs)))
+        async with cluster.operator() as operator:
+            await operator.seconds_until({PODS: jobs, SERVICES: jobs})
+        # Its successor has no events to tell for minutes to come.
+        async with cluster.operator() as operator:
+            seconds = await operator.seconds_until_reconciled(jobs)
+            idle = await operator.idle_share(settings["idle_seconds"])
+            note = f"{jobs} unfinished jobs with a pod and a service each; caught up after {seconds:.1f} s"
+            return [
+                Figure("memory, live jobs", operator.peak_memory(), "MiB", note),
+                Figure("idle CPU, live jobs", idle * 100, "% of one core"),
             ]
 
 
