@@ -29,7 +29,7 @@ def groups(cluster: Cluster, namespace: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.embedded(why="keeps its steps in a volume that the cluster makes")
-def test_an_elastic_job_goes_on_with_more_and_with_fewer_workers(cluster: Cluster, namespace: str) -> None:
+def test_an_elastic_job_goes_on_with_more_workers_without_a_lost_one_and_with_fewer(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, "elastic.yaml")
 
     def has_grown_to(size: int, than: int) -> Any:
@@ -39,6 +39,9 @@ def test_an_elastic_job_goes_on_with_more_and_with_fewer_workers(cluster: Cluste
     eventually(lambda: has_grown_to(2, 0), seconds=SECONDS)
     cluster.kubectl("scale", "-n", namespace, "pytorchjob/elastic", "--replicas=3")
     *_, (_, grown) = eventually(lambda: has_grown_to(3, 1), seconds=SECONDS)
+    # The worker is lost with its process; the others go on, and the pod that is made in its place joins them.
+    cluster.kubectl("delete", "pod", "-n", namespace, "elastic-worker-2", "--grace-period=0", "--force")
+    *_, (_, grown) = eventually(lambda: has_grown_to(3, grown + 1), seconds=SECONDS)
     cluster.kubectl("scale", "-n", namespace, "pytorchjob/elastic", "--replicas=2")
     eventually(lambda: has_grown_to(2, grown), seconds=SECONDS)
     cluster.kubectl("exec", "-n", namespace, "elastic-worker-0", "--", "touch", "/steps/stop")
