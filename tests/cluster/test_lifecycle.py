@@ -81,7 +81,8 @@ def test_the_last_words_are_those_of_the_newest_run(tmp_path: Path) -> None:
 
 def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_are_fine(tmp_path: Path) -> None:
     state = prepared(tmp_path)
-    launched = {"children": [{"name": "agent", "argv": ["python", "--level", "plain"]}]}
+    operator = {"name": "operator", "argv": ["python", json.dumps({"feature_gates": "TrainJobStatus=true"})]}
+    launched = {"children": [operator, {"name": "agent", "argv": ["python", "--level", "plain"]}]}
     state.launch.write_text(json.dumps(launched))
     lifecycle.refuse_other_options(state, lifecycle.Options(state.root))
     lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain"))
@@ -89,6 +90,9 @@ def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_a
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="namespaces"))
     with pytest.raises(EnvironmentProblem, match="without --strict-resources"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", strict_resources=True))
+    lifecycle.refuse_other_options(state, lifecycle.Options(state.root, feature_gates="TrainJobStatus=true"))
+    with pytest.raises(EnvironmentProblem, match="without --feature-gates TrainJobStatus=false"):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, feature_gates="TrainJobStatus=false"))
 
 
 def test_stopping_where_nothing_was_ever_started_makes_nothing(tmp_path: Path) -> None:

@@ -230,20 +230,19 @@ def node_options(options: Options) -> Iterator[list[str]]:
 
 def refuse_other_options(state: StateDir, options: Options) -> None:
     """Raises EnvironmentProblem when the running cluster was started without something that is asked for now."""
-    children = msgspec.json.decode(state.launch.read_bytes())["children"]
-    gates = next(msgspec.json.decode(child["argv"][-1]) for child in children if child["name"] == "operator").get("feature_gates")
-    if options.feature_gates and options.feature_gates != gates:
+    launched = {child["name"]: child["argv"] for child in msgspec.json.decode(state.launch.read_bytes())["children"]}
+    missing = [" ".join(wanted) for wanted in node_options(options) if not _contains(launched["agent"], wanted)]
+    if options.feature_gates and options.feature_gates != msgspec.json.decode(launched["operator"][-1]).get("feature_gates"):
+        missing.append(f"--feature-gates {options.feature_gates}")
+    if missing:
         raise EnvironmentProblem(
-            f"the cluster in {state.root} is already up, without --feature-gates {options.feature_gates}.",
+            f"the cluster in {state.root} is already up, without {missing[0]}.",
             "Run `shunter down` first to start it anew like this.",
         )
-    launched = next(child["argv"] for child in children if child["name"] == "agent")
-    for arguments in node_options(options):
-        if not any(launched[at : at + len(arguments)] == arguments for at in range(len(launched))):
-            raise EnvironmentProblem(
-                f"the cluster in {state.root} is already up, without {' '.join(arguments)}.",
-                "Run `shunter down` first to start it anew like this.",
-            )
+
+
+def _contains(arguments: list[str], wanted: list[str]) -> bool:
+    return any(arguments[at : at + len(wanted)] == wanted for at in range(len(arguments)))
 
 
 def choose_port(state: StateDir, wanted: int) -> int:
