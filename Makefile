@@ -18,14 +18,14 @@ demo: setup ## start an embedded cluster, train three distributed jobs, show the
 	@.venv/bin/shunter demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
-	@$(PY) -m pytest -n 2 --dist loadgroup --ignore tests/faults
+	@$(PY) -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
 faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about ten minutes)
 	@$(PY) -m pytest -n 2 --dist loadgroup tests/faults
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 2 --dist loadgroup $(CONFORMANCE)
+	@$(PY) -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
 again: setup ## what failed in the last make test, once more, one test at a time
 	@$(PY) -m pytest $(AGAIN) --ignore tests/faults
