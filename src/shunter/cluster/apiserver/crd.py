@@ -11,6 +11,7 @@ from shunter.cluster.apiserver.crd_rules import definition_errors
 from shunter.cluster.apiserver.jobset_admission import with_webhooks
 from shunter.cluster.apiserver.kinds import Column, Kind, ScalePaths
 from shunter.cluster.apiserver.schema import StructuralSchema, compile_schema
+from shunter.cluster.apiserver.schema.sharing import shared
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
@@ -43,10 +44,11 @@ def _kind(definition: Json, version: Json) -> Kind:
     names = spec["names"]
     subresources = version.get("subresources") or {}
     scale = _scale(subresources["scale"]) if "scale" in subresources else None
+    openapi = shared(version["schema"]["openAPIV3Schema"])
 
     @cache
     def schema() -> StructuralSchema:
-        return compile_schema(version["schema"]["openAPIV3Schema"], {}, scale)
+        return compile_schema(openapi, {}, scale)
 
     return Kind(
         resource=Resource(spec["group"], version["name"], names["kind"], names["plural"], spec["scope"] == "Namespaced"),
