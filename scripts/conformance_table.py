@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -20,6 +22,48 @@ ABOUT = {
     "job": "the Job controller of Kubernetes 1.36",
     "jobset": "the JobSet controller 0.12",
 }
+SECTIONS = {
+    "training-operator-v1": {
+        "1.1": "API: fields, limits, columns, subresources",
+        "1.2": "defaults",
+        "1.3": "admission",
+        "1.4": "names, labels, services",
+        "1.5": "conditions and counters",
+        "1.6": "reconcile: restarts, limits, clean-up, suspend, time to live",
+        "1.6b": "environment and init containers of each kind",
+        "1.7": "MPIJob",
+        "1.8": "gang scheduling",
+        "1.9": "elastic jobs, autoscaler, scale",
+        "1.13": "known defects",
+    },
+    "trainer-v2": {
+        "1.1": "TrainJob: fields, limits, rules",
+        "1.2": "runtimes: fields, limits, rules",
+        "1.4": "labels, annotations, finalizers",
+        "2.1": "registration of webhooks",
+        "2.2": "defaults of TrainJob",
+        "2.3": "validation of TrainJob",
+        "2.4": "validation of runtimes",
+        "3.1": "the loop",
+        "3.3": "what is applied, and who owns it",
+        "3.4": "snapshot of the runtime",
+        "3.5": "from runtime and job to one model",
+        "3.6": "JobSet",
+        "3.7": "torch, torchtune",
+        "3.8": "plain jobs",
+        "3.9": "MPI",
+        "3.10": "JAX, XGBoost, Flux",
+        "3.11": "PodGroups",
+        "3.12": "status from the JobSet",
+        "3.13": "deadline",
+        "3.14": "what may be changed when",
+        "4.2": "shipped runtimes",
+        "9": "known defects",
+    },
+}
+"""Of the specifications that the recordings name, by their numbers."""
+ORIGINALS = {"training-operator-v1": "Training Operator v1.9", "trainer-v2": "Trainer v2.3"}
+_SECTION = re.compile(r"\b(?:(1\.\d+b?|[234]\.\d+)|(9)-S\d+)\b")
 CLUSTERS: dict[Place, str] = {"embedded": "embedded cluster", "real": "real control plane"}
 HEADINGS: dict[Verdict, str] = {
     "but events": "Equal but for events",
@@ -44,6 +88,7 @@ def conformance_table() -> bytes:
     """The page, in Markdown."""
     cases = recorded(*ABOUT)
     parts = [_HEAD, *(f"## On the {title}\n\n{_counts(cases, place)}" for place, title in CLUSTERS.items())]
+    parts += [f"## {title}, by section\n\n{_section_counts(cases, document)}" for document, title in ORIGINALS.items()]
     for verdict, heading in HEADINGS.items():
         parts.append(f"## {heading}\n\n{_reasons(cases, verdict)}")
     return "\n".join(parts).encode()
@@ -61,6 +106,24 @@ def _counts(cases: list[Recorded], place: Place) -> str:
         total += counts
         lines.append(_row(folder, ABOUT[folder], counts))
     return "\n".join([*lines, _row("all", "", total), ""])
+
+
+def _section_counts(cases: list[Recorded], document: str) -> str:
+    """Cases by section and outcome on the embedded cluster; a case may be about several sections."""
+    lines = [
+        "| section | about | cases | equal | but events | on purpose | not yet | chance |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for section, about in SECTIONS[document].items():
+        counts = Counter(outcome(one, "embedded").verdict for one in cases if section in _sections(one, document))
+        lines.append(_row(section, about, counts))
+    return "\n".join([*lines, ""])
+
+
+def _sections(one: Recorded, document: str) -> Iterator[str]:
+    if document in one.case.sections:
+        for match in _SECTION.finditer(one.case.sections):
+            yield match[1] or match[2]
 
 
 def _row(folder: str, about: str, counts: Counter[str]) -> str:

@@ -28,6 +28,8 @@ class Case(NamedTuple):
     name: str
     about: str
     steps: tuple[Step, ...]
+    sections: str
+    """Which sections of the specification of the original it is about."""
 
     @property
     def namespace(self) -> str:
@@ -46,7 +48,7 @@ def load(path: Path) -> Case:
     for entry in document["steps"]:
         ((verb, argument),) = entry["step"].items()
         steps.append(Step(verb, argument, {key: value for key, value in entry.items() if key != "step"}))
-    return Case(document["name"], document["about"], tuple(steps))
+    return Case(document["name"], document["about"], tuple(steps), document["spec"])
 
 
 def cases(folder: Path, pattern: str = "*") -> list[Case]:
