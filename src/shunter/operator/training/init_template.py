@@ -38,9 +38,9 @@ _MASTER = "master-address-of-the-job"
 
 
 def read(file: Path | None) -> str:
-    """The template in `file`, or in upstream's place, or the default. Raises InputError when it cannot be read."""
+    """The template in `file`, or in upstream's place, or nothing. Raises InputError when it cannot be read."""
     if file is None and not UPSTREAMS_FILE.exists():
-        return DEFAULT_TEMPLATE
+        return ""
     path = file or UPSTREAMS_FILE
     try:
         return path.read_text()
