@@ -2,8 +2,7 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 STAMP := .venv/.synced
-CONFORMANCE := --cluster=real -m "conformance or e2e" -o cache_dir=.pytest_cache/conformance tests/conformance tests/e2e tests/faults
-AGAIN := --last-failed --last-failed-no-failures none
+CONFORMANCE := --cluster=real -m "conformance or e2e" tests/conformance tests/e2e tests/faults
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,10 +27,7 @@ conformance: setup ## all e2e tests, and those that need it, on a real Kubernete
 	@$(PY) -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
 again: setup ## what failed in the last make test, once more, one test at a time
-	@$(PY) -m pytest $(AGAIN) --ignore tests/faults
-
-conformance-again: setup ## what failed in the last make conformance, once more, one test at a time
-	@$(PY) -m pytest $(AGAIN) $(CONFORMANCE)
+	@$(PY) -m pytest --last-failed --last-failed-no-failures none --ignore tests/faults
 
 lint: setup
 	@.venv/bin/ruff check .
@@ -58,4 +54,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test faults conformance again conformance-again lint generate lock vectors format clean
+.PHONY: help setup demo test faults conformance again lint generate lock vectors format clean
