@@ -15,6 +15,7 @@ import msgspec
 from shunter.api.core import ConfigMap
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from shunter.cluster.controllers.removals import Removals
 from shunter.cluster.controllers.served_kinds import served_kinds
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
@@ -112,24 +113,18 @@ class NamespaceRemover:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._metadata = Client(MetadataTransport(client.transport))
-        self._removals: dict[str, asyncio.Task[None]] = {}
+        self._removals = Removals()
 
     def changed(self, old: MetadataOnly | None, new: MetadataOnly | None) -> None:
         """For the informer of namespaces."""
         if new is None or new.metadata.deletion_timestamp is None or new.metadata.name in self._removals:
             return
         name = new.metadata.name
-        task = asyncio.create_task(self._remove(name), name=f"removal of namespace {name}")
-        self._removals[name] = task
-        task.add_done_callback(lambda _: self._removals.pop(name, None))
+        self._removals.start(name, self._remove(name), f"removal of namespace {name}")
 
     async def run(self) -> None:
         """Waits to be cancelled, and then ends all removals."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            for task in [*self._removals.values()]:
-                task.cancel()
+        await self._removals.run()
 
     async def _remove(self, name: str) -> None:
         wait = FIRST_POLL

@@ -8,6 +8,7 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.resources import PERSISTENT_VOLUMES
+from shunter.cluster.controllers.removals import Removals
 from shunter.cluster.controllers.volumes.views import DIRECTORY_FINALIZER, VOLUME_PROTECTION, Volume
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
@@ -23,23 +24,17 @@ class DirectoryRemover:
     def __init__(self, client: Client, directory: Path) -> None:
         self._client = client
         self._directory = directory
-        self._removals: dict[str, asyncio.Task[None]] = {}
+        self._removals = Removals()
 
     def changed(self, old: Volume | None, new: Volume | None) -> None:
         """For the informer of volumes."""
         if new is None or not is_to_be_emptied(new) or new.metadata.uid in self._removals:
             return
-        task = asyncio.create_task(self._remove(new), name=f"directory of {new.metadata.name}")
-        self._removals[new.metadata.uid] = task
-        task.add_done_callback(lambda _: self._removals.pop(new.metadata.uid, None))
+        self._removals.start(new.metadata.uid, self._remove(new), f"directory of {new.metadata.name}")
 
     async def run(self) -> None:
         """Waits to be cancelled, and then ends all removals."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            for task in [*self._removals.values()]:
-                task.cancel()
+        await self._removals.run()
 
     async def _remove(self, volume: Volume) -> None:
         path = Path(volume.spec.host_path.get("path", ""))
