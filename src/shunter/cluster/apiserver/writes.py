@@ -9,32 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
 from shunter.cluster.apiserver import crd_lifecycle, object_meta
+from shunter.cluster.apiserver.admission import admitted, attributes_of, reviewed
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
-from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
-from shunter.cluster.apiserver.scales import SCALES, scale_of
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
     conflict,
-    internal,
     invalid,
     not_found,
     plain,
 )
 from shunter.cluster.apiserver.storage import Entry, StaleError
-from shunter.cluster.apiserver.webhooks import Attributes, Operation
 
 _STATUS_IN_BODY = re.compile(r": status\.?(?=.* in body )")
 _ATTEMPTS = 5
@@ -85,8 +82,8 @@ async def create_document(
     _without_duplicate_owners(call, metadata)
     if operation == "Update":
         _own_fields(backend, served, None, document, options, subresource="")
-    attributes = _attributes(call, served, "CREATE", name, None, options)
-    document = await _admitted(backend, served, document, None, attributes)
+    attributes = attributes_of(call, served, "CREATE", name, None, options)
+    document = await admitted(backend, served, document, None, attributes)
     metadata = document["metadata"]
     metadata["uid"] = object_meta.new_uid()
     metadata["creationTimestamp"] = rfc3339(now)
@@ -97,7 +94,7 @@ async def create_document(
         crd_lifecycle.prepare(document, None, now)
     _refuse_invalid(served, document, None)
     _warn(call, served, document, None)
-    await _reviewed(backend, served, document, None, attributes)
+    await reviewed(backend, served, document, None, attributes)
     if asked_revision:
         raise plain(500, "resourceVersion should not be set on objects to be created")
     if options.dry_run:
@@ -230,12 +227,12 @@ async def _replace(
     _without_duplicate_owners(call, document["metadata"])
     if owns_fields:
         _own_fields(backend, served, old, document, options, subresource=subresource)
-    attributes = _attributes(call, served, "UPDATE", call.target.name, old, options)
+    attributes = attributes_of(call, served, "UPDATE", call.target.name, old, options)
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
         if not backend.webhooks.asks(attributes, document):
             return Outcome(200, entry)
         document = managed.with_old_times(document, old)
-    document = await _admitted(backend, served, document, old, attributes, status=subresource == "status")
+    document = await admitted(backend, served, document, old, attributes, status=subresource == "status")
     if subresource == "status":
         document = _status_only(served, document, old)
         kind.prepare_status(document, old)
@@ -248,7 +245,7 @@ async def _replace(
     _refuse_invalid(served, document, old, status=subresource == "status")
     if subresource != "status":
         _warn(call, served, document, old)
-    await _reviewed(backend, served, document, old, attributes, status=subresource == "status")
+    await reviewed(backend, served, document, old, attributes, status=subresource == "status")
     document["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
         return Outcome(200, entry)
@@ -374,79 +371,6 @@ def _own_fields(
         document["metadata"]["managedFields"] = entries
     else:
         document["metadata"].pop("managedFields", None)
-
-
-def _attributes(
-    call: Call, served: Served, operation: Operation, name: str, old: Json | None, options: WriteOptions
-) -> Attributes:
-    target = call.target
-    return Attributes(
-        operation=operation,
-        resource=served.resource,
-        options=_sent_options(call),
-        subresource=target.subresource,
-        namespace=target.namespace,
-        name=name,
-        old=old,
-        user=call.user,
-        dry_run=options.dry_run,
-        warn=call.warn,
-        **_scale_view(served, target.subresource),
-    )
-
-
-def _sent_options(call: Call) -> Json:
-    sent: Json = {name: call.query[name] for name in ("fieldManager", "fieldValidation") if call.query.get(name)}
-    return {**sent, "dryRun": ["All"]} if call.query.get("dryRun") else sent
-
-
-def _scale_view(served: Served, subresource: str) -> Json:
-    """Webhooks are shown a Scale where one is written."""
-    paths = served.kind.scale
-    if subresource != "scale" or paths is None:
-        return {}
-    return {"kind": SCALES, "view": lambda document: scale_of(document, paths)}
-
-
-async def _admitted(
-    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
-) -> Json:
-    """After built-in mutating admission and mutating webhooks."""
-    kind = served.kind
-    if not status:
-        try:
-            kind.admit(document, old, backend.objects)
-        except RejectedError as rejection:
-            raise _rejection(served, attributes.name, rejection) from None
-    if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
-        document = await backend.webhooks.mutate(attributes, document)
-        try:
-            kind.schema().prune(document)
-        except MalformedError as error:
-            raise internal(str(error)) from None
-        fill_defaults(served, document)
-    return document
-
-
-async def _reviewed(
-    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
-) -> None:
-    """Asks validating webhooks, then built-in validating admission."""
-    if backend.webhooks.validating(attributes, document):
-        await backend.webhooks.validate(attributes, document)
-    if not status:
-        try:
-            served.kind.review(document, old, backend.objects)
-        except RejectedError as rejection:
-            raise _rejection(served, attributes.name, rejection) from None
-
-
-def _rejection(served: Served, name: str, rejection: RejectedError) -> StatusError:
-    details: dict[str, Any] = {"name": name} if name else {}
-    if served.resource.group:
-        details["group"] = served.resource.group
-    details["kind"] = served.resource.plural
-    return StatusError(rejection.code, rejection.reason, str(rejection), details)
 
 
 def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status: bool = False) -> None:
