@@ -18,7 +18,6 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
 WRITING = ("get", "create", "patch")
-REMOVING = ("list", "delete")
 
 
 class Request(NamedTuple):
