@@ -8,13 +8,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.jax import KIND, JAXJob, JAXJobSpec
 from shunter.api.training.job import ReplicaSpec
-from shunter.api.training.validation import (
-    container_errors,
-    missing_roles_errors,
-    name_errors,
-    role_errors,
-    run_policy_errors,
-)
+from shunter.api.training.validation import container_errors, job_errors, role_errors
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -31,13 +25,14 @@ def with_defaults(spec: JAXJobSpec) -> JAXJobSpec:
 def errors(job: JAXJob, old: JAXJob | None) -> list[FieldError]:
     """What admission refuses (W1-W4; X3: the run policy as well); `old` is None on creation. Defaults must not have been
     applied."""
-    specs = job.spec.jax_replica_specs
-    return [
-        *name_errors(job.metadata.name),
-        *run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
-        *missing_roles_errors(specs, field=_REPLICAS),
-        *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
-    ]
+    return job_errors(
+        job.metadata.name,
+        job.spec.run_policy,
+        old.spec.run_policy if old else None,
+        job.spec.jax_replica_specs,
+        field=_REPLICAS,
+        replica_errors=_replica_errors,
+    )
 
 
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:

@@ -8,13 +8,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.paddle import KIND, PaddleJob, PaddleJobSpec
-from shunter.api.training.validation import (
-    container_errors,
-    missing_roles_errors,
-    name_errors,
-    role_errors,
-    run_policy_errors,
-)
+from shunter.api.training.validation import container_errors, job_errors, role_errors
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -30,13 +24,14 @@ def with_defaults(spec: PaddleJobSpec) -> PaddleJobSpec:
 
 def errors(job: PaddleJob, old: PaddleJob | None) -> list[FieldError]:
     """What admission refuses (W1-W4, W8); `old` is None on creation. Defaults must not have been applied."""
-    specs = job.spec.paddle_replica_specs
-    return [
-        *name_errors(job.metadata.name),
-        *run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
-        *missing_roles_errors(specs, field=_REPLICAS),
-        *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
-    ]
+    return job_errors(
+        job.metadata.name,
+        job.spec.run_policy,
+        old.spec.run_policy if old else None,
+        job.spec.paddle_replica_specs,
+        field=_REPLICAS,
+        replica_errors=_replica_errors,
+    )
 
 
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:

@@ -5,13 +5,32 @@ Beside these rules nothing is checked on admission: replicas, templates and run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.names import label_1035_faults
 from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, ReplicaSpec, RunPolicy
 
 RUN_POLICY = "spec.runPolicy"
+
+
+def job_errors(
+    name: str,
+    policy: RunPolicy,
+    old: RunPolicy | None,
+    specs: Mapping[str, ReplicaSpec],
+    *,
+    field: str,
+    replica_errors: Callable[[str, ReplicaSpec], list[FieldError]],
+) -> list[FieldError]:
+    """What most kinds refuse in this order: the name, the run policy (`old` is None on creation), a job without roles, and what
+    `replica_errors` says of each role."""
+    return [
+        *name_errors(name),
+        *run_policy_errors(policy, old),
+        *missing_roles_errors(specs, field=field),
+        *(error for role, replica in specs.items() for error in replica_errors(role, replica)),
+    ]
 
 
 def name_errors(name: str) -> list[FieldError]:
