@@ -47,6 +47,11 @@ class ObjectMeta(Struct, frozen=True):
         """The one owner that manages this object, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
+    def is_controlled_by(self, uid: str) -> bool:
+        """Whether the object with this uid manages this one."""
+        owner = self.controller
+        return owner is not None and owner.uid == uid
+
 
 class MetadataOnly(Struct, frozen=True):
     """An object of any kind, for who needs no more of it than its metadata."""

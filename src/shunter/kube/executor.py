@@ -113,8 +113,8 @@ class Executor:
         if present is None:
             return None
         metadata = present.metadata
-        owner = next((owner["uid"] for owner in wanted.get("ownerReferences", ()) if owner.get("controller")), None)
-        is_ours = metadata.controller is not None and metadata.controller.uid == owner and metadata.deletion_timestamp is None
+        owner = next((owner["uid"] for owner in wanted.get("ownerReferences", ()) if owner.get("controller")), "")
+        is_ours = metadata.is_controlled_by(owner) and metadata.deletion_timestamp is None
         if not is_ours or not wanted.get("labels", {}).items() <= metadata.labels.items():
             return None
         return Written(resource, key_of(present), metadata.uid, metadata.resource_version)

@@ -199,8 +199,7 @@ def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
     jobset = observed.jobset
     if jobset is None or not _has_missed_deadline(status) or jobset.metadata.deletion_timestamp is not None:
         return ()
-    owner = jobset.metadata.controller
-    if owner is None or owner.uid != observed.job.metadata.uid:
+    if not jobset.metadata.is_controlled_by(observed.job.metadata.uid):
         return ()
     metadata = jobset.metadata
     return (Delete(ref=Ref(JOBSETS, metadata.namespace, metadata.name, metadata.uid)),)

@@ -40,8 +40,7 @@ def snapshot_of(job: TrainJob, runtime: Json) -> Json:
 
 def runtime_in(job: TrainJob, snapshot: ConfigMap) -> Json:
     """The runtime that the job's snapshot keeps. Raises BuildError when it is not this job's, broken, or of another runtime."""
-    owner = snapshot.metadata.controller
-    if owner is None or owner.uid != job.metadata.uid:
+    if not snapshot.metadata.is_controlled_by(job.metadata.uid):
         raise _invalid(job, "a snapshot configmap exists but is owned by another object")
     text = (snapshot.data or {}).get(DATA_KEY)
     if text is None:

@@ -40,14 +40,18 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
         refused = f"Failed{resource.kind}Creation"
         failed = Note(regarding=job.ref, type="Warning", reason=refused, message="Error creating: {error}")
         return [Create(resource=resource, body=body, failed=failed)]
-    if not _is_own(job, present) or _same(present.spec, wanted):
+    if not present.metadata.is_controlled_by(job.metadata.uid) or _same(present.spec, wanted):
         return []
     return [Patch(ref=_ref(job, present), patch={"spec": difference(present.spec, wanted)})]
 
 
 def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
     """Deletes the job's autoscaler: a job without pods is not scaled, nor is one that is over (X12)."""
-    if present is None or not _is_own(job, present) or present.metadata.deletion_timestamp is not None:
+    if (
+        present is None
+        or not present.metadata.is_controlled_by(job.metadata.uid)
+        or present.metadata.deletion_timestamp is not None
+    ):
         return []
     return [Delete(ref=_ref(job, present))]
 
@@ -62,11 +66,6 @@ def wanted_spec(job: AnyJob) -> Json:
         **{field: value for field, value in bounds.items() if value is not None},
         "metrics": list(policy.metrics),
     }
-
-
-def _is_own(job: AnyJob, present: Autoscaler) -> bool:
-    owner = present.metadata.controller
-    return owner is not None and owner.uid == job.metadata.uid
 
 
 def _ref(job: AnyJob, present: Autoscaler) -> Ref:

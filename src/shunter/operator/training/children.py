@@ -38,9 +38,9 @@ def children_of(job: AnyJob, pods: Iterable[Pod], services: Iterable[Service]) -
     uid, labels = job.metadata.uid, job_labels(job)
     labelled_pods = (pod for pod in pods if labels.items() <= pod.metadata.labels.items())
     labelled_services = (service for service in services if labels.items() <= service.metadata.labels.items())
-    owned_pods = (pod for pod in labelled_pods if (owner := pod.metadata.controller) is not None and owner.uid == uid)
+    owned_pods = (pod for pod in labelled_pods if pod.metadata.is_controlled_by(uid))
     owned_services = (
-        service for service in labelled_services if (owner := service.metadata.controller) is None or owner.uid == uid
+        service for service in labelled_services if service.metadata.controller is None or service.metadata.is_controlled_by(uid)
     )
     return Children(
         tuple(sorted(owned_pods, key=lambda pod: pod.metadata.name)),

@@ -14,8 +14,7 @@ from shunter.kube.plan import Patch, Ref
 
 
 def controls(job: Job, pod: Pod) -> bool:
-    owner = pod.metadata.controller
-    return owner is not None and owner.uid == job.metadata.uid
+    return pod.metadata.is_controlled_by(job.metadata.uid)
 
 
 def claims(job: Job, pods: Iterable[Pod]) -> tuple[Patch, ...]:
