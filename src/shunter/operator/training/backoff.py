@@ -9,6 +9,7 @@ from shunter.kube.plan import Note
 from shunter.operator.training.abnormal import REPORTED_PODS
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.restart import exited
 
 
 def is_exceeded(job: AnyJob, children: Children) -> bool:
@@ -38,8 +39,7 @@ def _exits(job: AnyJob, pod: Pod) -> Iterable[Note]:
     for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         ended = status.last_state.terminated
         if status.restart_count and ended is not None:
-            text = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {ended.exit_code}"
-            yield Note(regarding=job.ref, type="Normal", reason="ExitedWithCode", message=text)
+            yield exited(job, pod, ended.exit_code)
 
 
 def _has_new_failure(job: AnyJob, children: Children) -> bool:

@@ -15,11 +15,15 @@ def clean_up(job: AnyJob, children: Children) -> list[Delete]:
 
     A service goes with its pod, and also when its pod is gone already: the clean-up may have been interrupted between the two.
     """
-    policy = job.run_policy.clean_pod_policy
-    if policy == "None":
+    if job.run_policy.clean_pod_policy == "None":
         return []
-    kept = {pod.metadata.name for pod in children.pods if policy == "Running" and not _may_run(pod)}
-    return deletions(job, children, kept)
+    return deletions(job, children, {pod.metadata.name for pod in children.pods if is_kept(job, pod)})
+
+
+def is_kept(job: AnyJob, pod: Pod) -> bool:
+    """Whether the policy leaves a pod that is as this one."""
+    policy = job.run_policy.clean_pod_policy
+    return policy == "None" or (policy == "Running" and not _may_run(pod))
 
 
 def deletions(job: AnyJob, children: Children, kept: set[str]) -> list[Delete]:

@@ -68,6 +68,9 @@ def pod_restart_policy(restart_policy: str) -> str:
     return "Never" if restart_policy == "ExitCode" else restart_policy
 
 
+OVERWRITTEN_RESTART_POLICY = "Restart policy in pod template will be overwritten by restart policy in replica spec"
+
+
 def sets_own_restart_policy(job: AnyJob, replica_type: str) -> bool:
     """Whether a template has a restart policy, which the replica's overrides (R5)."""
     return bool((job.replicas[replica_type].template.get("spec") or {}).get("restartPolicy"))

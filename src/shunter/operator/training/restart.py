@@ -8,14 +8,21 @@ from __future__ import annotations
 from typing import Literal
 
 from shunter.api.core import Pod
+from shunter.kube.plan import Note
 from shunter.kube.store import revision
 from shunter.operator.training.abnormal import REPORTED_PODS
-from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.framework import AnyFramework, AnyJob
 
 RETRYABLE_FROM = 128
 """Exit codes from here on (signals, mostly) are worth another try under the policy ExitCode; lower ones are the program's own."""
 
 Consequence = Literal["replace", "fail", "none"]
+
+
+def exited(job: AnyJob, pod: Pod, code: int) -> Note:
+    """The event that tells how a container ended."""
+    text = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {code}"
+    return Note(regarding=job.ref, type="Normal", reason="ExitedWithCode", message=text)
 
 
 def consequence(pod: Pod, restart_policy: str, container: str) -> Consequence:

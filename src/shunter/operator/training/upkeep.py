@@ -15,7 +15,7 @@ from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, 
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
-from shunter.operator.training.replicas import replicas, sets_own_restart_policy
+from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, replicas, sets_own_restart_policy
 from shunter.operator.training.services import services
 from shunter.operator.training.status import replica_counts
 from shunter.operator.training.writes import create_pod, create_service, delete_pod, delete_service
@@ -79,8 +79,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
     for pod in restart.newly_finished(framework, present, known.succeeded + known.failed if known else 0):
         code = restart.exit_code(pod, framework.container)
         if code is not None:
-            message = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {code}"
-            progress = progress.note("Normal", "ExitedWithCode", message)
+            progress = progress.notes((restart.exited(job, pod, code),))
     consequences = [(pod, restart.consequence(pod, policy, framework.container)) for pod in present]
     replaced = [pod for pod, consequence in consequences if consequence == "replace"]
     if any(consequence == "fail" for _, consequence in consequences):
@@ -92,8 +91,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
     there = {index(pod) for pod in present}
     missing = [number for number in range(wanted) if number not in there]
     if missing and sets_own_restart_policy(job, replica_type):
-        text = "Restart policy in pod template will be overwritten by restart policy in replica spec"
-        progress = progress.note("Warning", "SetPodTemplateRestartPolicy", text)
+        progress = progress.note("Warning", "SetPodTemplateRestartPolicy", OVERWRITTEN_RESTART_POLICY)
     bodies = replicas(framework, job, replica_type, missing)
     if group := observed.gang:
         if missing and gang.names_another_scheduler(job, group):

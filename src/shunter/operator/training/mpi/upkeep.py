@@ -24,7 +24,7 @@ from shunter.operator.training.mpi.names import (
 )
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
-from shunter.operator.training.replicas import sets_own_restart_policy
+from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, sets_own_restart_policy
 from shunter.operator.training.writes import delete_pod
 
 _EXISTENCE_TOLD = {
@@ -65,7 +65,7 @@ def writes(observed: Observed, members: Members, image: str, progress: Progress)
     """Objects, then workers, then the launcher; `image` brings the launcher's kubectl."""
     job: Job = observed.job
     account = observed.kept.get(SERVICE_ACCOUNTS)
-    if account is not None and not _is_own(job, account) and job.status.start_time is None:
+    if account is not None and not account.metadata.is_controlled_by(job.metadata.uid) and job.status.start_time is None:
         # Told of the others when they are made.
         progress = progress.notes((_exists(job, SERVICE_ACCOUNTS, account.metadata.name),))
     there = {index(pod) for pod in members.workers}
@@ -126,17 +126,12 @@ def _objects(job: Job, members: Members, present: Mapping[Resource, Any]) -> Ite
     }
     for resource, body in wanted.items():
         there = present.get(resource)
-        if there is None or (resource != SERVICE_ACCOUNTS and not _is_own(job, there)):
+        if there is None or (resource != SERVICE_ACCOUNTS and not there.metadata.is_controlled_by(job.metadata.uid)):
             told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_TOLD else None
             yield Create(resource=resource, body=body, succeeded=told)
         elif patch := objects.patch_to(there, body):
             metadata = there.metadata
             yield Patch(ref=Ref(resource, metadata.namespace, metadata.name, metadata.uid), patch=patch)
-
-
-def _is_own(job: Job, obj: Any) -> bool:
-    owner = obj.metadata.controller
-    return owner is not None and owner.uid == job.metadata.uid
 
 
 def _made(job: Job, body: Json, role: str, group: Gang | None) -> Create:
@@ -155,8 +150,7 @@ def _made(job: Job, body: Json, role: str, group: Gang | None) -> Create:
 def _warned(job: Job, group: Gang | None, progress: Progress) -> Progress:
     """Told when the launcher is made, under reasons of MPIJob's own."""
     if sets_own_restart_policy(job, LAUNCHER):
-        text = "Restart policy in pod template will be overwritten by restart policy in replica spec"
-        progress = progress.note("Warning", "SettedPodTemplateRestartPolicy", text)
+        progress = progress.note("Warning", "SettedPodTemplateRestartPolicy", OVERWRITTEN_RESTART_POLICY)
     if group and gang.names_another_scheduler(job, group):
         progress = progress.note("Warning", "SettedPodTemplateSchedulerName", gang.ANOTHER_SCHEDULER)
     return progress
