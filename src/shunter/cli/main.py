@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shunter import __version__
-from shunter.cli import clusters, demo, install, jobs, kubectl, node, operator, run
+from shunter.cli import clusters, demo, install, jobs, kubectl, migrate, node, operator, run
 from shunter.errors import ShunterError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command("operator", short_help="Run the operator against any API server.")(o
 app.command("node", short_help="Join this machine to a cluster as a node.")(node.node)
 app.command("install", short_help="Install the operator on a cluster, or upgrade it.")(install.install)
 app.command("uninstall", short_help="Take the operator away from a cluster.")(install.uninstall)
+app.add_typer(migrate.app, name="migrate", short_help="Move jobs from kubeflow.org/v1 to v2, with proof.")
 app.command("demo", short_help="Train three distributed jobs for real, then clean up.")(demo.demo)
 
 

@@ -1,0 +1,13 @@
+"""`shunter migrate VERB`: a module a verb; no logic of their own. Nothing heavy is imported before a verb runs."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(
+    name="migrate",
+    help="Moves training jobs from kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1, and proves each conversion.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)

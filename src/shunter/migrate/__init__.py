@@ -1,0 +1,10 @@
+"""From kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1: what there is, what becomes of it, and the proof that it trains alike.
+
+source/       files, standard input, clusters -> source objects, each value with its place
+findings      what a user is told; ids never change
+ledger        what became of each leaf of a source object
+draft, rules/, kinds/    decisions: one rule a file, one v1 kind a file
+conversion    source object -> TrainJob and TrainingRuntime, rows and findings
+emit/         the text of the result, with the comments and the layout of the source
+proof/        the pods of both sides, rank by rank
+"""

@@ -1,0 +1,64 @@
+"""Many objects converted at once: one that cannot be read, or has no counterpart, never stops the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shunter.migrate.conversion import Conversion, UnreadableJobError, convert
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.options import Options
+from shunter.migrate.source.objects import SourceObject
+
+UNREADABLE = Topic(
+    id="INPUT001",
+    title="an object that is not what its kind should be",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="A field has a type that v1's API does not allow there, so nobody can say what the job means.",
+    remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
+    effort=1,
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    source: SourceObject
+    conversion: Conversion | None
+    """None when the source could not be read."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_blocked(self) -> bool:
+        return any(finding.is_blocking for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`outcomes` in the order of the sources."""
+
+    outcomes: tuple[Outcome, ...]
+    options: Options
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for outcome in self.outcomes for finding in outcome.findings]
+
+    @property
+    def is_blocked(self) -> bool:
+        return any(outcome.is_blocked for outcome in self.outcomes)
+
+
+def converted(sources: Iterable[SourceObject], options: Options) -> Batch:
+    """Every v1 job of `sources`, converted."""
+    return Batch(tuple(_outcome(source, options) for source in sources), options)
+
+
+def _outcome(source: SourceObject, options: Options) -> Outcome:
+    try:
+        conversion = convert(source, options)
+    except UnreadableJobError as error:
+        return Outcome(source, None, (Finding(UNREADABLE, source.title, source.place(), (), error.message, error.remedy),))
+    return Outcome(source, conversion, conversion.findings)

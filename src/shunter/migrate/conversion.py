@@ -1,0 +1,135 @@
+"""From a v1 job to a TrainJob and its runtime: pure, the same for files and clusters.
+
+draft = source + defaults of v1 -> kinds/ arrange -> rules/ apply -> result, rows, findings
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.errors import InputError
+from shunter.migrate.draft import Draft, Profile
+from shunter.migrate.findings import Finding, Grade, Topic, worst
+from shunter.migrate.kinds import Arranger, arrangers
+from shunter.migrate.ledger import Row
+from shunter.migrate.options import Options
+from shunter.migrate.paths import shown
+from shunter.migrate.rules import ORDER
+from shunter.migrate.source.objects import SourceObject
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.frameworks import FRAMEWORKS
+
+NOT_UNDERSTOOD = Topic(
+    id="FIELD001",
+    title="a field that no rule knows",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="L",
+    explanation="The field stands in the source, and the tool has no rule for it: nothing of it is in the result.",
+    remedy="Remove the field if it has no effect (v1 may have ignored it as well), then accept with --accept FIELD001.",
+    effort=3,
+    traps=("I7",),
+    acceptable=True,
+)
+
+
+class UnreadableJobError(InputError):
+    """The source is not what its kind should be: fields of a wrong type."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    source: SourceObject
+    train_job: Json
+    runtime: Json | None
+    """None when a shipped runtime does (P1)."""
+    profile: Profile
+    reason: str
+    rows: tuple[Row, ...]
+    """What became of each leaf of the source."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the result must not be used."""
+        return any(finding.is_blocking for finding in self.findings)
+
+    @cached_property
+    def grade(self) -> Grade:
+        """That of the field which fares worst."""
+        return worst([finding.topic.grade for finding in self.findings])
+
+
+def framework_of(source: SourceObject) -> AnyFramework | None:
+    """The v1 kind that the object is of, or None."""
+    for framework in FRAMEWORKS:
+        if source.kind == framework.resource.kind and source.api_version == framework.resource.api_version:
+            return framework
+    return None
+
+
+def convert(source: SourceObject, options: Options) -> Conversion:
+    """The job's counterpart. `source` is an object of one of v1's kinds. Raises UnreadableJobError."""
+    draft = drafted(source, options)
+    for path in draft.ledger.unaccounted(source.value):
+        draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", dropped=True)
+    return Conversion(
+        source=source,
+        train_job=_train_job(draft, runtime := _runtime(draft)),
+        runtime=runtime,
+        profile=draft.profile,
+        reason=draft.reason,
+        rows=tuple(draft.ledger.rows(source.value)),
+        findings=tuple(draft.findings),
+    )
+
+
+def drafted(source: SourceObject, options: Options) -> Draft:
+    framework = framework_of(source)
+    assert framework is not None, f"{source.title} is of no kind of v1"
+    try:
+        job = framework.read(msgspec.convert(source.value, framework.view))
+    except msgspec.ValidationError as error:
+        fault, _, place = str(error).partition(" - at `$")
+        field = place.rstrip("`").removeprefix(".") or "the object"
+        raise UnreadableJobError(
+            f"{source.place()}: {source.title}: {field}: {fault}.", "Give it the type that v1 asks for."
+        ) from error
+    draft = Draft(source, framework, job, options, name=source.metadata.get("name", ""))
+    ARRANGERS[source.kind].arrange(draft)
+    for apply in ORDER:
+        apply(draft)
+    return draft
+
+
+def _train_job(draft: Draft, runtime: Json) -> Json:
+    spec = {key: value for key, value in draft.train_job.items() if key != "metadata"}
+    reference = {"apiGroup": TRAINING_RUNTIMES.group, "kind": runtime["kind"], "name": runtime["metadata"]["name"]}
+    return {
+        "apiVersion": TRAIN_JOBS.api_version,
+        "kind": TRAIN_JOBS.kind,
+        "metadata": draft.train_job["metadata"],
+        "spec": {"runtimeRef": reference, **spec, "trainer": draft.trainer},
+    }
+
+
+def _runtime(draft: Draft) -> Json:
+    """Named by what it says, so that jobs with equal runtimes share one."""
+    template = {**draft.runtime.pop("template", {}), "spec": draft.jobset}
+    policy = {"numNodes": draft.trainer["numNodes"], **draft.ml_policy}
+    spec = {"mlPolicy": policy, **draft.runtime, "template": template}
+    digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]
+    metadata = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}
+    if draft.source.namespace:
+        metadata["namespace"] = draft.source.namespace
+    return {"apiVersion": TRAINING_RUNTIMES.api_version, "kind": TRAINING_RUNTIMES.kind, "metadata": metadata, "spec": spec}
+
+
+ARRANGERS: dict[str, Arranger] = arrangers()

@@ -1,0 +1,136 @@
+"""A conversion in the making: what the rules read, and what they write.
+
+`groups` are the replicated jobs of the runtime, decided by the kind's module (`kinds/`); then the rules (`rules/`) fill in the
+rest, each its own part. A rule that takes a field of the source says so in the ledger, through `carry`, `default` or `report`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shunter.api.meta import Json
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.ledger import Ledger, Manifest, Target
+from shunter.migrate.options import Options
+from shunter.migrate.paths import MISSING, Path, value_at
+from shunter.migrate.source.objects import SourceObject
+from shunter.operator.training.framework import AnyFramework, AnyJob
+
+Profile = Literal["P1", "P2", "P3"]
+
+
+@dataclass(eq=False)
+class Group:
+    """One replicated job of the runtime: pods of one template."""
+
+    name: str
+    roles: tuple[str, ...]
+    """The v1 roles whose pods it stands for, in rank order; their templates say the same where it matters, the first is taken."""
+    count: int
+    """Pods of each of its Jobs."""
+    replicas: int = 1
+    """Jobs; more than one where each pod needs a Job of its own."""
+    trains: bool = True
+    """Whether it has the ancestor label `trainer`, so that the TrainJob's trainer section is about it."""
+    environment: list[Json] = field(default_factory=list)
+    """What tells its containers who they are (a shim), in place of what v1 appended."""
+    plugin_placeholders: list[Json] = field(default_factory=list)
+    """Variables that a plugin fills in and `environment` is made of: they must stand before it, or `$(NAME)` is left as it is
+    (S-B)."""
+    container_names: dict[str, str] = field(default_factory=dict)
+    """New names of containers: that of the one which trains is always `node` (I3)."""
+    job_spec: Json = field(default_factory=dict)
+    """Fields of the Job's spec beside template, parallelism and completions."""
+
+
+@dataclass
+class Draft:
+    source: SourceObject
+    framework: AnyFramework
+    job: AnyJob
+    """The source with v1's defaults applied (I1)."""
+    options: Options
+    name: str = ""
+    """The TrainJob's; decided by `rules/names`."""
+    profile: Profile = "P2"
+    reason: str = ""
+    """Why this profile."""
+    groups: list[Group] = field(default_factory=list)
+    ml_policy: Json = field(default_factory=dict)
+    """The runtime's mlPolicy but numNodes: `{"torch": {}}`; empty for a plain runtime."""
+    trainer: Json = field(default_factory=dict)
+    """The TrainJob's trainer section; never empty in the result (I2)."""
+    train_job: Json = field(default_factory=dict)
+    """The rest of the TrainJob's spec and its metadata."""
+    jobset: Json = field(default_factory=dict)
+    """The runtime's `template.spec` but replicatedJobs: policies of the whole JobSet."""
+    runtime: Json = field(default_factory=dict)
+    """The rest of the runtime: `podGroupPolicy`, the template's metadata."""
+    ledger: Ledger = field(default_factory=Ledger)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return self.source.kind
+
+    @property
+    def replica_specs(self) -> str:
+        """`pytorchReplicaSpecs`."""
+        keys: list[str] = [*self.source.value["spec"]]
+        return next(key for key in keys if key.lower().endswith("replicaspecs"))
+
+    @property
+    def run_policy(self) -> Path:
+        return ("spec", "runPolicy")
+
+    def role_path(self, role: str) -> Path:
+        """Where a role stands, as its user spells it."""
+        specs = self.source.value["spec"][self.replica_specs] or {}
+        spelled = next((key for key in specs if key.lower() == role.lower()), role)
+        return ("spec", self.replica_specs, spelled)
+
+    def given(self, path: Path) -> Any:
+        """What the source says at `path`, or MISSING."""
+        return value_at(self.source.value, path)
+
+    def is_given(self, path: Path) -> bool:
+        return self.given(path) is not MISSING
+
+    def group_of(self, role: str) -> Group:
+        return next(group for group in self.groups if role in group.roles)
+
+    def carry(self, path: Path, manifest: Manifest, target: Path, note: str = "") -> None:
+        """The source's field at `path`, and all below it, stands at `target` of a result. The caller puts it there."""
+        self.ledger.carried(path, Target(manifest, target), note)
+
+    def default(self, path: Path, note: str) -> None:
+        """The field, if it is given, needs no counterpart."""
+        if self.is_given(path):
+            self.ledger.defaulted(path, note)
+
+    def report(
+        self, topic: Topic, path: Path, message: str, *, remedy: str = "", target: str = "", dropped: bool = False
+    ) -> None:
+        """Tells the user of a field; `dropped` when nothing stands for it in the result."""
+        accepted = "accepted with --accept" if topic.acceptable and topic.id in self.options.accepted else ""
+        finding = Finding(topic, self.source.title, self.source.place(path), path, message, remedy, target, accepted)
+        self.findings.append(finding)
+        if dropped and self.is_given(path):
+            self.ledger.reported(path, finding)
+
+    def pod_template_path(self, group: Group) -> Path:
+        """Where the group's pod template stands in the TrainingRuntime."""
+        index = self.groups.index(group)
+        return ("spec", "template", "spec", "replicatedJobs", index, "template", "spec", "template")
+
+    def container_index(self, role: str) -> int:
+        """Which container of the role's template trains: the framework's by name, or else the first."""
+        containers = (self.job.replicas[role].template.get("spec") or {}).get("containers") or []
+        names = [container.get("name") for container in containers]
+        return names.index(self.framework.container) if self.framework.container in names else 0
+
+    def host(self, group: Group, index: int) -> str:
+        """The name by which other pods of the job reach the pod: that of the JobSet's headless service."""
+        job, pod = (index, 0) if group.replicas > 1 else (0, index)
+        return f"{self.name}-{group.name}-{job}-{pod}.{self.name}"

@@ -1,0 +1,85 @@
+"""What a user is told of an object: one Topic for each thing that can be told, one Finding each time that it is.
+
+Topics stand beside the rule that tells them; `catalogue.topics()` finds them all. Their ids are a promise: reports, suppressions
+and scripts name them, so an id is never given to anything else.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from shunter.migrate.paths import Path, shown
+
+Severity = Literal["info", "warning", "error"]
+Impact = Literal["none", "advisory", "blocking"]
+Change = Literal["lossless", "lossy", "semantic-change", "manual", "unsupported"]
+Grade = Literal["E", "Q", "D", "L", "N"]
+"""Exact, equivalent by another mechanism, degraded, lossy, not expressible: from best to worst."""
+GRADES: tuple[Grade, ...] = ("E", "Q", "D", "L", "N")
+
+
+class Topic(NamedTuple):
+    """`Topic("TTL001", ...)`: an area and a number, as linters name their rules."""
+
+    id: str
+    title: str
+    """Half a sentence: `the job object stays when its pods are removed`."""
+    severity: Severity
+    impact: Impact
+    change: Change
+    grade: Grade
+    explanation: str
+    """What v1 did, what v2 does, and why it matters; shown by `explain`."""
+    remedy: str
+    effort: int = 0
+    """Points on the scale 0, 1, 3, 5, 7, 13: nothing to do, a glance, ..., a project."""
+    upstream: str = ""
+    """The issue upstream that it is about: `kubeflow/trainer#2899`."""
+    traps: tuple[str, ...] = ()
+    """Ids of the specification's traps (T1) and gaps (NX3) that it covers."""
+    acceptable: bool = False
+    """Whether a blocking finding of this topic may be taken on with `--accept ID`."""
+
+
+class Place(NamedTuple):
+    """`jobs/bert.yaml:12:7`; an object of a cluster has no line, its field is named instead."""
+
+    source: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+
+
+class Finding(NamedTuple):
+    topic: Topic
+    object: str
+    """`PyTorchJob training/bert`."""
+    place: Place
+    path: Path
+    """The field of the source object; empty when it is about all of it."""
+    message: str
+    """A sentence with the names and values at hand."""
+    remedy: str = ""
+    """What to do in this very case, where the topic's own remedy can be said better."""
+    target: str = ""
+    """The field of the result that it is about: `TrainJob spec.trainer.numNodes`."""
+    suppressed: str = ""
+    """Why it was taken on, in the words of `migration.yaml` or `--accept`; empty for a finding that stands."""
+
+    @property
+    def is_blocking(self) -> bool:
+        return self.topic.impact == "blocking" and not self.suppressed
+
+    @property
+    def field(self) -> str:
+        return shown(self.path)
+
+    @property
+    def advice(self) -> str:
+        return self.remedy or self.topic.remedy
+
+
+def worst(grades: list[Grade]) -> Grade:
+    return max(grades, key=GRADES.index, default="E")

@@ -1,0 +1,77 @@
+"""One object that was found: its value, and where each field of it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import yaml
+
+from shunter.api.meta import Json
+from shunter.migrate.findings import Place
+from shunter.migrate.paths import Path, shown
+
+
+@dataclass(frozen=True)
+class SourceObject:
+    """`value` is never changed. `node` is the YAML node that it was read from, None for an object of a cluster; `first_line` is
+    the number of lines before the text that the node's marks count from."""
+
+    value: Json
+    source: str
+    """The file's path as it was given, `standard input`, or `cluster`."""
+    node: yaml.Node | None = None
+    first_line: int = 0
+
+    @property
+    def kind(self) -> str:
+        return str(self.value.get("kind", ""))
+
+    @property
+    def api_version(self) -> str:
+        return str(self.value.get("apiVersion", ""))
+
+    @property
+    def name(self) -> str:
+        """The name, or `prefix*` for one that the API server completes."""
+        metadata = self.metadata
+        return str(metadata.get("name") or f"{metadata.get('generateName', '')}*")
+
+    @property
+    def namespace(self) -> str:
+        return str(self.metadata.get("namespace") or "")
+
+    @property
+    def metadata(self) -> Json:
+        metadata = self.value.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
+
+    @cached_property
+    def title(self) -> str:
+        """`PyTorchJob training/bert`."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    def place(self, path: Path = ()) -> Place:
+        """Where a field stands: its key in a file, or what of the path is there; of an object in a cluster, its name and field."""
+        if self.node is None:
+            return Place(f"{self.title}:.{shown(path)}" if path else self.title)
+        mark = self.node.start_mark
+        node: Any = self.node
+        for step in path:
+            entry = _entry(node, step)
+            if entry is None:
+                break
+            mark, node = entry
+        return Place(self.source, self.first_line + mark.line + 1, mark.column + 1)
+
+
+def _entry(node: yaml.Node, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+    """The mark of a key or item, and the node below it."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step].start_mark, node.value[step]
+    if isinstance(node, yaml.MappingNode):
+        for key, inner in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == str(step):
+                return key.start_mark, inner
+    return None
