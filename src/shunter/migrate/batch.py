@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from shunter.api.meta import Json
 from shunter.migrate.conversion import Conversion, UnreadableJobError, convert
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.surroundings import Surroundings, surroundings_of
 
 UNREADABLE = Topic(
     id="INPUT001",
@@ -51,14 +53,16 @@ class Batch:
         return any(outcome.is_blocked for outcome in self.outcomes)
 
 
-def converted(sources: Iterable[SourceObject], options: Options) -> Batch:
-    """Every v1 job of `sources`, converted."""
-    return Batch(tuple(_outcome(source, options) for source in sources), options)
+def converted(sources: Iterable[SourceObject], options: Options, others: Iterable[Json] = ()) -> Batch:
+    """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up."""
+    jobs = tuple(sources)
+    surroundings = surroundings_of(jobs, others)
+    return Batch(tuple(_outcome(job, options, surroundings) for job in jobs), options)
 
 
-def _outcome(source: SourceObject, options: Options) -> Outcome:
+def _outcome(source: SourceObject, options: Options, surroundings: Surroundings) -> Outcome:
     try:
-        conversion = convert(source, options)
+        conversion = convert(source, options, surroundings)
     except UnreadableJobError as error:
         return Outcome(source, None, (Finding(UNREADABLE, source.title, source.place(), (), error.message, error.remedy),))
     return Outcome(source, conversion, conversion.findings)

@@ -22,6 +22,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.paths import shown
 from shunter.migrate.rules import ORDER
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.surroundings import NOTHING, Surroundings
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
@@ -75,9 +76,9 @@ def framework_of(source: SourceObject) -> AnyFramework | None:
     return None
 
 
-def convert(source: SourceObject, options: Options) -> Conversion:
+def convert(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Conversion:
     """The job's counterpart. `source` is an object of one of v1's kinds. Raises UnreadableJobError."""
-    draft = drafted(source, options)
+    draft = drafted(source, options, surroundings)
     for path in draft.ledger.unaccounted(source.value):
         draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", dropped=True)
     return Conversion(
@@ -91,7 +92,7 @@ def convert(source: SourceObject, options: Options) -> Conversion:
     )
 
 
-def drafted(source: SourceObject, options: Options) -> Draft:
+def drafted(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Draft:
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     try:
@@ -102,7 +103,7 @@ def drafted(source: SourceObject, options: Options) -> Draft:
         raise UnreadableJobError(
             f"{source.place()}: {source.title}: {field}: {fault}.", "Give it the type that v1 asks for."
         ) from error
-    draft = Draft(source, framework, job, options, name=source.metadata.get("name", ""))
+    draft = Draft(source, framework, job, options, surroundings, name=source.metadata.get("name", ""))
     ARRANGERS[source.kind].arrange(draft)
     for apply in ORDER:
         apply(draft)

@@ -15,6 +15,7 @@ from shunter.migrate.ledger import Ledger, Manifest, Target
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, Path, value_at
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.surroundings import NOTHING, Surroundings
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 Profile = Literal["P1", "P2", "P3"]
@@ -51,6 +52,7 @@ class Draft:
     job: AnyJob
     """The source with v1's defaults applied (I1)."""
     options: Options
+    surroundings: Surroundings = NOTHING
     name: str = ""
     """The TrainJob's; decided by `rules/names`."""
     profile: Profile = "P2"
