@@ -26,12 +26,12 @@ from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
 from shunter.install.installing import Wanted, install
-from shunter.install.preflight import served_versions
 from shunter.install.removing import uninstall
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
 from shunter.kube.faults import FaultTransport, Killed, RecordingTransport
 from shunter.kube.transport import HttpTransport

@@ -130,19 +130,6 @@ def to_remove(marked: Iterable[Json], *, crds: bool) -> list[Json]:
     return _last_first(obj for obj in marked if crds or resource_of(obj) != CUSTOM_RESOURCE_DEFINITIONS)
 
 
-def other_manager(present: Json) -> str:
-    """Who else looks after an object, by the marks that installers leave; empty when nobody does."""
-    metadata = present["metadata"]
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    if release := annotations.get("meta.helm.sh/release-name"):
-        return f"Helm release {annotations.get('meta.helm.sh/release-namespace', '')}/{release}"
-    if application := labels.get("kustomize.toolkit.fluxcd.io/name"):
-        return f"Flux Kustomization {application}"
-    if application := annotations.get("argocd.argoproj.io/tracking-id"):
-        return f"Argo CD application {application.partition(':')[0]}"
-    return ""
-
-
 def other_version(obj: Json, versions: Mapping[str, Collection[str]]) -> str:
     """The version in which a definition stores its objects, when it is none of ours (`versions` by the definition's name)."""
     ours = versions.get(obj["metadata"]["name"], ())

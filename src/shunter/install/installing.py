@@ -27,7 +27,9 @@ from shunter.install.changes import (
     unwanted,
 )
 from shunter.install.resources import SERVICE_MONITORS
+from shunter.kube.access import Request
 from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, Forbidden, NotFound, ServerProblem
 
 PATIENCE_SECONDS = 15.0
@@ -76,7 +78,7 @@ async def install(client: Client, wanted: Wanted, screen: Screen, *, dry_run: bo
     Before anything is written: EnvironmentProblem when the cluster lacks JobSet, other software looks after these objects or a
     permission is missing. Later: EnvironmentProblem naming the object that the server refused.
     """
-    served = await preflight.served_versions(client)
+    served = await served_versions(client)
     preflight.require_jobset(wanted.values, served)
     objects = wanted.objects(served)
     await preflight.require_permissions(client, _requests(objects, served))
@@ -118,8 +120,8 @@ async def delete(client: Client, obj: Json, *, dry_run: bool = False) -> None:
         )
 
 
-def _requests(objects: Sequence[Json], served: Collection[str]) -> list[preflight.Request]:
-    listed = [preflight.Request("list", resource, "") for resource in RESOURCES if resource.api_version in served]
+def _requests(objects: Sequence[Json], served: Collection[str]) -> list[Request]:
+    listed = [Request("list", resource, "") for resource in RESOURCES if resource.api_version in served]
     return [*preflight.requests_for(objects, preflight.WRITING), *listed]
 
 

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
-
-import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import JOBSETS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
+from shunter.api.ownership import other_manager
+from shunter.api.resources import JOBSETS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.install.changes import other_manager, other_server, other_version, resource_of, title_of
+from shunter.install.changes import other_server, other_version, resource_of, title_of
 from shunter.install.names import WEBHOOK_SERVICE
-from shunter.install.resources import SELF_SUBJECT_ACCESS_REVIEWS
+from shunter.kube.access import Request, allowed, listed
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
 WRITING = ("get", "create", "patch")
-
-
-class Request(NamedTuple):
-    """A verb on a resource, in one namespace or (empty) on one that is in none."""
-
-    verb: str
-    resource: Resource
-    namespace: str
-
-    @property
-    def object(self) -> str:
-        """`roles.rbac.authorization.k8s.io in namespace team-a`."""
-        group = f".{self.resource.group}" if self.resource.group else ""
-        return f"{self.resource.plural}{group}" + (f" in namespace {self.namespace}" if self.namespace else "")
-
-
-async def served_versions(client: Client) -> frozenset[str]:
-    """Every `group/version` that the cluster serves, and `v1`."""
-    groups = msgspec.json.decode(await client.raw("GET", "/apis"))["groups"]
-    return frozenset({"v1", *(version["groupVersion"] for group in groups for version in group["versions"])})
 
 
 def require_jobset(values: Json, served: frozenset[str]) -> None:
@@ -73,17 +50,11 @@ def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[
 
 
 async def require_permissions(client: Client, requests: Iterable[Request]) -> None:
-    """EnvironmentProblem naming every request that this user may not make. Asks the server; nothing is written."""
-    wanted = sorted(set(requests))
-    answers = await asyncio.gather(*(_is_allowed(client, request) for request in wanted))
-    refused: dict[str, list[str]] = {}
-    for request, is_allowed in zip(wanted, answers, strict=True):
-        if not is_allowed:
-            refused.setdefault(request.object, []).append(request.verb)
+    """EnvironmentProblem naming every request that this user may not make."""
+    refused = [request for request, is_allowed in (await allowed(client, requests)).items() if not is_allowed]
     if refused:
-        listed = ", ".join(f"{'/'.join(verbs)} {what}" for what, verbs in sorted(refused.items()))
         raise EnvironmentProblem(
-            f"no permission to {listed}.", "This takes an administrator of the cluster (ClusterRole cluster-admin)."
+            f"no permission to {listed(refused)}.", "This takes an administrator of the cluster (ClusterRole cluster-admin)."
         )
 
 
@@ -114,13 +85,3 @@ async def found(client: Client, obj: Json) -> Json | None:
         return await client.get(resource_of(obj), metadata["name"], metadata.get("namespace", ""))
     except NotFound:
         return None
-
-
-async def _is_allowed(client: Client, request: Request) -> bool:
-    attributes = {"verb": request.verb, "group": request.resource.group, "resource": request.resource.plural}
-    if request.namespace:
-        attributes["namespace"] = request.namespace
-    resource = SELF_SUBJECT_ACCESS_REVIEWS
-    review = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": {"resourceAttributes": attributes}}
-    answer: Json = await client.create(resource, review)
-    return bool(answer["status"]["allowed"])

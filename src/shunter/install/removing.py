@@ -21,7 +21,9 @@ from shunter.install import preflight
 from shunter.install.changes import RESOURCES, Change, resource_of, title_of, to_remove
 from shunter.install.installing import Screen, delete, made_by_us
 from shunter.install.names import CERTIFICATE, OPERATOR, SELECTOR
+from shunter.kube.access import Request
 from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
 from shunter.operator.overview import JOB_RESOURCES
 
@@ -37,9 +39,9 @@ async def uninstall(
 
     EnvironmentProblem, before anything is deleted, when a permission is missing.
     """
-    served = await preflight.served_versions(client)
+    served = await served_versions(client)
     known = [resource for resource in RESOURCES if resource.api_version in served]
-    await preflight.require_permissions(client, (preflight.Request("list", resource, "") for resource in known))
+    await preflight.require_permissions(client, (Request("list", resource, "") for resource in known))
     marked = await made_by_us(client, served)
     removed = to_remove(marked, crds=crds)
     await preflight.require_permissions(client, preflight.requests_for(removed, ("delete",)))

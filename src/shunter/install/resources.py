@@ -13,6 +13,3 @@ SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "ServiceMonitor", "se
 POD_MONITORS = Resource("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors")
 ISSUERS = Resource("cert-manager.io", "v1", "Issuer", "issuers")
 CERTIFICATES = Resource("cert-manager.io", "v1", "Certificate", "certificates")
-SELF_SUBJECT_ACCESS_REVIEWS = Resource(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)

@@ -25,6 +25,12 @@ class ApiResourceList(Struct, frozen=True):
     resources: tuple[ApiResource, ...] = ()
 
 
+async def served_versions(client: Client) -> frozenset[str]:
+    """Every `group/version` that the cluster serves, and `v1`."""
+    groups = msgspec.json.decode(await client.raw("GET", "/apis"))["groups"]
+    return frozenset({"v1", *(version["groupVersion"] for group in groups for version in group["versions"])})
+
+
 class Discovery:
     """Answers from the server, each group-version asked for once."""
 

@@ -1,0 +1,44 @@
+"""Who looks after an object beside its users, by the marks that tools leave on it. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+
+ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
+ARGO_INSTANCE = "argocd.argoproj.io/instance"
+FLUX_KUSTOMIZATION = "kustomize.toolkit.fluxcd.io/name"
+FLUX_HELM_RELEASE = "helm.toolkit.fluxcd.io/name"
+HELM_RELEASE = "meta.helm.sh/release-name"
+HELM_NAMESPACE = "meta.helm.sh/release-namespace"
+
+
+def other_manager(obj: Json) -> str:
+    """The tool that would undo what is changed in the cluster: `Helm release training/jobs`; empty when there is none."""
+    metadata = obj["metadata"]
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    if release := labels.get(FLUX_HELM_RELEASE):
+        return f"Flux HelmRelease {release}"
+    if release := annotations.get(HELM_RELEASE):
+        return f"Helm release {annotations.get(HELM_NAMESPACE, '')}/{release}"
+    if kustomization := labels.get(FLUX_KUSTOMIZATION):
+        return f"Flux Kustomization {kustomization}"
+    if application := annotations.get(ARGO_TRACKING):
+        return f"Argo CD application {application.partition(':')[0]}"
+    if application := labels.get(ARGO_INSTANCE) or annotations.get(ARGO_INSTANCE):
+        return f"Argo CD application {application}"
+    return ""
+
+
+def controller_of(obj: Json) -> str:
+    """The object that made this one and may make it anew: `Trial training/tune-x7`; empty when none did."""
+    metadata = obj["metadata"]
+    owners = metadata.get("ownerReferences") or ()
+    for owner in sorted(owners, key=lambda owner: not owner.get("controller")):
+        place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+        return f"{owner.get('kind')} {place}{owner.get('name')}"
+    return ""
+
+
+def owner_of(obj: Json) -> str:
+    """Whoever would undo, or repeat, what is changed in the cluster; empty when the object is its users' alone."""
+    return controller_of(obj) or other_manager(obj)

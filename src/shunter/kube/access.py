@@ -1,0 +1,50 @@
+"""What we may do, as the API server says: asked with SelfSubjectAccessReviews, nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import SELF_SUBJECT_ACCESS_REVIEWS, Resource
+from shunter.kube.client import Client
+
+
+class Request(NamedTuple):
+    """A verb on a resource, in one namespace or (empty) on one that is in none, or in all of them."""
+
+    verb: str
+    resource: Resource
+    namespace: str
+
+    @property
+    def object(self) -> str:
+        """`roles.rbac.authorization.k8s.io in namespace team-a`."""
+        group = f".{self.resource.group}" if self.resource.group else ""
+        return f"{self.resource.plural}{group}" + (f" in namespace {self.namespace}" if self.namespace else "")
+
+
+async def allowed(client: Client, requests: Iterable[Request]) -> dict[Request, bool]:
+    """Whether each request may be made, in the requests' order."""
+    wanted = sorted(set(requests))
+    answers = await asyncio.gather(*(_is_allowed(client, request) for request in wanted))
+    return dict(zip(wanted, answers, strict=True))
+
+
+def listed(requests: Iterable[Request]) -> str:
+    """`create/patch trainjobs.trainer.kubeflow.org in namespace team-a, list nodes`."""
+    verbs: dict[str, list[str]] = {}
+    for request in sorted(requests):
+        verbs.setdefault(request.object, []).append(request.verb)
+    return ", ".join(f"{'/'.join(named)} {what}" for what, named in sorted(verbs.items()))
+
+
+async def _is_allowed(client: Client, request: Request) -> bool:
+    attributes = {"verb": request.verb, "group": request.resource.group, "resource": request.resource.plural}
+    if request.namespace:
+        attributes["namespace"] = request.namespace
+    resource = SELF_SUBJECT_ACCESS_REVIEWS
+    review = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": {"resourceAttributes": attributes}}
+    answer: Json = await client.create(resource, review)
+    return bool(answer["status"]["allowed"])
