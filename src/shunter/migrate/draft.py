@@ -7,7 +7,7 @@ rest, each its own part. A rule that takes a field of the source says so in the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.migrate.findings import Finding, Topic
@@ -19,6 +19,20 @@ from shunter.migrate.surroundings import NOTHING, Surroundings
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 Profile = Literal["P1", "P2", "P3"]
+JOB_NAME = "TRAIN_JOB_NAME"
+"""The variable by which `host_expression` names the job: known to the pod only, so it survives generateName and namePrefix."""
+JOB_NAME_VARIABLE: Json = {
+    "name": JOB_NAME,
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}},
+}
+
+
+class Change(NamedTuple):
+    """A field of the training container that a kind says anew."""
+
+    value: Any
+    note: str
+    """How it was changed, for the ledger."""
 
 
 @dataclass(eq=False)
@@ -39,10 +53,25 @@ class Group:
     plugin_placeholders: list[Json] = field(default_factory=list)
     """Variables that a plugin fills in and `environment` is made of: they must stand before it, or `$(NAME)` is left as it is
     (S-B)."""
+    explicit_environment: list[Json] = field(default_factory=list)
+    """The same with nothing left to a plugin: for the pod's other containers (T8), and for a TrainJob of a shipped runtime (S-A),
+    less the names that v2 reserves."""
+    changes: dict[str, Change] = field(default_factory=dict)
+    """Fields of the training container (`command`, `args`) in place of the template's: a program that torchrun starts now."""
     container_names: dict[str, str] = field(default_factory=dict)
     """New names of containers: that of the one which trains is always `node` (I3)."""
     job_spec: Json = field(default_factory=dict)
     """Fields of the Job's spec beside template, parallelism and completions."""
+
+    def host_expression(self, index: int) -> str:
+        """`Draft.host` in terms of JOB_NAME, for the value of a variable that stands behind JOB_NAME_VARIABLE."""
+        return f"$({JOB_NAME})-{self.name}-{self._place(index)}.$({JOB_NAME})"
+
+    def host(self, job: str, index: int) -> str:
+        return f"{job}-{self.name}-{self._place(index)}.{job}"
+
+    def _place(self, index: int) -> str:
+        return f"{index}-0" if self.replicas > 1 else f"0-{index}"
 
 
 @dataclass
@@ -69,6 +98,8 @@ class Draft:
     """The runtime's `template.spec` but replicatedJobs: policies of the whole JobSet."""
     runtime: Json = field(default_factory=dict)
     """The rest of the runtime: `podGroupPolicy`, the template's metadata."""
+    hosts: dict[str, tuple[Group, int]] = field(default_factory=dict)
+    """The names that v1 gave to pods, `bert-master-0`, and which pod of which group that is now (`host`)."""
     ledger: Ledger = field(default_factory=Ledger)
     findings: list[Finding] = field(default_factory=list)
 
@@ -134,5 +165,8 @@ class Draft:
 
     def host(self, group: Group, index: int) -> str:
         """The name by which other pods of the job reach the pod: that of the JobSet's headless service."""
-        job, pod = (index, 0) if group.replicas > 1 else (0, index)
-        return f"{self.name}-{group.name}-{job}-{pod}.{self.name}"
+        return group.host(self.name, index)
+
+    def operator_variables(self, role: str) -> frozenset[str]:
+        """Names that v1's operator set in the role's pods over whatever the user had set (T7)."""
+        return frozenset(variable["name"] for variable in self.framework.environment(self.job, role)(0))
