@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +16,14 @@ from shunter.migrate.paths import Path, shown
 @dataclass(frozen=True)
 class SourceObject:
     """`value` is never changed. `node` is the YAML node that it was read from, None for an object of a cluster; `first_line` is
-    the number of lines before the text that the node's marks count from."""
+    the number of lines before `text`, which the node's marks count from."""
 
     value: Json
     source: str
     """The file's path as it was given, `standard input`, or `cluster`."""
     node: yaml.Node | None = None
     first_line: int = 0
+    text: str = field(default="", repr=False)
 
     @property
     def kind(self) -> str:
@@ -71,7 +72,7 @@ def _entry(node: yaml.Node, step: str | int) -> tuple[yaml.Mark, yaml.Node] | No
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step].start_mark, node.value[step]
     if isinstance(node, yaml.MappingNode):
-        for key, inner in node.value:
+        for key, inner in reversed(node.value):  # what a merge key (`<<`) brought stands before the object's own keys
             if isinstance(key, yaml.ScalarNode) and key.value == str(step):
                 return key.start_mark, inner
     return None

@@ -1,0 +1,216 @@
+"""A text taken apart into its documents, each read by itself: a bad one never stops the others.
+
+Nothing is normalised. The documents of a text, joined, are the text again, byte for byte, so whoever changes one document writes
+all the others back as they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import yaml
+
+from shunter.kube.manifests import Loader
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.source import templates
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.versions import findings_of
+
+MAXIMUM_EXPANDED_NODES = 1_000_000
+"""What aliases may make of one document: far above any manifest, far below what fills a memory."""
+
+UNPARSABLE = Topic(
+    id="INPUT002",
+    title="a document that is not valid YAML or JSON",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that stands twice in one object, of which "
+        "YAML readers keep the first or the last. Nobody can say what it means, so it is left as it is."
+    ),
+    remedy="Repair the document; all others are converted meanwhile.",
+    effort=1,
+)
+UNRELATED = Topic(
+    id="INPUT003",
+    title="a document that cannot be read and seems to hold no v1 job",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="E",
+    explanation="The document cannot be read as YAML, and kubeflow.org is not mentioned in it. It is left as it is.",
+    remedy="Nothing, if it is no manifest.",
+)
+
+_SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
+_NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t]*(?:#[^\n]*|%[^\n]*)?\r?(?:\n|\Z))*\Z")
+_SEPARATOR_LINE = re.compile(r"---[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One part of a text, its separator (`---`) included."""
+
+    source: str
+    text: str
+    first_line: int
+    """The number of lines before it."""
+    node: yaml.Node | None = None
+    """None for an empty document and for one that could not be read."""
+    value: Any = None
+    objects: tuple[SourceObject, ...] = ()
+    """The Kubernetes objects in it; several when it is a List."""
+    findings: tuple[Finding, ...] = ()
+    is_template: bool = False
+
+    @cached_property
+    def separator(self) -> str:
+        """The line that it begins with, if that says nothing else; what replaces the document stands behind it."""
+        match = _SEPARATOR_LINE.match(self.text)
+        return match[0] if match else ""
+
+    @property
+    def is_json(self) -> bool:
+        return self.text[len(self.separator) :].lstrip().startswith("{")
+
+    @property
+    def is_list(self) -> bool:
+        return self.value is not None and not (len(self.objects) == 1 and self.objects[0].value is self.value)
+
+
+def parsed(text: str, source: str) -> tuple[Document, ...]:
+    """The documents of a text (without a byte order mark) in order; `"".join(document.text ...)` is the text."""
+    documents = []
+    line = 0
+    for part in parts(text):
+        documents.append(_document(part, source, line))
+        line += part.count("\n")
+    return tuple(documents)
+
+
+def parts(text: str) -> list[str]:
+    """The text cut before each separator. A separator ends whatever stands before it, block scalars included, so it is found
+    without reading the rest."""
+    cuts = [match.start() for match in _SEPARATOR.finditer(text)]
+    bounds = [0, *(cut for cut in cuts if cut), len(text)]
+    found = [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False) if start < end]
+    return _with_directives(found)
+
+
+def _with_directives(found: list[str]) -> list[str]:
+    """`%YAML 1.2` and its like belong to the document behind them."""
+    joined: list[str] = []
+    for part in found:
+        if joined and joined[-1].startswith("%") and _NOTHING.match(joined[-1]):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined
+
+
+def _document(text: str, source: str, first_line: int) -> Document:
+    if _NOTHING.match(text):
+        return Document(source, text, first_line)
+    if templates.is_template(text):
+        return Document(source, text, first_line, is_template=True)
+    try:
+        node, value = _read(text)
+    except yaml.YAMLError as error:
+        return Document(source, text, first_line, findings=(_fault(error, text, source, first_line),))
+    objects = tuple(_objects(value, node, source, first_line, text))
+    findings = tuple(finding for found in objects for finding in findings_of(found))
+    return Document(source, text, first_line, node, value, objects, findings)
+
+
+def _read(text: str) -> tuple[yaml.Node | None, Any]:
+    if text.startswith("..."):
+        text = "   " + text[3:]
+    loader = Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None, None
+        if "*" in text:
+            _refuse_explosion(node)
+        return node, loader.construct_document(node)
+    except yaml.scanner.ScannerError:
+        value = _as_json(text)
+        if value is None:
+            raise
+        return None, value
+    finally:
+        loader.dispose()
+
+
+def _as_json(text: str) -> Any:
+    """JSON that is no YAML, such as escaped surrogate pairs; None for what is no JSON."""
+    text = text.removeprefix("---").strip()
+    if not text.startswith("{"):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+def _refuse_explosion(root: yaml.Node) -> None:
+    """Raises for an alias within itself, and for aliases of aliases that would fill the memory."""
+    sizes: dict[int, int] = {}
+
+    def size(node: yaml.Node) -> int:
+        known = sizes.get(id(node))
+        if known is not None:
+            if known == 0:
+                raise yaml.composer.ComposerError(None, None, "an alias stands within what it stands for", node.start_mark)
+            return known
+        sizes[id(node)] = 0
+        total = 1
+        if isinstance(node, yaml.SequenceNode):
+            total += sum(size(item) for item in node.value)
+        elif isinstance(node, yaml.MappingNode):
+            total += sum(size(key) + size(item) for key, item in node.value)
+        if total > MAXIMUM_EXPANDED_NODES:
+            raise yaml.composer.ComposerError(None, None, "aliases stand for too much", node.start_mark)
+        sizes[id(node)] = total
+        return total
+
+    size(root)
+
+
+def _fault(error: yaml.YAMLError, text: str, source: str, first_line: int) -> Finding:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    place = Place(source, first_line + mark.line + 1, mark.column + 1) if mark else Place(source, first_line + 1, 1)
+    topic = UNPARSABLE if "kubeflow.org" in text else UNRELATED
+    problem = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).splitlines()[0]
+    return Finding(topic, source, place, (), f"Not valid YAML: {problem}.")
+
+
+def _objects(value: Any, node: yaml.Node | None, source: str, first_line: int, text: str) -> Iterator[SourceObject]:
+    """The objects in a document, Lists taken apart. What is no Kubernetes object (values of a chart, say) is none."""
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not isinstance(value.get("apiVersion"), str):
+        return
+    items = value.get("items")
+    if not isinstance(items, list) or not value["kind"].endswith("List"):
+        yield SourceObject(value, source, node, first_line, text)
+        return
+    nodes = _item_nodes(node)
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and value["kind"] != "List":
+            # The API server leaves kind and version of a typed List's items out.
+            item = {"apiVersion": value["apiVersion"], "kind": value["kind"].removesuffix("List"), **item}
+        yield from _objects(item, nodes[index] if nodes else None, source, first_line, text)
+
+
+def _item_nodes(node: yaml.Node | None) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for key, inner in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == "items" and isinstance(inner, yaml.SequenceNode):
+                return list(inner.value)
+    return []

@@ -1,0 +1,151 @@
+"""Everything that a run is given to read: files, directories, standard input, what kustomize and Helm make."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from shunter.errors import InputError
+from shunter.kube.manifests import SUFFIXES
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.source.documents import Document, parsed
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.versions import is_v1_job
+
+STANDARD_INPUT = "standard input"
+BOM = "\ufeff"
+
+NOT_TEXT = Topic(
+    id="INPUT007",
+    title="a file that is not UTF-8 text",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="E",
+    explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is looked at.",
+    remedy="Save it as UTF-8 if it is a manifest.",
+    effort=1,
+)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text that was read, in full: its documents, joined and behind `prefix`, are its bytes again."""
+
+    source: str
+    """The path as it was given or found, or `standard input`."""
+    documents: tuple[Document, ...]
+    path: Path | None = None
+    """None for what is no file: standard input, a build of kustomize."""
+    relative: Path = Path()
+    """The path below the directory that was named; where `--output-dir` puts the result."""
+    prefix: str = ""
+    """A byte order mark, if there is one."""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.prefix + "".join(document.text for document in self.documents)
+
+
+@dataclass(frozen=True)
+class Input:
+    """`files` in the order in which they were named, those of a directory by name; `live` are objects of a cluster."""
+
+    files: tuple[TextFile, ...] = ()
+    live: tuple[SourceObject, ...] = ()
+
+    @cached_property
+    def objects(self) -> tuple[SourceObject, ...]:
+        inner = (found for file in self.files for document in file.documents for found in document.objects)
+        return (*inner, *self.live)
+
+    @property
+    def jobs(self) -> list[SourceObject]:
+        """The v1 jobs, in the order of the input."""
+        return [found for found in self.objects if is_v1_job(found)]
+
+    @property
+    def others(self) -> list[SourceObject]:
+        return [found for found in self.objects if not is_v1_job(found)]
+
+    @property
+    def templates(self) -> list[Document]:
+        """Documents that Helm has to fill in first."""
+        return [document for file in self.files for document in file.documents if document.is_template]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is told of the input itself, in its order."""
+        found: list[Finding] = []
+        for file in self.files:
+            found += file.findings
+            for document in file.documents:
+                found += document.findings
+        return found
+
+    def __add__(self, other: Input) -> Input:
+        return Input(self.files + other.files, self.live + other.live)
+
+
+def read(paths: Sequence[str]) -> Input:
+    """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
+
+    A file that is named twice is read once. Raises InputError for a path that leads nowhere, or to no manifest file at all.
+    """
+    files: dict[str, TextFile] = {}
+    for path in paths:
+        for file in _files(path):
+            files.setdefault(os.path.realpath(file.path) if file.path else file.source, file)
+    return Input(tuple(files.values()))
+
+
+def text_file(text: str, source: str) -> TextFile:
+    """A text that is no file of its own."""
+    prefix = BOM if text.startswith(BOM) else ""
+    return TextFile(source, parsed(text.removeprefix(BOM), source), prefix=prefix)
+
+
+def _files(path: str) -> Iterator[TextFile]:
+    if path == "-":
+        yield _decoded(sys.stdin.buffer.read(), STANDARD_INPUT, None, Path("standard-input.yaml"))
+        return
+    named = Path(path)
+    if not named.is_dir():
+        yield _file(named, path, Path(named.name))
+        return
+    found = sorted(_below(named))
+    if not found:
+        raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
+    for file in found:
+        yield _file(file, str(file), file.relative_to(named))
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """Hidden directories (.git) are left out, links to directories are not followed."""
+    for folder, inner, names in os.walk(directory):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        yield from (Path(folder, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+
+
+def _file(path: Path, source: str, relative: Path) -> TextFile:
+    try:
+        return _decoded(path.read_bytes(), source, path, relative)
+    except FileNotFoundError:
+        raise InputError(f"{source}: no such file or directory.") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
+
+
+def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> TextFile:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}."
+        return TextFile(source, (), path, relative, findings=(Finding(NOT_TEXT, source, Place(source, line, 1), (), message),))
+    return replace(text_file(text, source), path=path, relative=relative)

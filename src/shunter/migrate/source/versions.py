@@ -1,0 +1,75 @@
+"""Kinds of the same name in other API versions: what they are, and what to do with them."""
+
+from __future__ import annotations
+
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.source.objects import SourceObject
+
+OLD_VERSION = Topic(
+    id="INPUT004",
+    title="a job of a version before kubeflow.org/v1",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Versions such as v1beta1 were served by operators before Training Operator 1.0. Some of their fields stood elsewhere "
+        "(cleanPodPolicy and ttlSecondsAfterFinished beside the replicas), and no cluster serves them any more."
+    ),
+    remedy="Move the job to apiVersion kubeflow.org/v1 first, with the fields of runPolicy in spec.runPolicy.",
+    effort=3,
+)
+OTHER_OPERATOR = Topic(
+    id="INPUT005",
+    title="an MPIJob of mpi-operator",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="E",
+    explanation=(
+        "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the CRD's name with the Training Operator's "
+        "MPIJob. It does not go away with v1, and is left as it is."
+    ),
+    remedy="Keep mpi-operator for it; do not delete the CRD mpijobs.kubeflow.org.",
+    traps=("A14",),
+)
+NO_SUCH_VERSION = Topic(
+    id="INPUT006",
+    title="a TrainJob of a version that was never released",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="E",
+    explanation="Drafts and old guides say v2alpha1 or kubeflow.org; TrainJob and its runtimes are trainer.kubeflow.org/v1alpha1.",
+    remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
+    effort=1,
+    traps=("A13",),
+)
+MPI_OPERATOR = "kubeflow.org/v2beta1"
+_V1 = {kind.resource.kind: kind.resource.api_version for kind in JOB_KINDS}
+_V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
+
+
+def is_v1_job(source: SourceObject) -> bool:
+    """Whether it is of one of v1's kinds, in v1's version."""
+    return _V1.get(source.kind) == source.api_version
+
+
+def findings_of(source: SourceObject) -> tuple[Finding, ...]:
+    """What is told of an object for its kind and version alone."""
+    topic = _topic(source)
+    if topic is None:
+        return ()
+    message = f"{source.kind} of {source.api_version}: {topic.title}."
+    return (Finding(topic, source.title, source.place(("apiVersion",)), ("apiVersion",), message),)
+
+
+def _topic(source: SourceObject) -> Topic | None:
+    group = source.api_version.partition("/")[0]
+    if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
+        return OTHER_OPERATOR if source.kind == "MPIJob" and source.api_version == MPI_OPERATOR else OLD_VERSION
+    if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
+        return NO_SUCH_VERSION
+    return None
