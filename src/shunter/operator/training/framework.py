@@ -177,6 +177,9 @@ class Framework(Protocol[Spec, View]):
 
     # What follows has `upkeep.NumberedReplicas` for most kinds.
 
+    def pods(self, job: TrainingJob[Spec]) -> list[Json]:
+        """Every pod of a job to which nothing has happened yet, roles in the order of `job.replicas`."""
+
     def with_settings(self, settings: Settings) -> AnyFramework:
         """The framework as the operator is set up."""
 

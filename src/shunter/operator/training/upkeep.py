@@ -15,7 +15,7 @@ from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, 
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
-from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, replicas, sets_own_restart_policy
+from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, desired_pods, replicas, sets_own_restart_policy
 from shunter.operator.training.services import services
 from shunter.operator.training.status import replica_counts
 from shunter.operator.training.writes import create_pod, create_service, delete_pod, delete_service
@@ -33,6 +33,9 @@ class NumberedReplicas:
 
     def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
         return []
+
+    def pods(self: AnyFramework, job: AnyJob) -> list[Json]:
+        return desired_pods(self, job)
 
     def left_alone(self, job: AnyJob) -> tuple[Note, ...]:
         return ()

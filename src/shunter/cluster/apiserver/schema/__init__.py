@@ -54,13 +54,17 @@ class StructuralSchema:
         prune.default(self._root, obj, old or {})
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
+        errors = self.structure_errors(obj, old)
+        return errors + rules.rule_errors(self._root, obj, NOTHING if old is None else old, errors)
+
+    def structure_errors(self, obj: Json, old: Json | None) -> list[FieldError]:
+        """All that `validate` finds but the CEL rules."""
         earlier = NOTHING if old is None else old
         errors = validate.schema_errors(self._root, obj, earlier)
         if self._scale is not None:
             errors += scale_errors(self._scale, obj)
         errors += embedded_errors(self._root, obj)
-        errors += validate.list_errors(self._root, obj, earlier)
-        return errors + rules.rule_errors(self._root, obj, earlier, errors)
+        return errors + validate.list_errors(self._root, obj, earlier)
 
 
 class TypedSchema:

@@ -11,12 +11,12 @@ from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
-from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJob
+from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, WORKER, MPIJob
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
-from shunter.operator.training.mpi import judgement, upkeep
+from shunter.operator.training.mpi import judgement, pods, upkeep
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.objects import APP, HostList, Role
 from shunter.operator.training.mpi.pods import KUBECTL_DELIVERY_IMAGE
@@ -83,6 +83,10 @@ class MPI:
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
         return judgement.verdicts(job, counts)
+
+    def pods(self, job: Job) -> list[Json]:
+        workers = [pods.worker(job, index) for index in range(job.replica_count(WORKER))]
+        return [pods.launcher(job, self._kubectl_delivery_image), *workers]
 
     def left_alone(self, job: Job) -> tuple[Note, ...]:
         """Told when the job is new: the mpi-operator shows soon that it knows of it."""

@@ -1,0 +1,126 @@
+"""What an API server makes of an object on its way in, and what it refuses: the embedded one's own kinds, asked without a server.
+
+Steps and order are those of `cluster.apiserver.writes`. Webhooks of the operator are not among them: those of TrainJobs look at
+runtimes, and `ladder` asks them where it has both.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cache
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.resources import PRIORITY_CLASSES, Resource
+from shunter.cluster.apiserver import builtin, crd
+from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
+from shunter.cluster.apiserver.object_meta import creation_errors
+from shunter.cluster.apiserver.schema import StructuralSchema
+from shunter.errors import InputError
+
+GENERATED = "xxxxx"
+"""Stands for the characters by which the API server completes a generateName."""
+NAMESPACE = "default"
+"""Of objects that name none."""
+
+
+class RefusedError(InputError):
+    """An API server would not take the object."""
+
+
+class PriorityClasses:
+    """What admission may look at: PriorityClasses. One that nobody has told us of is there, and of no consequence."""
+
+    def __init__(self, known: Iterable[Json] = ()) -> None:
+        self._known = {one["metadata"]["name"]: one for one in known}
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        if resource != PRIORITY_CLASSES:
+            return None
+        return self._known.get(name) or {"metadata": {"name": name}}
+
+    def all(self, resource: Resource) -> Iterable[Json]:
+        return self._known.values() if resource == PRIORITY_CLASSES else ()
+
+
+ANY_PRIORITY_CLASS = PriorityClasses()
+
+
+def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
+    """The object as it is stored: decoded, pruned, with all defaults, and with what admission and the kind's strategy add. Its
+    uid is `<uid KIND/NAME>`, so that what is made of it is the same every time. Raises RefusedError for what cannot be decoded or
+    is forbidden; whether its fields are valid is for the other functions here to say."""
+    kind, stored = _kind_of(obj), copy.deepcopy(obj)
+    stored["metadata"] = stored.get("metadata") or {}
+    try:
+        kind.schema().prune(stored)
+        _fill_defaults(kind, stored)
+        metadata = stored["metadata"]
+        if kind.resource.namespaced:
+            metadata.setdefault("namespace", NAMESPACE)
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = metadata["generateName"] + GENERATED
+        kind.admit(stored, None, classes)
+        _fill_defaults(kind, stored)
+    except (MalformedError, RejectedError) as error:
+        raise RefusedError(f"{title(obj)} is refused: {error}") from error
+    metadata["uid"] = f"<uid {obj.get('kind')}/{metadata.get('name', '')}>"
+    kind.prepare(stored, None)
+    return stored
+
+
+def unknown_fields(obj: Json) -> list[str]:
+    """The fields that the kind's schema does not know; an API server drops them. Raises RefusedError for what it cannot read."""
+    read = copy.deepcopy(obj)
+    try:
+        return _kind_of(obj).schema().prune(read)
+    except MalformedError as error:
+        raise RefusedError(f"{title(obj)} is refused: {error}") from error
+
+
+def schema_errors(stored: Json) -> list[FieldError]:
+    """What the kind's schema says against an admitted object: types, limits, enums, list keys; of built-in kinds nothing."""
+    schema = _kind_of(stored).schema()
+    return schema.structure_errors(stored, None) if isinstance(schema, StructuralSchema) else []
+
+
+def cel_errors(stored: Json) -> list[FieldError]:
+    """What the CEL rules of a custom kind say against an admitted object whose structure is right."""
+    return _kind_of(stored).schema().validate(stored, None)
+
+
+def rule_errors(stored: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> list[str]:
+    """What metadata's rules, the rules of a built-in kind and JobSet's webhook say against an admitted object."""
+    kind = _kind_of(stored)
+    errors = creation_errors(stored["metadata"], namespaced=kind.resource.namespaced, name_faults=kind.name_faults)
+    errors += kind.validate(stored, None)
+    try:
+        kind.review(stored, None, classes)
+    except RejectedError as error:
+        return [*map(str, errors), str(error)]
+    return [*map(str, errors)]
+
+
+def title(obj: Json) -> str:
+    """`JobSet bert`."""
+    metadata = obj.get("metadata") or {}
+    return f"{obj.get('kind')} {metadata.get('name') or metadata.get('generateName', '')}"
+
+
+def _fill_defaults(kind: Kind, stored: Json) -> None:
+    kind.schema().default(stored)
+    kind.default(stored)
+
+
+def _kind_of(obj: Json) -> Kind:
+    key = str(obj.get("apiVersion")), str(obj.get("kind"))
+    assert key in _kinds(), f"{title(obj)} is of a kind that nobody asks about"
+    return _kinds()[key]
+
+
+@cache
+def _kinds() -> dict[tuple[str, str], Kind]:
+    custom = (kind for definition in custom_resource_definitions() for kind in crd.kinds(definition))
+    return {(kind.resource.api_version, kind.resource.kind): kind for kind in (*builtin.kinds(), *custom)}

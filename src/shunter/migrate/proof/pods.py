@@ -1,0 +1,175 @@
+"""The pods that both sides make: of a v1 job by the v1 engine, of a TrainJob and its runtime by way of JobSet and Jobs.
+
+Nothing here knows what pods look like: the operator's and the controllers' own functions make them, and the API server's own
+defaults complete what they make. Tests hold every link of these chains to recordings of the originals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
+from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.cluster.controllers.job.pods import pods_of
+from shunter.cluster.controllers.jobset.jobs import jobs_of
+from shunter.errors import InputError
+from shunter.migrate.options import Options
+from shunter.migrate.proof.admission import ANY_PRIORITY_CLASS, PriorityClasses, admitted, title
+from shunter.operator.trainer.render import Rendered, rendered
+from shunter.operator.trainer.runtimes import shipped
+from shunter.operator.trainer.snapshot import as_go_writes
+from shunter.operator.training import gang
+from shunter.operator.training.framework import AnyFramework, AnyJob, Settings
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.progress import Progress
+
+_NEW = datetime(2000, 1, 1, tzinfo=UTC)
+"""The moment at which a job is looked at that nothing has happened to; no pod depends on it."""
+
+
+class NoPodsError(InputError):
+    """Nothing can be made of a job."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One pod of a job, as it is stored before anybody schedules it."""
+
+    role: str
+    """`Worker`; of a TrainJob the replicated job: `node`."""
+    index: int
+    """Among the pods of its role, over all Jobs of a replicated job."""
+    pod: Json
+    container: str
+    """The container that trains; empty where no container does."""
+    host: str
+    """The name by which the other pods reach it."""
+
+
+@dataclass(frozen=True)
+class V1:
+    """A v1 job as the engine reads it, with its pods."""
+
+    framework: AnyFramework
+    job: AnyJob
+    replicas: tuple[Replica, ...]
+
+
+@dataclass(frozen=True)
+class V2:
+    """What becomes of a TrainJob, step by step; every object as it is stored."""
+
+    train_job: Json
+    runtime: Json
+    rendered: Rendered
+    jobset: Json
+    jobs: tuple[Json, ...]
+    replicas: tuple[Replica, ...]
+
+
+def v1_pods(source: Json, options: Options = Options(), classes: PriorityClasses = ANY_PRIORITY_CLASS) -> list[Replica]:  # noqa: B008
+    """The pods of a v1 job in rank order. Raises NoPodsError for a job that gets none, RefusedError."""
+    return [*v1_side(source, options, classes).replicas]
+
+
+def v2_pods(train_job: Json, runtime: Json | None, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> list[Replica]:
+    """The pods of a TrainJob: by replicated job, Job and completion index. Raises as `v2_side`."""
+    return [*v2_side(train_job, runtime, classes).replicas]
+
+
+def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses = ANY_PRIORITY_CLASS) -> V1:  # noqa: B008
+    """A v1 job and its pods. `options` say how the v1 operator was set up. Raises NoPodsError for a job that gets none,
+    RefusedError for one that no API server would take."""
+    framework = framework_of(source["kind"]).with_settings(Settings(cluster_domain=options.cluster_domain))
+    stored = admitted(source)
+    stored.pop("status", None)
+    view = _view(stored, framework.view)
+    job = framework.read(view)
+    faults, _ = framework.validate(view, None)
+    stopped = framework.stopped(Observed(job=job, faults=tuple(faults)), Progress.of(job, _NEW))
+    if stopped is not None:
+        raise NoPodsError(f"{title(source)} gets no pods from the v1 operator: {stopped.conditions[-1].message}")
+    pods = framework.pods(job)
+    replicas = (
+        Replica(
+            role, index, admitted(_member(options, job, role, pod), classes), _trains(framework, pod), pod["metadata"]["name"]
+        )
+        for (role, index), pod in zip(_roles(job), pods, strict=True)
+    )
+    return V1(framework, job, tuple(replicas))
+
+
+def v2_side(train_job: Json, runtime: Json | None, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> V2:
+    """A TrainJob with everything that follows from it. `runtime` None takes the shipped one that the job names. Raises
+    NoPodsError when there is none of that name, BuildError when job and runtime do not go together, RefusedError."""
+    stored = admitted(train_job)
+    view = _view(stored, TrainJob)
+    blueprint = as_go_writes(admitted(runtime)) if runtime is not None else _shipped(stored)
+    made = rendered(view, blueprint)
+    jobset = admitted(made.jobset)
+    jobs = tuple(admitted(job) for job in jobs_of(jobset))
+    return V2(stored, blueprint, made, jobset, jobs, tuple(_replicas(jobset, jobs, classes)))
+
+
+def _replicas(jobset: Json, jobs: tuple[Json, ...], classes: PriorityClasses) -> Iterator[Replica]:
+    counts: dict[str, int] = {}
+    subdomain = (jobset["spec"].get("network") or {}).get("subdomain") or jobset["metadata"]["name"]
+    for job in jobs:
+        role = job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]
+        for pod in pods_of(job):
+            stored = admitted(pod, classes)
+            names = [container["name"] for container in stored["spec"]["containers"]]
+            host = f"{stored['spec'].get('hostname', '')}.{subdomain}"
+            yield Replica(role, counts.setdefault(role, 0), stored, NODE if NODE in names else "", host)
+            counts[role] += 1
+
+
+def _view(stored: Json, shape: type[Any]) -> Any:
+    try:
+        return msgspec.convert(stored, shape)
+    except msgspec.ValidationError as error:
+        raise NoPodsError(f"{title(stored)} cannot be read: {error}.") from error
+
+
+def _roles(job: AnyJob) -> Iterator[tuple[str, int]]:
+    for role in job.replicas:
+        for index in range(job.replica_count(role)):
+            yield role, index
+
+
+def _trains(framework: AnyFramework, pod: Json) -> str:
+    """The framework's container by name, or else the first."""
+    names = [container.get("name", "") for container in pod["spec"]["containers"]]
+    return framework.container if framework.container in names else names[0]
+
+
+def _member(options: Options, job: AnyJob, role: str, pod: Json) -> Json:
+    """The pod as the v1 operator made it where it was told of a gang scheduler, which no job says (NX31)."""
+    scheduler = options.gang.removeprefix("coscheduling:")
+    return pod if scheduler in ("", "none") else gang.member(pod, job, role, gang.Gang(scheduler=scheduler))
+
+
+def _shipped(train_job: Json) -> Json:
+    name = train_job["spec"]["runtimeRef"]["name"]
+    runtime = _shipped_by_name().get(name)
+    if runtime is None:
+        known = ", ".join(sorted(_shipped_by_name()))
+        raise NoPodsError(
+            f"{title(train_job)}: spec.runtimeRef.name is {name!r}, and no runtime of that name is at hand.",
+            f"Give its manifest as well; shipped {CLUSTER_TRAINING_RUNTIMES.plural} are {known}.",
+        )
+    return runtime
+
+
+@cache
+def _shipped_by_name() -> dict[str, Json]:
+    return {runtime["metadata"]["name"]: as_go_writes(admitted(runtime)) for runtime in shipped()}

@@ -1,0 +1,169 @@
+"""The chains that the proof stands on make what the originals were recorded making, link by link and from end to end."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from player.case import Step
+from player.compare import differences
+from player.outcomes import Recorded, outcome, recorded
+from player.shape import Json, Shapes
+from shunter.cluster.controllers.job.pods import pods_of
+from shunter.cluster.controllers.jobset.jobs import jobs_of
+from shunter.errors import InputError
+from shunter.migrate.options import Options
+from shunter.migrate.proof.admission import PriorityClasses, admitted
+from shunter.migrate.proof.pods import v1_side, v2_side
+
+GANGS = {
+    "": "none",
+    "volcano": "volcano",
+    "scheduler-plugins-scheduler": "coscheduling:scheduler-plugins-scheduler",
+}
+"""What our options call the gang scheduler that an operator was started with."""
+TRAIN_JOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
+
+
+class Made(NamedTuple):
+    """What one applied object led to in one step of a recording."""
+
+    one: Recorded
+    number: int
+    applied: Json
+    new: dict[str, Json]
+    earlier: dict[str, Json]
+    """What was there before, by kind and name."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.one.id}-{self.number}-{self.applied['metadata'].get('name', '')}"
+
+    @property
+    def name(self) -> str:
+        return str(self.applied["metadata"]["name"])
+
+    @property
+    def classes(self) -> PriorityClasses:
+        return PriorityClasses(obj for obj in self.earlier.values() if obj["kind"] == "PriorityClass")
+
+    def owned_by(self, kind: str, name: str, child: str) -> dict[str, Json]:
+        found = {}
+        for obj in self.new.values():
+            owners = [(owner["kind"], owner["name"]) for owner in obj["metadata"].get("ownerReferences", [])]
+            if obj["kind"] == child and (kind, name) in owners:
+                found[obj["metadata"]["name"]] = obj
+        return found
+
+
+def made(*folders: str) -> Iterator[Made]:
+    """Every object that a user applied and the API server took, with what was new in that step."""
+    for one in recorded(*folders):
+        if outcome(one, "plans").verdict in ("chance", "on purpose"):
+            continue
+        earlier: dict[str, Json] = {}
+        for number, step in enumerate(one.case.steps):
+            new = step.recorded.get("new") or {}
+            earlier |= new
+            for obj in _taken(step):
+                yield Made(one, number, _in_namespace(obj, one.case.namespace), new, dict(earlier))
+            for name, changed in (step.recorded.get("changed") or {}).items():
+                earlier[name] = {**earlier.get(name, {}), **(changed or {})}
+
+
+def _taken(step: Step) -> Iterator[Json]:
+    if step.verb == "apply":
+        for obj, answer in zip(step.argument, step.recorded["answers"], strict=True):
+            if answer["code"] == 201 and obj["metadata"].get("name"):
+                yield obj
+
+
+def _in_namespace(obj: Json, namespace: str) -> Json:
+    return {**obj, "metadata": {"namespace": namespace, **obj["metadata"]}}
+
+
+def assert_alike(wanted: dict[str, Json], got: list[Json]) -> None:
+    """The objects that were recorded, and no others. Recordings say `xxxxx` for generated names."""
+    shapes = Shapes()
+    found = {obj["metadata"]["name"]: _shown(shapes, obj) for obj in got}
+    assert sorted(found) == sorted(wanted)
+    for name, obj in wanted.items():
+        texts = [str(difference) for difference in differences(_plain(obj), found[name])]
+        assert not texts, f"{obj['kind']}/{name}\n" + "\n".join(texts)
+
+
+def _shown(shapes: Shapes, obj: Json) -> Json:
+    return _plain(shapes.shown(copy.deepcopy(obj)))
+
+
+def _plain(obj: Json) -> Json:
+    """Without what only a server counts, and without the status, which controllers write."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("generation", "generateName")}
+    return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
+
+
+V1 = [one for one in made("v1", "v1-volcano", "v1-coscheduling") if one.applied["apiVersion"] == "kubeflow.org/v1"]
+V2 = [one for one in made("v2") if (one.applied["apiVersion"], one.applied["kind"]) == TRAIN_JOB]
+
+
+@pytest.mark.parametrize("one", [one for one in V1 if one.owned_by(one.applied["kind"], one.name, "Pod")], ids=lambda one: one.id)
+def test_a_v1_job_gets_the_pods_that_were_recorded(one: Made) -> None:
+    options = Options(gang=GANGS[one.one.gang_scheduler])
+    assert_alike(
+        one.owned_by(one.applied["kind"], one.name, "Pod"),
+        [replica.pod for replica in v1_side(one.applied, options, one.classes).replicas],
+    )
+
+
+@pytest.mark.parametrize("one", [one for one in V2 if one.owned_by("TrainJob", one.name, "JobSet")], ids=lambda one: one.id)
+def test_a_trainjob_gets_the_jobset_the_jobs_and_the_pods_that_were_recorded(one: Made) -> None:
+    runtime = _runtime(one)
+    side = v2_side(one.applied, runtime, one.classes)
+    assert_alike(one.owned_by("TrainJob", one.name, "JobSet"), [side.jobset])
+    jobs = one.owned_by("JobSet", one.name, "Job")
+    pods = {name: pod for job in jobs for name, pod in one.owned_by("Job", job, "Pod").items()}
+    made_pods = {replica.pod["metadata"]["name"]: replica.pod for replica in side.replicas}
+    assert_alike(jobs, [job for job in side.jobs if job["metadata"]["name"] in jobs])
+    assert_alike(pods, [pod for name, pod in made_pods.items() if name in pods])
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in made("jobset") if one.owned_by("JobSet", one.name, "Job")], ids=lambda one: one.id
+)
+def test_a_jobset_gets_the_jobs_that_were_recorded(one: Made) -> None:
+    jobs = one.owned_by("JobSet", one.name, "Job")
+    made_jobs = [admitted(job, one.classes) for job in jobs_of(admitted(one.applied, one.classes))]
+    assert_alike(jobs, [job for job in made_jobs if job["metadata"]["name"] in jobs])
+
+
+@pytest.mark.parametrize("one", [one for one in made("job") if one.owned_by("Job", one.name, "Pod")], ids=lambda one: one.id)
+def test_a_job_gets_the_pods_that_were_recorded(one: Made) -> None:
+    pods = one.owned_by("Job", one.name, "Pod")
+    made_pods = [admitted(pod, one.classes) for pod in pods_of(admitted(one.applied, one.classes))]
+    assert_alike(pods, [pod for pod in made_pods if pod["metadata"]["name"] in pods])
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in V1 if not one.owned_by(one.applied["kind"], one.name, "Pod")], ids=lambda one: one.id
+)
+def test_a_v1_job_without_pods_is_no_surprise(one: Made) -> None:
+    """It is suspended, left to others, waits for its gang or for a name that is taken, wants none, or is refused in words."""
+    run_policy: dict[str, Any] = one.applied["spec"].get("runPolicy", {})
+    waits = run_policy.get("suspend") or run_policy.get("managedBy") or one.one.gang_scheduler or "foreign" in one.one.id
+    wants = "worker-zero" not in one.one.id
+    if wants and not waits:
+        with pytest.raises(InputError):
+            v1_side(one.applied)
+
+
+def _runtime(one: Made) -> Json:
+    reference = {"kind": "ClusterTrainingRuntime", **one.applied["spec"]["runtimeRef"]}
+    return one.earlier[f"{reference['kind']}/{reference['name']}"]
+
+
+def test_every_link_of_the_chains_is_held_to_many_recordings() -> None:
+    assert sum(bool(one.owned_by(one.applied["kind"], one.name, "Pod")) for one in V1) > 90
+    assert sum(bool(one.owned_by("TrainJob", one.name, "JobSet")) for one in V2) > 100
