@@ -3,7 +3,7 @@
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
 package kubernetes-validate, deploy/ from shunter/install, the command reference from the command's help, the page on conformance
-from what tests expect.
+from what tests expect, the schema of migration reports from their types.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
+from shunter.migrate.report.json import schema as report_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGED = Path("src/shunter/cluster/apiserver/data")
@@ -50,6 +51,7 @@ def generated_files() -> dict[Path, bytes]:
     files |= deploy_files(installed)
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
+    files[Path("docs/migration/report.schema.json")] = msgspec.json.format(msgspec.json.encode(report_schema())) + b"\n"
     return files
 
 

@@ -1,0 +1,160 @@
+"""Reports: each form says all findings, is valid for its readers, and the same input gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from shunter.errors import InputError
+from shunter.migrate import report, suppression
+from shunter.migrate.batch import Batch, converted
+from shunter.migrate.findings import Finding, Place
+from shunter.migrate.options import Options
+from shunter.migrate.report.contents import of_batch
+from shunter.migrate.report.json import schema
+from shunter.migrate.source.objects import SourceObject
+
+SARIF = json.loads((Path(__file__).parent / "sarif-2.1.0.part.json").read_text())
+VOID_TAGS = {"meta"}
+
+
+def job(name: str, **spec: object) -> SourceObject:
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "trainer:1", "command": ["torchrun", "train.py"]}]}}
+    replicas = {"Master": {"restartPolicy": "Always", "template": template}}
+    metadata = {"name": name, "namespace": "team-a"}
+    value = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata}
+    return SourceObject({**value, "spec": {"pytorchReplicaSpecs": replicas, **spec}}, "cluster")
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    hostile = job("<script>&", unknown={"]]>\x1b | `": "\"'<>&"})
+    unreadable = job("broken", runPolicy="none")
+    made = converted([job("bert"), hostile, unreadable], Options())
+    known = "suppressions:\n- {id: RESTART001, name: bert, reason: it loops <by itself>}"
+    return suppression.applied(made, suppression.parsed(known, "migration.yaml"), date(2026, 11, 21)).batch
+
+
+@pytest.fixture(scope="module")
+def faults() -> list[Finding]:
+    return [Finding(suppression.UNUSED, "migration.yaml 4", Place("dir with space/migration.yaml", 4, 3), (), "It is unused.")]
+
+
+@pytest.mark.parametrize("form", report.FORMS)
+def test_every_finding_is_told(form: str, batch: Batch, faults: list[Finding]) -> None:
+    text = report.written(form, batch, faults)
+    for finding in [*batch.findings, *faults]:
+        assert finding.topic.id in text
+    assert "it loops " in text
+
+
+@pytest.mark.parametrize("form", report.FORMS)
+def test_the_same_batch_gives_the_same_bytes(form: str, batch: Batch, faults: list[Finding]) -> None:
+    assert report.written(form, batch, faults) == report.written(form, batch, faults)
+
+
+def test_json_is_as_its_schema_says(batch: Batch, faults: list[Finding]) -> None:
+    written = json.loads(report.written("json", batch, faults))
+    jsonschema_rs.validator_for(schema()).validate(written)
+    assert written["schema"] == "shunter.migrate.report/v1"
+    assert written["summary"] == {
+        "objects": 3, "converted": 1, "blocked": 1, "unreadable": 1, "errors": 2, "warnings": 2, "infos": 0, "suppressed": 1,
+        "effort": sum(item["effort"] for item in _once(written)),
+    }  # fmt: skip
+
+
+def _once(written: dict) -> list[dict]:
+    """One standing finding for each object and topic."""
+    return list(
+        {
+            (item["title"], told["id"]): told for item in written["items"] for told in item["findings"] if not told["suppressed"]
+        }.values()
+    )
+
+
+def test_sarif_is_valid_and_points_at_lines(batch: Batch, faults: list[Finding]) -> None:
+    log = json.loads(report.written("sarif", batch, faults))
+    jsonschema_rs.validator_for(SARIF, validate_formats=True).validate(log)
+    run = log["runs"][0]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    last = run["results"][-1]["locations"][0]["physicalLocation"]
+    assert last == {
+        "artifactLocation": {"uri": "dir%20with%20space/migration.yaml"},
+        "region": {"startLine": 4, "startColumn": 3},
+    }
+    suppressed = [result["suppressions"][0]["justification"] for result in run["results"] if "suppressions" in result]
+    assert suppressed == ["it loops <by itself>"]
+
+
+def test_fingerprints_stay_when_lines_move() -> None:
+    def fingerprint(line: int) -> str:
+        moved = Finding(suppression.UNUSED, "x", Place("a.yaml", line, 1), (), "It is unused.")
+        log = json.loads(report.written("sarif", converted([], Options()), [moved]))
+        return log["runs"][0]["results"][0]["partialFingerprints"]["shunter/v1"]
+
+    assert fingerprint(3) == fingerprint(30)
+
+
+def test_junit_fails_the_cases_that_are_blocked(batch: Batch, faults: list[Finding]) -> None:
+    suite = ElementTree.fromstring(report.written("junit", batch, faults)).find("testsuite")
+    assert suite is not None
+    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed == ["PyTorchJob team-a/<script>&", "PyTorchJob team-a/broken"]
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "2")
+
+
+def test_html_is_balanced_and_holds_no_markup_of_the_input(batch: Batch, faults: list[Finding]) -> None:
+    text = report.written("html", batch, faults)
+    tags = _Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert "script" not in tags.seen
+    assert "PyTorchJob team-a/&lt;script&gt;&amp;" in text
+    assert "http" not in text.replace("https://json-schema.org", "")
+
+
+class _Tags(HTMLParser):
+    """Which tags there are, and which are never closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+        if tag not in VOID_TAGS:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_markdown_cells_and_lists_hold_no_markup_of_the_input(batch: Batch, faults: list[Finding]) -> None:
+    text = report.written("md", batch, faults)
+    assert "## PyTorchJob team-a/\\<script\\>&" in text
+    assert "*Taken on: it loops \\<by itself\\>*" in text
+
+
+def test_contents_count_fields(batch: Batch) -> None:
+    bert, hostile, broken = of_batch(batch).items
+    assert bert.carried
+    assert hostile.reported == 1
+    assert (broken.outcome, broken.profile, broken.carried) == ("unreadable", "", 0)
+
+
+@pytest.mark.parametrize("text", ["pdf=a.pdf", "json", "json=", "=a"])
+def test_what_names_no_form_and_path_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="expected FORM=PATH"):
+        report.wanted([text])
+
+
+def test_forms_and_paths_are_told_apart_at_the_first_equals_sign() -> None:
+    assert report.wanted(["json=a=b.json", "md=c.md"]) == [("json", Path("a=b.json")), ("md", Path("c.md"))]
