@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.migrate.draft import Draft
 from shunter.migrate.paths import MISSING, Path, shown
 
-_IGNORED_BY_V1: tuple[Path, ...] = (
+_IGNORED_BY_V1: tuple[tuple[str, str], ...] = (
     ("metadata", "name"),
     ("metadata", "generateName"),
     ("metadata", "namespace"),
@@ -82,7 +82,7 @@ def _takes_node_port(ports: list[Json] | None) -> bool:
     return any(port.get("hostPort") for port in ports or ())
 
 
-def _without(value: Json, paths: tuple[Path, ...]) -> Json:
+def _without(value: Json, paths: tuple[tuple[str, str], ...]) -> Json:
     result = dict(value)
     for section, field in paths:
         inner = result.get(section)
