@@ -1,0 +1,57 @@
+"""The table of SDK calls against the SDKs themselves, as they are installed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+
+import pytest
+from kubeflow.trainer import TrainerClient
+from kubeflow.training import TrainingClient
+
+from shunter.migrate.sdk_moves import MOVES, Move, move_of
+
+IDS = [move.calls[0] for move in MOVES]
+
+
+def test_every_public_call_of_the_v1_client_has_a_move() -> None:
+    public = {name for name, _ in inspect.getmembers(TrainingClient, inspect.isfunction) if not name.startswith("_")}
+    assert public | {"TrainingClient"} == {call for move in MOVES for call in move.calls}
+
+
+@pytest.mark.parametrize("move", MOVES, ids=IDS)
+def test_the_code_before_calls_what_it_is_about(move: Move) -> None:
+    assert any(call in move.before for call in move.calls) or move.calls[0] in move.before
+    check(move.before, TrainingClient)
+
+
+@pytest.mark.parametrize("move", MOVES, ids=IDS)
+def test_the_code_after_fits_the_v2_sdk(move: Move) -> None:
+    check(move.after, TrainerClient)
+
+
+def check(code: str, client: type) -> None:
+    """Imported names exist; calls of them and of the client take the arguments that they are given."""
+    known: dict[str, object] = {}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(node.module or "")
+            known |= {alias.name: getattr(module, alias.name) for alias in node.names}
+    for node in ast.walk(ast.parse(code)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = None
+        if isinstance(node.func, ast.Name):
+            called = known.get(node.func.id)
+        elif isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "client":
+            called = getattr(client, node.func.attr)
+        if called is not None:
+            itself = [] if inspect.isclass(called) else [None]
+            names = {keyword.arg: None for keyword in node.keywords if keyword.arg}
+            inspect.signature(called).bind(*itself, *([None] * len(node.args)), **names)  # type: ignore[arg-type]
+
+
+def test_a_call_that_v1_does_not_have_has_no_move() -> None:
+    assert move_of("frobnicate") is None
+    assert move_of("is_job_failed") == move_of("get_job_conditions")
