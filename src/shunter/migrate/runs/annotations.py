@@ -1,0 +1,41 @@
+"""What marks the objects of a trial run, so that whoever finds them knows what they are, and when they may go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.operator.overview import moment
+
+TRIAL = "migration.shunter.dev/trial"
+"""Label of every object of a trial run: `true`."""
+SOURCE_UID = "migration.shunter.dev/source-uid"
+SOURCE = "migration.shunter.dev/source"
+"""`PyTorchJob training/bert`."""
+CHANGES = "migration.shunter.dev/changes"
+EXPIRES = "migration.shunter.dev/expires"
+"""From when on anybody's `test` or `cleanup` removes the trial, finished or not."""
+
+
+def is_trial(obj: Json) -> bool:
+    return bool((obj["metadata"].get("labels") or {}).get(TRIAL) == "true")
+
+
+def changes(job: Json) -> dict[str, str]:
+    """How the trial run differs from the job on purpose; empty for jobs that are none."""
+    text = (job["metadata"].get("annotations") or {}).get(CHANGES)
+    try:
+        return msgspec.json.decode(text, type=dict[str, str]) if text else {}
+    except msgspec.DecodeError:
+        return {"unknown": text or ""}
+
+
+def has_expired(obj: Json, now: datetime) -> bool:
+    """Whether nobody needs the trial any more; one whose time cannot be read is as good as expired."""
+    try:
+        expires = moment((obj["metadata"].get("annotations") or {}).get(EXPIRES))
+    except ValueError:
+        return True
+    return expires is None or expires <= now

@@ -1,0 +1,87 @@
+"""From a job, its pods and what their logs told to the record of its run: pure, the same for both generations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.pod_requests import PodRequests, total
+from shunter.migrate.runs import annotations
+from shunter.migrate.runs.logs import Told
+from shunter.migrate.runs.record import Point, Pod, Run, Series, finite
+from shunter.operator.overview import is_v2, member, moment, overview
+
+_GLOBAL_JOB, _COMPLETION = "jobset.sigs.k8s.io/job-global-index", "batch.kubernetes.io/job-completion-index"
+
+
+def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told]) -> Run:
+    """The run of a job so far. `logs` is by name of the pod."""
+    seen = overview(job)
+    ranked = training_pods(job, pods)
+    tellings = [logs[name] for pod in ranked if (name := pod["metadata"]["name"]) in logs]
+    return Run(
+        kind=seen.kind,
+        namespace=seen.namespace,
+        name=seen.name,
+        uid=seen.uid,
+        state=seen.state,
+        message=seen.message,
+        changed=annotations.changes(job),
+        seed=next((one.seed for one in tellings if one.seed), ""),
+        started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
+        finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
+        first_step=min((one.first_step for one in tellings if one.first_step), default=None),
+        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in enumerate(ranked)),
+        processes=tuple(process for one in tellings for process in one.processes),
+        series=(*(series for one in tellings for series in one.series), *_reported(job)),
+    )
+
+
+def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
+    """Those that take part in the training, by rank; of those that took one place after another the last."""
+    latest: dict[str, Json] = {}
+    for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", ""))):
+        if member(job, pod).rank is not None:
+            latest[label(job, pod)] = pod
+    return sorted(latest.values(), key=lambda pod: _rank_order(job, pod))
+
+
+def label(job: Json, pod: Json) -> str:
+    """`worker-2`; for a pod of a TrainJob whose group has a Job for each pod, that Job's number."""
+    who = member(job, pod)
+    index = max(who.index, int(pod["metadata"].get("labels", {}).get("jobset.sigs.k8s.io/job-index", "0")))
+    return f"{who.role}-{index}"
+
+
+def _rank_order(job: Json, pod: Json) -> tuple[int, int]:
+    if not is_v2(job):
+        return member(job, pod).rank or 0, 0
+    labels = pod["metadata"].get("labels", {})
+    return int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(_COMPLETION, "0"))
+
+
+def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
+    name = label(job, pod)
+    former = sum(label(job, other) == name for other in pods) - 1
+    restarts = sum(int(status.get("restartCount", 0)) for status in pod.get("status", {}).get("containerStatuses", []))
+    containers = msgspec.convert({"containers": pod["spec"].get("containers", [])}, PodRequests)
+    return Pod(label=name, rank=rank, restarts=restarts + former, requests=total([(containers, 1)]))
+
+
+def _ends(pod: Json) -> list[datetime]:
+    states = [status.get("state", {}) for status in pod.get("status", {}).get("containerStatuses", [])]
+    return [time for state in states if (time := moment(state.get("terminated", {}).get("finishedAt")))]
+
+
+def _reported(job: Json) -> list[Series]:
+    """What the program reported to its TrainJob's status: the last values only."""
+    metrics = (job.get("status", {}).get("trainerStatus") or {}).get("metrics", [])
+    return [
+        Series(
+            name=metric["name"], source="trainerStatus", is_counted=True, points=(Point((1.0,), finite(float(metric["value"]))),)
+        )
+        for metric in metrics
+    ]

@@ -1,0 +1,85 @@
+"""How training programs print where they are, and what they measure: the patterns of common trainers, as data.
+
+A line has at most one position (the first pattern that fits counts), any number of values, and maybe a claim of a process about
+its place among the others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Infinity)"
+
+
+class Position(NamedTuple):
+    trainer: str
+    pattern: re.Pattern[str]
+    """Has groups `epoch`, `step`, or both."""
+
+
+POSITIONS = (
+    Position("PyTorch's MNIST example", re.compile(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+")),
+    Position("PyTorch's ImageNet example", re.compile(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]")),
+    Position("timm", re.compile(r"^Train: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/ *\d+")),
+    Position("Lightning, tqdm", re.compile(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/\d+")),
+    Position("torchtune", re.compile(r"^(?P<epoch>\d+)\|(?P<step>\d+)\|")),
+    Position("XGBoost, LightGBM", re.compile(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
+    Position("Keras", re.compile(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
+    Position("Megatron", re.compile(r"\biteration +(?P<step>\d+)/ *\d+")),
+    Position("epoch and step", re.compile(r"\bepoch[ =:]+(?P<epoch>\d+)\b.*?\b(?:step|iter|batch)[ =:]+(?P<step>\d+)", re.I)),
+    Position("step", re.compile(r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)", re.I)),
+    Position("batch", re.compile(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
+    Position("epoch", re.compile(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
+)
+
+EPOCH_HEADING = re.compile(r"^Epoch (?P<epoch>\d+)/\d+$")
+"""A line of Keras of its own; the steps below it are of that epoch."""
+
+_KIND = r"(?:average|avg|mean|total|final|running|train(?:ing)?|test|valid(?:ation)?|val|eval(?:uation)?|dev|lm|best)"
+_THINGS = r"samples?|examples?|sequences?|tokens?|images?|imgs?|its?|iter(?:ation)?s?|steps?"
+_RATE_UNIT = rf"(?:{_THINGS})/s(?:ec(?:ond)?)?"
+_METRIC = (
+    r"[\w./@'-]*?(?:loss|accuracy|acc|acc@?[15]|perplexity|ppl|rmse|mae|mse|logloss|l1|l2|auc|error|f1|bleu|rouge\w*"
+    r"|grad[_ ]?norm|reward|psum|checksum)"
+)
+VALUE = re.compile(
+    rf"(?<![\w.])(?P<name>(?:{_KIND}[ _])?{_METRIC})[\"']?\s*(?:[=:]|\s)\s*[\"'(]?(?:tensor\()?(?P<value>{NUMBER})(?![\w.]*\w)",
+    re.I,
+)
+"""Metrics that are known by name, however they are written: `loss: 0.3`, `Average loss: 0.3`, `train-rmse:0.3`, `loss 0.3`."""
+PAIR = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})(?![\w%/])")
+"""`key=value`; counts in lines that have a position or a metric."""
+THROUGHPUT = re.compile(
+    rf"(?P<value>{NUMBER}) *(?P<unit>{_RATE_UNIT})\b(?! *[=:])"
+    rf"|(?P<name>\btps|\bthroughput|\b\w*(?:{_THINGS})(?:_per_|/)s(?:ec(?:onds?)?)?\b)[\"']?[=: ]+"
+    rf"(?P<named>\d{{1,3}}(?:,\d{{3}})+|{NUMBER})",
+    re.I,
+)
+"""`9.8it/s`, `300.2 samples/sec`, `tps: 1200`, `train_samples_per_second=120.5`."""
+NOT_METRICS = re.compile(
+    r"^(?:\w*_)?(?:rank|world_?size|size|epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|round|seed|pid|port|nproc\w*|nnodes|num_\w+"
+    r"|node|total|skipped|v_num)$"
+    r"|time|eta$|elapsed|duration|second|_ms$|memory|\bmem|mfu|gpu|util|speed|tps|throughput|/s(?:ec)?$",
+    re.I,
+)
+"""Names that count, place or time something: they tell nothing of what was learned."""
+
+_RANK = r"(?<!local )(?<!local-)\b(?:global[_ ])?rank"
+CLAIMS = (
+    re.compile(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
+    re.compile(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I),
+    re.compile(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I),
+    re.compile(r"\bGLOBAL_RANK: *(?P<rank>\d+), *MEMBER: *\d+/(?P<size>\d+)\b"),
+    re.compile(r"\bprocess(?:[_ ](?:id|index))?[ =:#]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
+    re.compile(
+        r"\bprocess[_ ](?:id|index)[ =:]*(?P<rank>\d+)\b.*?\b(?:num[_ ]processes|process[_ ]count)[ =:]*(?P<size>\d+)\b", re.I
+    ),
+    re.compile(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I),
+)
+"""A process about its place among the others: the first that fits counts; the last names no rank."""
+RANK = re.compile(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
+"""The rank that a line is of, when it says one."""
+SEED = re.compile(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+")
+"""Colours and cursor movements of terminals."""

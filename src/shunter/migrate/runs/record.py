@@ -1,0 +1,144 @@
+"""What was seen of one run of a job: a value that can be kept in a file until there is a run to compare it with (a baseline).
+
+A baseline outlives v1: once it is exported, neither the job nor its pods are needed any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from shunter.api.meta import Struct
+from shunter.errors import InputError
+from shunter.operator.overview import FINISHED_STATES
+
+FORMAT = "shunter.dev/run/v1"
+
+Source = Literal["log", "trainerStatus", "tensorboard", "mlflow"]
+
+
+class Point(Struct, frozen=True, array_like=True):
+    """One value of a metric."""
+
+    at: tuple[float, ...]
+    """Where the training was, in the program's own counting: (step,), (epoch, step) or (epoch,)."""
+    value: float | None
+    """None for what is no finite number: the training has diverged."""
+    time: float | None = None
+    """Seconds since 1970; None when nobody noted it."""
+
+
+class Series(Struct, frozen=True):
+    """A metric in the course of the training, by one process."""
+
+    name: str
+    rank: int | None = None
+    """The process that reported it; None for what is reported of the whole job."""
+    source: Source = "log"
+    is_counted: bool = False
+    """Whether `at` is but the number of the report (1, 2, ...), because the program named no step with it."""
+    points: tuple[Point, ...] = ()
+
+    @property
+    def final(self) -> float | None:
+        return self.points[-1].value
+
+    @property
+    def title(self) -> str:
+        """`loss (rank 0)`."""
+        return self.name if self.rank is None else f"{self.name} (rank {self.rank})"
+
+
+class Process(Struct, frozen=True):
+    """What one process said of its place among the others."""
+
+    pod: str
+    rank: int | None = None
+    world_size: int | None = None
+
+
+class Pod(Struct, frozen=True):
+    label: str
+    """`master-0`, `node-2`."""
+    rank: int
+    restarts: int = 0
+    requests: dict[str, str] = {}
+    """What its containers ask for together, init containers left out: v1 brings its own."""
+
+
+class Run(Struct, frozen=True):
+    """One run, as far as it is known."""
+
+    format: str = FORMAT
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    state: str = "Created"
+    """As `operator.overview` names states, the same for both generations."""
+    message: str = ""
+    changed: dict[str, str] = {}
+    """How a trial run differs from the job on purpose: `{"nodes": "1 of 3", "steps": "20"}`; empty for a full run."""
+    seed: str = ""
+    """As the program printed it."""
+    started: datetime | None = None
+    """When its first pod was started on a node: what came before is the cluster's doing, not the job's."""
+    finished: datetime | None = None
+    first_step: datetime | None = None
+    pods: tuple[Pod, ...] = ()
+    """Those that train, by rank."""
+    processes: tuple[Process, ...] = ()
+    series: tuple[Series, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".strip()
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINISHED_STATES
+
+    @property
+    def wall_seconds(self) -> float | None:
+        return _between(self.started, self.finished)
+
+    @property
+    def first_step_seconds(self) -> float | None:
+        return _between(self.started, self.first_step)
+
+    def with_series(self, more: Iterable[Series]) -> Run:
+        """The same run with metrics from another source."""
+        return msgspec.structs.replace(self, series=(*self.series, *more))
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def encoded(run: Run) -> bytes:
+    """As JSON that people can read, with a newline at its end."""
+    return msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n"
+
+
+def stored(path: Path) -> Run:
+    """The run that a file holds. InputError when it holds none."""
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=Run)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.", "Write one with: shunter migrate compare JOB --export-baseline FILE") from None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(
+            f"{path}: no baseline can be read from it: {error}.", "Name a file that --export-baseline wrote."
+        ) from error
+    if run.format != FORMAT:
+        raise InputError(f"{path}: format is {run.format!r}, this release reads {FORMAT!r}.", "Export the baseline anew.")
+    return run
+
+
+def _between(begun: datetime | None, ended: datetime | None) -> float | None:
+    return (ended - begun).total_seconds() if begun and ended else None
