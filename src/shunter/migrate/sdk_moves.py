@@ -40,8 +40,8 @@ client = TrainerClient(backend_config=KubernetesBackendConfig(namespace="team-a"
         v2="train(runtime=..., trainer=CustomTrainer(...))",
         loss=(
             "num_workers counts all ranks and becomes num_nodes. num_procs_per_worker, num_chief_replicas, num_ps_replicas, "
-            "volumes and a whole job object have no argument: they belong into a TrainingRuntime, which `shunter migrate convert` "
-            "writes. queue_name becomes a label."
+            "volumes and a whole job object have no argument: they belong into a TrainingRuntime, which `shunter migrate "
+            "convert` writes. queue_name becomes a label."
         ),
         before="""\
 client.create_job(
@@ -77,8 +77,8 @@ client.train(
         calls=("train",),
         v2="train(runtime=..., initializer=..., trainer=BuiltinTrainer(TorchTuneConfig(...)))",
         loss=(
-            "Another program trains (torchtune in place of the Hugging Face Trainer), with parameters of its own; init containers "
-            "of the runtime fetch model and data. Losses are not comparable."
+            "Another program trains (torchtune in place of the Hugging Face Trainer), with parameters of its own; init "
+            "containers of the runtime fetch model and data. Losses are not comparable."
         ),
         before="""\
 client.train(
