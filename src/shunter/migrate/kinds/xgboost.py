@@ -1,0 +1,77 @@
+"""XGBoostJob (3.4): Master and Workers on a plain runtime, told v1's variables (S-D), of which programs make their tracker
+(rabit) or machine list (LightGBM). v2's xgboost plugin sets other names (DMLC_*), which no program of v1 reads.
+"""
+
+from __future__ import annotations
+
+from shunter.api.trainer.runtime import NODE
+from shunter.api.training.xgboost import MASTER, WORKER
+from shunter.migrate.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.shims import place_roles, rank_source, told_by_v1
+from shunter.migrate.templates import differences
+
+KIND = "XGBoostJob"
+
+APART = Topic(
+    id="XGB001",
+    title="Master and Workers differ, so each role has a replicated job",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
+        "Worker a Job of its own, whose number is its rank. The trainer section of the TrainJob is about the Master only, gang "
+        "schedulers count one pod for each replicated job, and queues see more and smaller Jobs."
+    ),
+    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    effort=3,
+    traps=("NX12",),
+)
+SEVERAL_MASTERS = Topic(
+    id="XGB002",
+    title="more than one Master",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="v1's webhook allows exactly one Master; the job is older, or came around it. Ranks of Workers count from there.",
+    remedy="Set Master.replicas to 1.",
+    effort=1,
+)
+
+
+def arrange(draft: Draft) -> None:
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (MASTER,)
+    apart = differences(draft, roles)
+    if apart:
+        master, worker = _groups_apart(draft)
+        draft.groups = [master, worker]
+        draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
+        fields = ", ".join(dict.fromkeys(difference.field for difference in apart))
+        draft.report(APART, ("spec", draft.replica_specs), f"Master and Worker differ in {fields}.")
+        if draft.job.replica_count(MASTER) > 1:
+            path = (*draft.role_path(MASTER), "replicas")
+            draft.report(SEVERAL_MASTERS, path, f"Master.replicas is {draft.job.replica_count(MASTER)}, v1 allows 1.")
+    else:
+        group = Group(NODE, roles, max(sum(draft.job.replica_count(role) for role in roles), 1))
+        if MASTER in roles and group.count > 1:
+            group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+        draft.groups = [group]
+    place_roles(draft)
+    for group in draft.groups:
+        group.environment = told_by_v1(draft, group.roles[0], 0, RANK=rank_source(group))
+        group.explicit_environment = group.environment
+    draft.trainer["numNodes"] = draft.groups[0].count
+    draft.profile = "P3"
+    draft.reason = "programs of v1 read variables of their own, not those of v2's xgboost plugin: a plain runtime with v1's"
+
+
+def _groups_apart(draft: Draft) -> tuple[Group, Group]:
+    """Each Worker has a Job of its own: its place among all Jobs, after the Master's, is its rank."""
+    workers = draft.job.replica_count(WORKER)
+    return (
+        Group("master", (MASTER,), draft.job.replica_count(MASTER)),
+        Group("worker", (WORKER,), 1, replicas=workers, trains=False),
+    )
