@@ -6,6 +6,7 @@ draft = source + defaults of v1 -> kinds/ arrange -> rules/ apply -> result, row
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +18,9 @@ from shunter.errors import InputError
 from shunter.migrate.draft import Draft, Profile
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.kinds import Arranger, arrangers
-from shunter.migrate.ledger import Row
+from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
-from shunter.migrate.paths import shown
+from shunter.migrate.paths import leaves, shown, value_at
 from shunter.migrate.rules import ORDER
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, Surroundings
@@ -79,17 +80,30 @@ def framework_of(source: SourceObject) -> AnyFramework | None:
 def convert(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Conversion:
     """The job's counterpart. `source` is an object of one of v1's kinds. Raises UnreadableJobError."""
     draft = drafted(source, options, surroundings)
-    for path in draft.ledger.unaccounted(source.value):
-        draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", dropped=True)
+    runtime = _runtime(draft)
+    train_job = _train_job(draft, runtime)
+    _account_for_rest(draft, {"TrainJob": train_job, "TrainingRuntime": runtime})
     return Conversion(
         source=source,
-        train_job=_train_job(draft, runtime := _runtime(draft)),
+        train_job=train_job,
         runtime=runtime,
         profile=draft.profile,
         reason=draft.reason,
         rows=tuple(draft.ledger.rows(source.value)),
         findings=tuple(draft.findings),
     )
+
+
+def _account_for_rest(draft: Draft, results: Mapping[Manifest, Json]) -> None:
+    """Fields that say nothing need no counterpart; of other fields that no rule spoke of, the user is told."""
+    for path, value in leaves(draft.source.value):
+        if value is None or value == {} or value == []:
+            row = draft.ledger.row(path)
+            target = row.target if row else None
+            if value is None or target is None or value_at(results[target.manifest], target.path) != value:
+                draft.ledger.defaulted(path, "it says nothing")
+        elif draft.ledger.row(path) is None:
+            draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", dropped=True)
 
 
 def drafted(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Draft:
@@ -124,7 +138,7 @@ def _train_job(draft: Draft, runtime: Json) -> Json:
 def _runtime(draft: Draft) -> Json:
     """Named by what it says, so that jobs with equal runtimes share one."""
     template = {**draft.runtime.pop("template", {}), "spec": draft.jobset}
-    policy = {"numNodes": draft.trainer["numNodes"], **draft.ml_policy}
+    policy = {"numNodes": 1, **draft.ml_policy}
     spec = {"mlPolicy": policy, **draft.runtime, "template": template}
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]
     metadata = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}

@@ -62,15 +62,19 @@ class Group:
     """New names of containers: that of the one which trains is always `node` (I3)."""
     job_spec: Json = field(default_factory=dict)
     """Fields of the Job's spec beside template, parallelism and completions."""
+    pod: Json = field(default_factory=dict)
+    """The pod template in the making: a copy of the first role's, made by `rules/pod_template`. The rules after it change it in
+    place and say so (`Draft.changed`); lists keep their places in it until `rules/environment` and `rules/init_containers`."""
 
-    def host_expression(self, index: int) -> str:
-        """`Draft.host` in terms of JOB_NAME, for the value of a variable that stands behind JOB_NAME_VARIABLE."""
+    def host_expression(self, index: int | str) -> str:
+        """`Draft.host` in terms of JOB_NAME, for the value of a variable that stands behind JOB_NAME_VARIABLE; the index may be
+        in terms of another."""
         return f"$({JOB_NAME})-{self.name}-{self._place(index)}.$({JOB_NAME})"
 
     def host(self, job: str, index: int) -> str:
         return f"{job}-{self.name}-{self._place(index)}.{job}"
 
-    def _place(self, index: int) -> str:
+    def _place(self, index: int | str) -> str:
         return f"{index}-0" if self.replicas > 1 else f"0-{index}"
 
 
@@ -110,8 +114,8 @@ class Draft:
     @property
     def replica_specs(self) -> str:
         """`pytorchReplicaSpecs`."""
-        keys: list[str] = [*self.source.value["spec"]]
-        return next(key for key in keys if key.lower().endswith("replicaspecs"))
+        (field,) = self.framework.least_spec
+        return str(field)
 
     @property
     def run_policy(self) -> Path:
@@ -119,8 +123,8 @@ class Draft:
 
     def role_path(self, role: str) -> Path:
         """Where a role stands, as its user spells it."""
-        specs = self.source.value["spec"][self.replica_specs] or {}
-        spelled = next((key for key in specs if key.lower() == role.lower()), role)
+        specs = self.given(("spec", self.replica_specs))
+        spelled = next((key for key in specs if key.lower() == role.lower()), role) if isinstance(specs, dict) else role
         return ("spec", self.replica_specs, spelled)
 
     def given(self, path: Path) -> Any:
@@ -142,6 +146,11 @@ class Draft:
         if self.is_given(path):
             self.ledger.defaulted(path, note)
 
+    def changed(self, group: Group, path: Path, note: str) -> None:
+        """The value at `path` of the group's pod template is said in other words than in the source."""
+        for template in self.template_paths(group):
+            self.ledger.changed((*template, *path), note)
+
     def report(
         self, topic: Topic, path: Path, message: str, *, remedy: str = "", target: str = "", dropped: bool = False
     ) -> None:
@@ -151,6 +160,15 @@ class Draft:
         self.findings.append(finding)
         if dropped and self.is_given(path):
             self.ledger.reported(path, finding)
+
+    def template_paths(self, group: Group) -> list[Path]:
+        """Where the pod templates stand in the source that the group's is made from; the first is what it is made from."""
+        return [(*self.role_path(role), "template") for role in group.roles]
+
+    def training_container(self, group: Group) -> Json:
+        """The one that trains, of the group's pod template in the making."""
+        container: Json = group.pod["spec"]["containers"][self.container_index(group.roles[0])]
+        return container
 
     def pod_template_path(self, group: Group) -> Path:
         """Where the group's pod template stands in the TrainingRuntime."""

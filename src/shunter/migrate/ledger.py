@@ -4,6 +4,7 @@ dropped in silence: what no rule said anything about is reported as not understo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
@@ -38,6 +39,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._rows: dict[Path, Row] = {}
+        self._changes: dict[Path, str] = {}
 
     def carried(self, path: Path, target: Target, note: str = "") -> None:
         self._rows[path] = Row(path, "carried", target, note)
@@ -49,14 +51,28 @@ class Ledger:
     def reported(self, path: Path, finding: Finding) -> None:
         self._rows[path] = Row(path, "reported", None, finding.message, finding)
 
+    def changed(self, path: Path, note: str) -> None:
+        """The value at `path`, or something below it, stands in the result in other words, wherever it is carried to."""
+        self._changes[path] = f"{self._changes[path]}; {note}" if path in self._changes else note
+
+    def moved(self, place: Callable[[Target], Target]) -> None:
+        """Carried values stand elsewhere now: at what `place` says of where they stood."""
+        self._rows = {path: row._replace(target=row.target and place(row.target)) for path, row in self._rows.items()}
+
     def row(self, path: Path) -> Row | None:
         """What became of the leaf at `path`, its target being that of the leaf itself; None when no rule spoke of it."""
         for length in range(len(path), -1, -1):
             row = self._rows.get(path[:length])
             if row is not None:
                 target = row.target and Target(row.target.manifest, (*row.target.path, *path[length:]))
-                return row._replace(path=path, target=target)
+                return row._replace(path=path, target=target, note=self._note(row, path))
         return None
+
+    def _note(self, row: Row, path: Path) -> str:
+        if row.outcome != "carried" or not self._changes:
+            return row.note
+        changes = (self._changes.get(path[:length]) for length in range(1, len(path) + 1))
+        return "; ".join(note for note in (row.note, *changes) if note)
 
     def rows(self, value: Json) -> list[Row]:
         """A row for each leaf that some rule spoke of, in the order of the object."""

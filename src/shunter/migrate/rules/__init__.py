@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shunter.migrate.draft import Draft
-from shunter.migrate.rules import metadata, pod_template, restart_policy, suspend
+from shunter.migrate.rules import containers, environment, metadata, pod_template, restart_policy, roles, suspend, trainer
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
+    roles.apply,
     metadata.apply,
     suspend.apply,
     restart_policy.apply,
+    # From here on each group has its pod template in the making, which keeps the source's places until `environment`.
     pod_template.apply,
+    containers.apply,
+    environment.apply,
+    # Last: what the TrainJob says itself, and the replicated jobs.
+    trainer.apply,
 )

@@ -1,56 +1,53 @@
-"""The pod templates: what a TrainJob says of its training container, and all the rest in the runtime (3.3)."""
+"""The pod templates of the groups: copies of the source's, for the rules after this one to change (3.3)."""
 
 from __future__ import annotations
 
-from shunter.api.meta import Json
-from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE
-from shunter.migrate.draft import Draft, Group
-from shunter.migrate.rules.restart_policy import pod_restart_policy
+from typing import Any
 
-_OF_THE_TRAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resources": "resourcesPerNode"}
-"""Fields of the training container that the TrainJob itself says."""
+from shunter.migrate.draft import Draft, Group
+from shunter.migrate.paths import Path, value_at
+from shunter.migrate.rules.restart_policy import pod_restart_policy, restart_policy
+
+_IGNORED_METADATA = ("name", "generateName", "namespace", "creationTimestamp")
 
 
 def apply(draft: Draft) -> None:
-    draft.jobset["replicatedJobs"] = [_replicated_job(draft, group) for group in draft.groups]
     for group in draft.groups:
-        for role in group.roles:
-            draft.carry((*draft.role_path(role), "template"), "TrainingRuntime", draft.pod_template_path(group))
+        group.pod = copied(draft.given(draft.template_paths(group)[0]))
+        for role, template in zip(group.roles, draft.template_paths(group), strict=True):
+            draft.carry(template, "TrainingRuntime", draft.pod_template_path(group))
             draft.default((*draft.role_path(role), "replicas"), f"counted in numNodes, or as the pods of {group.name}")
-            if group.trains:
-                _account_for_trainer(draft, role)
+        _leave_out(draft, group)
+        group.pod["spec"]["restartPolicy"] = pod_restart_policy(restart_policy(draft, group))
+        training = draft.training_container(group)
+        path: Path = ("spec", "containers", draft.container_index(group.roles[0]))
+        for field, change in group.changes.items():
+            training[field] = change.value
+            draft.changed(group, (*path, field), change.note)
 
 
-def _account_for_trainer(draft: Draft, role: str) -> None:
-    container = (*draft.role_path(role), "template", "spec", "containers", draft.container_index(role))
-    for field, name in _OF_THE_TRAINER.items():
-        if draft.is_given((*container, field)):
-            draft.carry((*container, field), "TrainJob", ("spec", "trainer", name))
+def copied(value: Any) -> Any:
+    """JSON that may be changed without changing where it comes from. Fields that are null are left out: they say nothing."""
+    if isinstance(value, dict):
+        return {key: copied(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [copied(inner) for inner in value]
+    return value
 
 
-def _replicated_job(draft: Draft, group: Group) -> Json:
-    role = group.roles[0]
-    template = draft.job.replicas[role].template
-    spec: Json = dict(template.get("spec") or {})
-    containers = [dict(container) for container in spec.get("containers") or []]
-    training = containers[draft.container_index(role)]
-    group.container_names[training.get("name", "")] = training["name"] = NODE
-    training["env"] = [*group.plugin_placeholders, *group.environment, *(training.get("env") or [])]
-    if group.trains:
-        own = training["env"][: len(group.plugin_placeholders) + len(group.environment)]
-        for field, name in _OF_THE_TRAINER.items():
-            if field in training:
-                value = training.pop(field)
-                draft.trainer[name] = value[len(own) :] if field == "env" else value
-        training["env"] = own
-    spec |= {"containers": containers, "restartPolicy": pod_restart_policy(draft, group)}
-    pod: Json = {"spec": spec}
-    if template.get("metadata"):
-        pod = {"metadata": template["metadata"], **pod}
-    labels = {"metadata": {"labels": {ANCESTOR_LABEL: ANCESTOR_TRAINER}}} if group.trains else {}
-    count = {"parallelism": group.count, "completions": group.count}
-    return {
-        "name": group.name,
-        **({"replicas": group.replicas} if group.replicas > 1 else {}),
-        "template": {**labels, "spec": {**group.job_spec, **count, "template": pod}},
-    }
+def _leave_out(draft: Draft, group: Group) -> None:
+    """What v1 does not look at either, and what Go writes although it says nothing."""
+    pod = group.pod
+    ignored: dict[Path, str] = {("metadata", field): "pods have names of their own" for field in _IGNORED_METADATA}
+    ignored["spec", "restartPolicy"] = "v1 puts the role's restartPolicy in its place"
+    ignored["status",] = "a template has none"
+    for path, note in ignored.items():
+        owner = value_at(pod, path[:-1])
+        if isinstance(owner, dict) and path[-1] in owner:
+            del owner[path[-1]]
+        for template in draft.template_paths(group):
+            draft.default((*template, *path), note)
+    if "metadata" in pod and not pod["metadata"]:
+        for template in draft.template_paths(group):
+            draft.default((*template, "metadata"), "it says nothing")
+        del pod["metadata"]

@@ -46,46 +46,131 @@ PER_JOB_LIMIT = Topic(
 )
 
 
+MIXED = Topic(
+    id="RESTART003",
+    title="roles that share a group have different restart policies, and the strictest counts",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1 has a restart policy for each role. Roles whose pods are alike are one replicated job in v2, which has one pod "
+        "template and so one policy: the one that gives up first."
+    ),
+    remedy="Give the roles the same policy, or convert with --profile=plain to keep a replicated job for each role.",
+    effort=1,
+    traps=("T5",),
+)
+NO_POLICY = Topic(
+    id="RESTART004",
+    title="a restart policy that does not exist",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "v1 accepts any text and copies it into the pods, which the API server then refuses: the job never starts. Known are "
+        "Always, OnFailure, Never and ExitCode."
+    ),
+    remedy="Write one of the four in the source.",
+    effort=1,
+)
+EXIT_CODES = Topic(
+    id="RESTART005",
+    title="ExitCode becomes a podFailurePolicy",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "v1 fails the job for exit codes 1 to 127 and replaces the pod for those of signals (128 and more). A podFailurePolicy "
+        "of the Job does the same; the pod that replaces another keeps its index and host name. v1 did not count such "
+        "replacements against backoffLimit, a Job counts each pod that failed. Needs Kubernetes 1.31."
+    ),
+    remedy="Raise backoffLimit if jobs are often preempted.",
+    effort=1,
+    traps=("T5", "T38"),
+)
+NEGATIVE_LIMIT = Topic(
+    id="RESTART006",
+    title="a negative backoffLimit",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation="v1 takes a negative limit as one that is exceeded by any restart; a Job refuses it. The result says 0.",
+    remedy="Write 0 in the source.",
+)
+_STRICTEST_FIRST = ("Never", "ExitCode", "OnFailure", "Always")
+_AS_OF_PODS = {"Always": "OnFailure", "ExitCode": "Never"}
+
+
 def apply(draft: Draft) -> None:
     for group in draft.groups:
-        policy = _policy(draft, group)
+        policy = restart_policy(draft, group)
         limit = _backoff_limit(draft, policy)
         group.job_spec["backoffLimit"] = limit
         if policy == "ExitCode":
-            group.job_spec["podFailurePolicy"] = _permanent_exit_codes(limit)
+            group.job_spec["podFailurePolicy"] = _permanent_exit_codes()
         for role in group.roles:
-            path = (*draft.role_path(role), "restartPolicy")
-            if draft.is_given(path):
-                target = (*draft.pod_template_path(group), "spec", "restartPolicy")
-                draft.carry(path, "TrainingRuntime", target, f"{policy} as v2 has it")
-            if policy == "Always":
-                draft.report(ALWAYS, path, f"{role} pods that end well are not started again.")
-    path = (*draft.run_policy, "backoffLimit")
+            _account(draft, group, role, policy)
+    _account_for_limit(draft)
+
+
+def restart_policy(draft: Draft, group: Group) -> str:
+    """The role's policy that holds for the pods of the group; of several the one that gives up first."""
+    policies = [draft.job.replicas[role].restart_policy for role in group.roles]
+    return min(policies, key=lambda policy: _STRICTEST_FIRST.index(policy) if policy in _STRICTEST_FIRST else -1)
+
+
+def pod_restart_policy(policy: str) -> str:
+    """What pods say themselves for a role's policy."""
+    return _AS_OF_PODS.get(policy, policy)
+
+
+def _account(draft: Draft, group: Group, role: str, policy: str) -> None:
+    own = draft.job.replicas[role].restart_policy
+    path = (*draft.role_path(role), "restartPolicy")
     if draft.is_given(path):
-        index = ("spec", "template", "spec", "replicatedJobs", 0, "template", "spec", "backoffLimit")
-        draft.carry(path, "TrainingRuntime", index)
-        if len(draft.groups) > 1:
-            draft.report(PER_JOB_LIMIT, path, f"backoffLimit {draft.given(path)} counts for each of {len(draft.groups)} Jobs.")
+        target = (*draft.pod_template_path(group), "spec", "restartPolicy")
+        note = "" if own == pod_restart_policy(policy) else f"{own} is {pod_restart_policy(policy)} of the pods"
+        draft.carry(path, "TrainingRuntime", target, note)
+    if own not in _STRICTEST_FIRST:
+        draft.report(NO_POLICY, path, f"{role} has restartPolicy {own}.")
+    elif own == "Always":
+        draft.report(ALWAYS, path, f"{role} pods that end well are not started again.")
+    elif own != policy:
+        draft.report(MIXED, path, f"{role} has {own}, and gets {policy} as the others of {group.name}.")
+    elif own == "ExitCode":
+        draft.report(EXIT_CODES, path, f"{role} pods that exit with 1 to 127 fail the job, others are replaced.")
 
 
-def pod_restart_policy(draft: Draft, group: Group) -> str:
-    """What the pods of the group say themselves."""
-    policy = _policy(draft, group)
-    return {"Always": "OnFailure", "ExitCode": "Never"}.get(policy, policy)
-
-
-def _policy(draft: Draft, group: Group) -> str:
-    return draft.job.replicas[group.roles[0]].restart_policy
+def _account_for_limit(draft: Draft) -> None:
+    path = (*draft.run_policy, "backoffLimit")
+    limit = draft.job.run_policy.backoff_limit
+    if limit is None:
+        return
+    counting = [index for index, group in enumerate(draft.groups) if restart_policy(draft, group) != "Never"]
+    if not counting:
+        draft.default(path, "v1 does not count the pods of roles with restartPolicy Never")
+        return
+    target = ("spec", "template", "spec", "replicatedJobs", counting[0], "template", "spec", "backoffLimit")
+    draft.carry(path, "TrainingRuntime", target, "" if limit >= 0 else "negative is 0")
+    if limit < 0:
+        draft.report(NEGATIVE_LIMIT, path, f"backoffLimit {limit} becomes 0.")
+    if len(counting) > 1:
+        draft.report(PER_JOB_LIMIT, path, f"backoffLimit {limit} counts for each of {len(counting)} replicated jobs.")
 
 
 def _backoff_limit(draft: Draft, policy: str) -> int:
+    """v1 restarts without end unless it is told otherwise (T4), and does not restart Never at all."""
     if policy == "Never":
         return 0
     limit = draft.job.run_policy.backoff_limit
-    return UNLIMITED if limit is None else limit
+    return UNLIMITED if limit is None else max(limit, 0)
 
 
-def _permanent_exit_codes(limit: int) -> Json:
+def _permanent_exit_codes() -> Json:
     """v1 fails the job for codes up to 127, and replaces the pod for those that tell of a signal."""
     codes = list(range(1, LAST_PERMANENT_EXIT_CODE + 1))
     return {"rules": [{"action": "FailJob", "onExitCodes": {"containerName": NODE, "operator": "In", "values": codes}}]}
