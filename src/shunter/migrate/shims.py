@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.migrate.draft import JOB_NAME, JOB_NAME_VARIABLE, Draft, Group
-from shunter.operator.trainer.rendezvous import RANK_SOURCE
 from shunter.operator.training.framework import Settings
 from shunter.operator.training.names import replica_name
 
@@ -71,12 +70,6 @@ def told_by_v1(draft: Draft, role: str, index: int, *, host: Host | None = None,
     if f"$({NAMESPACE})" in values:
         known.append({"name": NAMESPACE, "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}})
     return [*known, *told]
-
-
-def rank_source(group: Group) -> Json:
-    """Where a pod of the group reads its rank: among the pods of its Job, or among Jobs where each pod has one of its own. The
-    latter counts from the first group of the JobSet on."""
-    return GLOBAL_INDEX_SOURCE if group.replicas > 1 else RANK_SOURCE
 
 
 def host_in(draft: Draft) -> Host:

@@ -6,7 +6,8 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.jax import WORKER
 from shunter.migrate.draft import Draft, Group
-from shunter.migrate.shims import place_roles, rank_source, told_by_v1
+from shunter.migrate.shims import place_roles, told_by_v1
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "JAXJob"
 PLUGIN = {"NUM_PROCESSES": "JAX_NUM_PROCESSES", "PROCESS_ID": "JAX_PROCESS_ID"}
@@ -18,7 +19,7 @@ def arrange(draft: Draft) -> None:
     group = Group(NODE, (WORKER,), nodes)
     draft.groups = [group]
     place_roles(draft)
-    told = told_by_v1(draft, WORKER, 0, PROCESS_ID=rank_source(group))
+    told = told_by_v1(draft, WORKER, 0, PROCESS_ID=RANK_SOURCE)
     group.explicit_environment = told
     group.environment = [_by_plugin(variable) for variable in told]
     group.plugin_placeholders = [{"name": name, "value": ""} for name in PLUGIN.values()]

@@ -12,7 +12,8 @@ from shunter.api.training.tensorflow import ALL_WORKERS, CHIEF, MASTER, WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.shims import host_in, place_roles, rank_source, told_by_v1
+from shunter.migrate.shims import host_in, place_roles, told_by_v1
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "TFJob"
 TF_CONFIG = "TF_CONFIG"
@@ -118,7 +119,7 @@ def _environment(draft: Draft, group: Group) -> list[Json]:
         for variable in told_by_v1(draft, role, 0, host=host)
     ]
     if told and group.count > 1:
-        return [{"name": TASK_INDEX, "valueFrom": rank_source(group)}, *told]
+        return [{"name": TASK_INDEX, "valueFrom": RANK_SOURCE}, *told]
     return told
 
 

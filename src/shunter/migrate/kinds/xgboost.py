@@ -8,8 +8,9 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.training.xgboost import MASTER, WORKER
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.shims import place_roles, rank_source, told_by_v1
+from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
 from shunter.migrate.templates import differences
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "XGBoostJob"
 
@@ -60,8 +61,9 @@ def arrange(draft: Draft) -> None:
             group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
         draft.groups = [group]
     place_roles(draft)
+    rank = GLOBAL_INDEX_SOURCE if apart else RANK_SOURCE
     for group in draft.groups:
-        group.environment = told_by_v1(draft, group.roles[0], 0, RANK=rank_source(group))
+        group.environment = told_by_v1(draft, group.roles[0], 0, RANK=rank)
         group.explicit_environment = group.environment
     draft.trainer["numNodes"] = draft.groups[0].count
     draft.profile = "P3"
