@@ -1,4 +1,4 @@
-"""Every pod of a converted job is told what v1 told the pod that it stands for: the same variables, with names of v2 for hosts."""
+"""Every pod of a converted job is told what v1 told the pod that it stands for, with names of v2 for hosts."""
 
 from __future__ import annotations
 
