@@ -1,6 +1,6 @@
 """Metrics from TensorBoard's files, MLflow's server and files, and log files.
 
-The event files were written by TensorFlow 2.21: one by its second API, one by its first, which is also what PyTorch's writer makes.
+The event files were written by TensorFlow 2.21: one by its second API, one by its first, as PyTorch's writer does it.
 """
 
 from __future__ import annotations

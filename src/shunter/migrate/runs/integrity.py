@@ -1,5 +1,5 @@
-"""Did the processes of a run train together? Told from what they said of themselves, because what they were told proves nothing: a
-program that ignores it trains alone, and succeeds.
+"""Did the processes of a run train together? Judged by what they said of themselves: what they were told proves nothing, since
+a program that ignores it trains alone, and succeeds.
 """
 
 from __future__ import annotations

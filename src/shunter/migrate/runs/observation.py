@@ -9,9 +9,9 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
-from shunter.migrate.runs import annotations
+from shunter.migrate.runs import marks
 from shunter.migrate.runs.logs import Told
-from shunter.migrate.runs.record import Point, Pod, Run, Series, finite
+from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
 from shunter.operator.overview import is_v2, member, moment, overview
 
 _GLOBAL_JOB, _COMPLETION = "jobset.sigs.k8s.io/job-global-index", "batch.kubernetes.io/job-completion-index"
@@ -29,12 +29,13 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told]) -> Run:
         uid=seen.uid,
         state=seen.state,
         message=seen.message,
-        changed=annotations.changes(job),
+        changed=marks.changes(job),
         seed=next((one.seed for one in tellings if one.seed), ""),
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
         finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
         first_step=min((one.first_step for one in tellings if one.first_step), default=None),
         pods=tuple(_pod(job, pods, pod, rank) for rank, pod in enumerate(ranked)),
+        gone=max(seen.ranks - len(ranked), 0) if seen.is_finished and not is_v2(job) else 0,
         processes=tuple(process for one in tellings for process in one.processes),
         series=(*(series for one in tellings for series in one.series), *_reported(job)),
     )

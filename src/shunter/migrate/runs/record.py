@@ -91,7 +91,9 @@ class Run(Struct, frozen=True):
     finished: datetime | None = None
     first_step: datetime | None = None
     pods: tuple[Pod, ...] = ()
-    """Those that train, by rank."""
+    """Those that train, by rank, as far as they are still there."""
+    gone: int = 0
+    """How many were there, as the job's spec says, and are deleted since (cleanPodPolicy)."""
     processes: tuple[Process, ...] = ()
     series: tuple[Series, ...] = ()
 

@@ -1,0 +1,50 @@
+"""Reads a run from a cluster: the job, its pods, and the logs of the containers that train. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.api.resources import PODS
+from shunter.api.trainer.runtime import NODE
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.kube.client import Client
+from shunter.kube.errors import BadRequest, NotFound
+from shunter.migrate.runs.logs import MetricPattern, Told, told
+from shunter.migrate.runs.observation import label, observed, training_pods
+from shunter.migrate.runs.record import Run
+from shunter.operator.overview import is_pod_of, pod_selector
+
+CONCURRENT_LOGS = 16
+_TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
+
+
+async def run_of(client: Client, job: Json, *, extra: Sequence[MetricPattern] = ()) -> Run:
+    """What is to be seen of the job's run now. Raises ApiError where the cluster refuses."""
+    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+    pods = [pod for pod in page.items if is_pod_of(job, pod)]
+    free = asyncio.Semaphore(CONCURRENT_LOGS)
+
+    async def read(rank: int, pod: Json) -> tuple[str, Told]:
+        async with free:
+            lines = await _log(client, pod)
+        return pod["metadata"]["name"], told(lines, pod=label(job, pod), rank=rank, extra=extra)
+
+    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in enumerate(training_pods(job, pods))))
+    return observed(job, pods, dict(tellings))
+
+
+async def _log(client: Client, pod: Json) -> list[str]:
+    """The lines of the container that trains, each after its time; none where there is no log (yet, or any more)."""
+    names = [container["name"] for container in pod["spec"]["containers"]]
+    container = next((name for name in names if name in _TRAINING_CONTAINERS), names[0])
+    chunks = []
+    try:
+        async for chunk in client.logs(
+            pod["metadata"]["name"], pod["metadata"]["namespace"], container=container, timestamps=True
+        ):
+            chunks.append(chunk)
+    except (NotFound, BadRequest):
+        return []
+    return b"".join(chunks).decode(errors="replace").splitlines()

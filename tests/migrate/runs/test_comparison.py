@@ -1,0 +1,216 @@
+"""What two runs are said to have in common. Runs are made of log lines, as real ones are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from shunter.errors import InputError
+from shunter.migrate.runs.comparison import Comparison, Tolerance, compared
+from shunter.migrate.runs.logs import told
+from shunter.migrate.runs.record import Pod, Point, Run, Series, encoded, stored
+
+BEGUN = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+def run(*logs: list[str], **fields: Any) -> Run:
+    """A finished run, a log for each pod."""
+    tellings = [told(lines, pod=f"node-{rank}", rank=rank) for rank, lines in enumerate(logs)]
+    made = Run(
+        kind="TrainJob",
+        name="bert",
+        state="Succeeded",
+        started=BEGUN,
+        finished=BEGUN + timedelta(seconds=60),
+        first_step=BEGUN + timedelta(seconds=5),
+        pods=tuple(Pod(label=f"node-{rank}", rank=rank, requests={"cpu": "2"}) for rank in range(len(logs))),
+        processes=tuple(process for one in tellings for process in one.processes),
+        series=tuple(series for one in tellings for series in one.series),
+        seed=next((one.seed for one in tellings if one.seed), ""),
+    )
+    return msgspec.structs.replace(made, **fields)
+
+
+def trained(world_size: int, losses: list[float], **fields: Any) -> Run:
+    """A group of processes that print their losses."""
+    return run(*(spoken(rank, world_size, losses) for rank in range(world_size)), **fields)
+
+
+def spoken(rank: int, world_size: int, losses: list[float]) -> list[str]:
+    return [f"rank={rank} world_size={world_size}", *(f"step={step} loss={loss}" for step, loss in enumerate(losses, 1))]
+
+
+def aspects(comparison: Comparison) -> dict[str, str]:
+    return {aspect.name: aspect.verdict for aspect in comparison.aspects}
+
+
+def why(comparison: Comparison, name: str) -> str:
+    return next(aspect.why for aspect in comparison.aspects if aspect.name == name)
+
+
+LOSSES = [2.5, 1.5, 0.6010]
+
+
+def test_runs_with_equal_logs_are_equal() -> None:
+    comparison = compared(trained(2, LOSSES), trained(2, LOSSES), Tolerance())
+    assert comparison.verdict == "equal"
+    assert aspects(comparison) == {
+        "status": "equal",
+        "world size": "equal",
+        "ranks": "equal",
+        "process group": "equal",
+        "pods": "equal",
+        "resources": "equal",
+        "restarts": "equal",
+        "first steps of loss": "equal",
+        "final loss": "equal",
+        "throughput": "not comparable",
+        "wall time": "within tolerance",
+        "time to first step": "within tolerance",
+    }
+
+
+def test_a_final_loss_of_0_6010_and_one_of_0_7009_are_different_by_default() -> None:
+    """A public report called this equivalent convergence (A15)."""
+    comparison = compared(trained(2, LOSSES), trained(2, [2.5, 1.5, 0.7009]), Tolerance())
+    assert comparison.verdict == "different"
+    assert why(comparison, "final loss") == "step 3 of rank 0: 0.601 and 0.7009, 0.0999 apart (14.25%)"
+    assert why(comparison, "first steps of loss").startswith("step 3 of rank 0")
+
+
+def test_separate_trainings_are_told_from_one_even_when_every_loss_agrees() -> None:
+    """Each process a world of its own: what becomes of plain `python` when nobody tells it its rank."""
+    alone = run(*(spoken(0, 1, LOSSES) for _ in range(3)))
+    comparison = compared(trained(3, LOSSES), alone, Tolerance())
+    assert comparison.verdict == "different"
+    assert (
+        aspects(comparison)["world size"] == aspects(comparison)["process group"] == aspects(comparison)["ranks"] == "different"
+    )
+    assert why(comparison, "process group") == "its 3 groups each train a model of their own"
+
+
+def test_processes_that_disagree_on_the_world_size_are_no_group() -> None:
+    mixed = run(spoken(0, 3, LOSSES), spoken(1, 3, LOSSES), spoken(0, 1, LOSSES))
+    comparison = compared(trained(3, LOSSES), mixed, Tolerance())
+    assert comparison.verdict == "different"
+    assert next(aspect.successor for aspect in comparison.aspects if aspect.name == "world size") == "1 and 3"
+
+
+SECOND = {
+    "a value that is within the relative tolerance": (trained(2, [2.5, 1.5, 0.6015]), "within tolerance"),
+    "a step less": (trained(2, LOSSES[:2]), "different"),
+    "a loss that is no number": (trained(2, [2.5, 1.5, float("nan")]), "different"),
+    "a run that failed": (trained(2, LOSSES, state="Failed", message="exit code 1"), "different"),
+    "a run that still runs": (trained(2, LOSSES, state="Running", finished=None), "not comparable"),
+    "a silent run": (run(["hello"], ["hello"]), "not comparable"),
+    "losses without ranks": (run([f"step={n} loss={x}" for n, x in enumerate(LOSSES, 1)]), "different"),
+    "another number of pods": (trained(3, LOSSES), "different"),
+    "other resources": (trained(2, LOSSES, pods=(Pod(label="node-0", rank=0), Pod(label="node-1", rank=1))), "different"),
+    "a slower run": (trained(2, LOSSES, finished=BEGUN + timedelta(seconds=90)), "equal"),
+    "a restart": (
+        trained(2, LOSSES, pods=tuple(Pod(label=f"node-{n}", rank=n, restarts=n, requests={"cpu": "2"}) for n in (0, 1))),
+        "equal",
+    ),
+    "another metric only": (run(*(["rank=0 world_size=1", "step=1 accuracy=1"] for _ in "ab")), "different"),
+}
+
+
+@pytest.mark.parametrize(("successor", "verdict"), SECOND.values(), ids=SECOND)
+def test_a_run_is_compared_with(successor: Run, verdict: str) -> None:
+    assert compared(trained(2, LOSSES), successor, Tolerance()).verdict == verdict
+
+
+def test_two_runs_that_both_diverged_are_equal_in_that() -> None:
+    diverged = trained(2, [2.5, float("nan")])
+    assert compared(diverged, diverged, Tolerance()).verdict == "equal"
+
+
+def test_tolerances_are_the_users() -> None:
+    one, other = trained(1, [1.0]), trained(1, [1.0 + 1e-7])
+    assert compared(one, other, Tolerance(relative=0, absolute=1e-6)).verdict == "within tolerance"
+    assert compared(one, other, Tolerance(relative=0, absolute=0)).verdict == "different"
+
+
+def test_only_the_first_steps_are_compared_one_by_one() -> None:
+    one, other = trained(1, [1.0, 1.0, 1.0]), trained(1, [1.0, 2.0, 1.0])
+    assert compared(one, other, Tolerance(first_steps=1)).verdict == "equal"
+    assert compared(one, other, Tolerance(first_steps=2)).verdict == "different"
+
+
+def test_runs_with_other_seeds_are_not_comparable() -> None:
+    one = run(["seed=1", *spoken(0, 1, LOSSES)])
+    other = run(["seed=2", *spoken(0, 1, [9.0])])
+    comparison = compared(one, other, Tolerance())
+    assert comparison.verdict == "not comparable"
+    assert why(comparison, "first steps of loss") == "their seeds differ: 1 and 2"
+
+
+def test_a_trial_on_fewer_nodes_is_judged_by_its_process_group_alone() -> None:
+    trial = trained(1, [7.0], changed={"nodes": "1 of 3"})
+    comparison = compared(trained(3, LOSSES), trial, Tolerance())
+    assert aspects(comparison)["process group"] == "equal"
+    assert comparison.verdict == "not comparable"
+    assert why(comparison, "world size") == "TrainJob bert ran on 1 of 3 nodes on purpose"
+
+
+def test_a_trial_on_fewer_nodes_that_falls_apart_is_different() -> None:
+    trial = run(spoken(0, 1, LOSSES), spoken(0, 1, LOSSES), changed={"nodes": "2 of 3"})
+    assert compared(trained(3, LOSSES), trial, Tolerance()).verdict == "different"
+
+
+def test_a_trial_of_fewer_steps_is_compared_by_its_first_ones() -> None:
+    trial = trained(2, LOSSES[:2], changed={"steps": "2"})
+    comparison = compared(trained(2, LOSSES), trial, Tolerance())
+    assert comparison.verdict == "equal"
+    assert aspects(comparison)["final loss"] == "not comparable"
+
+
+def paced(seconds: float) -> Run:
+    """A run of 100 steps that takes so long."""
+    lines = ["rank=0 world_size=1"]
+    for step in range(101):
+        time = BEGUN + timedelta(seconds=step * seconds / 100)
+        lines.append(f"{time.isoformat(timespec='microseconds').replace('+00:00', 'Z')} step={step} loss=1.0")
+    return run(lines)
+
+
+PACES = {
+    "four percent slower": (100, 104, "within tolerance"),
+    "ten percent slower": (100, 110, "different"),
+    "ten percent slower, over a second": (1, 1.1, "not comparable"),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "verdict"), PACES.values(), ids=PACES)
+def test_throughput_decides_where_it_can_be_measured(one: float, other: float, verdict: str) -> None:
+    assert aspects(compared(paced(one), paced(other), Tolerance()))["throughput"] == verdict
+
+
+def test_metrics_of_different_sources_are_compared_by_their_ends() -> None:
+    """v1 has no trainerStatus."""
+    reported = Series(name="loss", source="trainerStatus", is_counted=True, points=(Point((1.0,), 0.6010),))
+    successor = run(["rank=0 world_size=1"]).with_series([reported])
+    comparison = compared(trained(1, LOSSES), successor, Tolerance())
+    assert aspects(comparison)["final loss"] == "equal"
+    assert "first steps of loss" not in aspects(comparison)
+
+
+def test_a_baseline_survives_its_file(tmp_path: Path) -> None:
+    original = trained(2, [1.0, float("inf")], changed={"steps": "2"})
+    file = tmp_path / "baseline.json"
+    file.write_bytes(encoded(original))
+    assert stored(file) == original
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "shunter.dev/run/v9"}', '{"pods": 3}'])
+def test_a_file_that_holds_no_baseline_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(content)
+    with pytest.raises(InputError, match=r"baseline\.json"):
+        stored(file)
+    with pytest.raises(InputError, match="no such file"):
+        stored(tmp_path / "other.json")
