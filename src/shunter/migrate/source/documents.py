@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -32,8 +33,8 @@ UNPARSABLE = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that stands twice in one object, of which "
-        "YAML readers keep the first or the last. Nobody can say what it means, so it is left as it is."
+        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that stands twice in one object, of "
+        "which YAML readers keep the first or the last. Nobody can say what it means, so it is left as it is."
     ),
     remedy="Repair the document; all others are converted meanwhile.",
     effort=1,
@@ -100,7 +101,7 @@ def parts(text: str) -> list[str]:
     without reading the rest."""
     cuts = [match.start() for match in _SEPARATOR.finditer(text)]
     bounds = [0, *(cut for cut in cuts if cut), len(text)]
-    found = [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False) if start < end]
+    found = [text[start:end] for start, end in pairwise(bounds) if start < end]
     return _with_directives(found)
 
 

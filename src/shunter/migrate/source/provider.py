@@ -26,7 +26,7 @@ NOT_TEXT = Topic(
     impact="advisory",
     change="manual",
     grade="E",
-    explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is looked at.",
+    explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is read.",
     remedy="Save it as UTF-8 if it is a manifest.",
     effort=1,
 )

@@ -29,8 +29,8 @@ OTHER_OPERATOR = Topic(
     change="lossless",
     grade="E",
     explanation=(
-        "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the CRD's name with the Training Operator's "
-        "MPIJob. It does not go away with v1, and is left as it is."
+        "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the name of its CRD with the Training "
+        "Operator's MPIJob. It does not go away with v1, and is left as it is."
     ),
     remedy="Keep mpi-operator for it; do not delete the CRD mpijobs.kubeflow.org.",
     traps=("A14",),
@@ -42,7 +42,7 @@ NO_SUCH_VERSION = Topic(
     impact="advisory",
     change="manual",
     grade="E",
-    explanation="Drafts and old guides say v2alpha1 or kubeflow.org; TrainJob and its runtimes are trainer.kubeflow.org/v1alpha1.",
+    explanation="Drafts and old guides say v2alpha1 or kubeflow.org; the kinds of v2 are in trainer.kubeflow.org/v1alpha1.",
     remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
     effort=1,
     traps=("A13",),

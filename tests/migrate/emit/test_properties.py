@@ -1,0 +1,169 @@
+"""Whatever a job's manifest looks like: what is written of it reads as the result, and has every comment of the source."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.emit import text_of
+from shunter.migrate.options import Options
+from shunter.migrate.source.documents import parsed
+
+WORDS = st.text("abcxyz", min_size=1, max_size=6)
+TEXTS = st.one_of(
+    st.text(st.characters(blacklist_categories=("Cs",)), max_size=12),
+    st.sampled_from(
+        (
+            "yes",
+            "no",
+            "on",
+            "y",
+            "null",
+            "~",
+            "1e3",
+            "0o7",
+            "0777",
+            "1:30",
+            "2024-01-01",
+            "a: b",
+            "a #b",
+            "- x",
+            "",
+            " x",
+            "x ",
+            "'",
+            '"',
+        )
+    ),
+    st.sampled_from(
+        ("a\nb\n", "a\nb", "a\n\n", "\na", "  a\nb", "#!/bin/sh\n# no comment\nrun\n", "a\n  \nb", "\n", "a\n   ", "a\tb\n")
+    ),
+)
+COMMENTS = st.integers(0, 10**6).map(lambda number: f"# remark {number}: {{x}} 'y'")
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> dict[str, Any]:
+    def container(name: str) -> dict[str, Any]:
+        names = draw(st.lists(WORDS, max_size=3, unique=True))
+        return {
+            "name": name,
+            "image": draw(st.sampled_from(("train:1", "registry.example.org:5000/a/b@sha256:0f"))),
+            **({"command": draw(st.lists(TEXTS, min_size=1, max_size=3))} if draw(st.booleans()) else {}),
+            **({"args": draw(st.lists(TEXTS, max_size=3))} if draw(st.booleans()) else {}),
+            **({"env": [{"name": name, "value": draw(TEXTS)} for name in names]} if draw(st.booleans()) else {}),
+            **({"workingDir": draw(TEXTS)} if draw(st.booleans()) else {}),
+        }
+
+    def role() -> dict[str, Any]:
+        spec = {"containers": [container("pytorch")], "nodeSelector": draw(st.dictionaries(WORDS, TEXTS, max_size=2))}
+        metadata = {"annotations": draw(st.dictionaries(WORDS, TEXTS, max_size=2))}
+        return {"replicas": 1, "restartPolicy": "OnFailure", "template": {"metadata": metadata, "spec": spec}}
+
+    roles = {"Master": role(), **({"Worker": role()} if draw(st.booleans()) else {})}
+    fields = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "job", "labels": draw(st.dictionaries(WORDS, WORDS, max_size=3))},
+        "spec": {"runPolicy": {"cleanPodPolicy": "None", "backoffLimit": 3}, "pytorchReplicaSpecs": roles},
+    }
+    return {key: fields[key] for key in draw(st.permutations(list(fields)))}
+
+
+class Typist:
+    """Writes values as people do: some in brackets, with remarks anywhere."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+        self.lines: list[str] = []
+        self.comments: list[str] = []
+        self.step = draw(st.sampled_from((2, 4)))
+        self.dash = draw(st.sampled_from((0, 2)))
+
+    def maybe_comment(self, indent: int) -> None:
+        for _ in range(self.draw(st.sampled_from((0, 0, 0, 1, 2)))):
+            self.lines.append(" " * indent + self.comment() if self.draw(st.booleans()) else "")
+
+    def comment(self) -> str:
+        comment = self.draw(COMMENTS)
+        self.comments.append(comment)
+        return comment
+
+    def behind(self) -> str:
+        return f"  {self.comment()}" if self.draw(st.integers(0, 2)) == 2 else ""
+
+    def mapping(self, value: dict[str, Any], indent: int) -> None:
+        for key, inner in value.items():
+            self.maybe_comment(indent)
+            self.field(f"{' ' * indent}{key}:", inner, indent, indent + self.step, indent + self.dash)
+
+    def field(self, head: str, value: Any, indent: int, deeper: int, items: int) -> None:
+        if isinstance(value, dict | list) and value and self.draw(st.integers(0, 5)):
+            self.lines.append(head + self.behind())
+            if isinstance(value, dict):
+                self.mapping(value, deeper)
+            else:
+                for item in value:
+                    self.maybe_comment(items)
+                    self.item(item, items)
+                self.maybe_comment(items)
+        elif is_block_text(value) and self.draw(st.booleans()):
+            self.lines.append(f"{head} |{'' if value.endswith(chr(10)) else '-'}" + self.behind())
+            self.lines += [" " * deeper + line for line in value.removesuffix("\n").split("\n")]
+        else:
+            self.lines.append(f"{head} {escaped(value)}" + self.behind())
+
+    def item(self, value: Any, indent: int) -> None:
+        if isinstance(value, dict) and value and self.draw(st.booleans()):
+            start = len(self.lines)
+            (first, inner), *rest = value.items()
+            self.field(f"{' ' * indent}- {first}:", inner, indent + 2, indent + 2 + self.step, indent + 2 + self.dash)
+            assert self.lines[start].lstrip().startswith("- ")
+            self.mapping(dict(rest), indent + 2)
+        else:
+            self.field(" " * indent + "-", value, indent, indent + 2, indent + 2)
+
+
+def escaped(value: Any) -> str:
+    """JSON that every YAML reader takes for what it is."""
+    return re.sub(
+        r"[\x7f-\x9f\ufeff\ufffe\uffff\u2028\u2029]", lambda it: f"\\u{ord(it[0]):04x}", json.dumps(value, ensure_ascii=False)
+    )
+
+
+def is_block_text(value: Any) -> bool:
+    return value in ("a\nb\n", "a\nb", "#!/bin/sh\n# no comment\nrun\n")
+
+
+@st.composite
+def manifests(draw: st.DrawFn) -> tuple[str, list[str]]:
+    typist = Typist(draw)
+    typist.maybe_comment(0)
+    typist.mapping(draw(jobs()), 0)
+    typist.maybe_comment(0)
+    end = draw(st.sampled_from(("\n", "\r\n")))
+    return end.join([*typist.lines, ""]), typist.comments
+
+
+def conversion_of(text: str) -> Conversion:
+    documents = parsed(text, "job.yaml")
+    assert [finding.message for document in documents for finding in document.findings] == []
+    (source,) = (found for document in documents for found in document.objects)
+    return convert(source, Options())
+
+
+@settings(max_examples=150, deadline=None)
+@given(manifests())
+def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: tuple[str, list[str]]) -> None:
+    text, comments = manifest
+    conversion = conversion_of(text)
+    written = text_of(conversion)
+    wanted = [value for value in (conversion.runtime, conversion.train_job) if value]
+    assert list(yaml.load_all(written, yaml.CSafeLoader)) == wanted
+    assert [comment for comment in comments if comment not in written] == []
