@@ -114,8 +114,7 @@ class Draft:
     @property
     def replica_specs(self) -> str:
         """`pytorchReplicaSpecs`."""
-        (field,) = self.framework.least_spec
-        return str(field)
+        return replica_specs(self.framework)
 
     @property
     def run_policy(self) -> Path:
@@ -123,9 +122,7 @@ class Draft:
 
     def role_path(self, role: str) -> Path:
         """Where a role stands, as its user spells it."""
-        specs = self.given(("spec", self.replica_specs))
-        spelled = next((key for key in specs if key.lower() == role.lower()), role) if isinstance(specs, dict) else role
-        return ("spec", self.replica_specs, spelled)
+        return role_path(self.source, self.framework, role)
 
     def given(self, path: Path) -> Any:
         """What the source says at `path`, or MISSING."""
@@ -188,3 +185,17 @@ class Draft:
     def operator_variables(self, role: str) -> frozenset[str]:
         """Names that v1's operator set in the role's pods over whatever the user had set (T7)."""
         return frozenset(variable["name"] for variable in self.framework.environment(self.job, role)(0))
+
+
+def replica_specs(framework: AnyFramework) -> str:
+    """The field of a v1 spec that holds the pods by role."""
+    (field,) = framework.least_spec
+    return str(field)
+
+
+def role_path(source: SourceObject, framework: AnyFramework, role: str) -> Path:
+    """Where a role of a v1 job stands, as its user spells it."""
+    field = replica_specs(framework)
+    specs = value_at(source.value, ("spec", field))
+    spelled = next((key for key in specs if key.lower() == role.lower()), role) if isinstance(specs, dict) else role
+    return ("spec", field, spelled)

@@ -39,6 +39,9 @@ class Topic(NamedTuple):
     """Ids of the specification's traps (T1) and gaps (NX3) that it covers."""
     acceptable: bool = False
     """Whether a blocking finding of this topic may be taken on with `--accept ID`."""
+    explains: tuple[str, ...] = ()
+    """What differs in pods because of it where the finding's own field does not say so: `env.PET_NNODES`, `spec.restartPolicy`,
+    `pods` (`proof/comparison`)."""
 
 
 class Place(NamedTuple):

@@ -1,0 +1,102 @@
+"""Where the pods of both sides differ: every pair of pods, fact by fact, each difference with what explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal, NamedTuple
+
+from shunter.migrate.proof.facts import Facts, Place, Side
+from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.proof.pods import V1, V2, Replica
+
+Verdict = Literal["expected", "reported", "unexplained"]
+"""`expected`: follows from how v2 works, and means the same. `reported`: a finding of the conversion says it."""
+
+
+class Pair(NamedTuple):
+    """One pod of v1 and the one that takes its place; None where a side has none."""
+
+    mark: str
+    """What stands for the pod's names in facts: `<Worker 1>`."""
+    v1: Replica | None
+    v2: Replica | None
+
+    @property
+    def title(self) -> str:
+        """`Worker 1`."""
+        return self.mark.strip("<>")
+
+
+class Difference(NamedTuple):
+    pair: Pair
+    place: Place
+    """Empty for a pod that has no counterpart."""
+    v1: Any
+    """None where the side says nothing."""
+    v2: Any
+    verdict: Verdict = "unexplained"
+    reason: str = ""
+    """The rule that explains it, or the id of the finding that reports it."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Both sides with their pods paired, and what each pair says."""
+
+    v1: V1
+    v2: V2
+    pairs: tuple[Pair, ...]
+    facts: tuple[tuple[Facts, Facts], ...]
+    """Of each pair; empty for a pod that is not there."""
+
+    def differences(self) -> Iterator[Difference]:
+        """All of them, not judged yet: pods in rank order, facts in the order of v1."""
+        for pair, (before, after) in zip(self.pairs, self.facts, strict=True):
+            if pair.v1 is None or pair.v2 is None:
+                yield Difference(pair, (), pair.v1 and pair.v1.host, pair.v2 and pair.v2.host)
+                continue
+            for place, value in before.items():
+                other = after.get(place)
+                if value != other:
+                    yield Difference(pair, place, value, other)
+            for place, value in after.items():
+                if place not in before and value is not None:
+                    yield Difference(pair, place, None, value)
+
+
+def matched(v1: V1, v2: V2) -> Matched:
+    """Pairs the pods. Raises ValueError for a reference in a pod that Kubernetes does not offer."""
+    pairs = tuple(_pairs(v1, v2))
+    before = Side(
+        Hosts({pair.v1.host: pair.mark for pair in pairs if pair.v1}, v1.job.namespace),
+        {pair.mark: pair.v1.pod["metadata"].get("labels") or {} for pair in pairs if pair.v1},
+    )
+    after = Side(
+        Hosts({pair.v2.host: pair.mark for pair in pairs if pair.v2}, v2.jobset["metadata"]["namespace"]),
+        {pair.mark: pair.v2.pod["metadata"].get("labels") or {} for pair in pairs if pair.v2},
+    )
+    facts = tuple((before.facts(pair.v1) if pair.v1 else {}, after.facts(pair.v2) if pair.v2 else {}) for pair in pairs)
+    return Matched(v1, v2, pairs, facts)
+
+
+def _pairs(v1: V1, v2: V2) -> Iterator[Pair]:
+    """A replicated job of a role's name has the pods of that role. Those of all other roles are, in rank order, those of the
+    other replicated jobs: completion index 0 of `node` is rank 0."""
+    named = {replica.role.lower() for replica in v1.replicas} & {replica.role for replica in v2.replicas}
+    for role in sorted(named, key=[replica.role.lower() for replica in v1.replicas].index):
+        yield from _side_by_side(
+            [replica for replica in v1.replicas if replica.role.lower() == role],
+            [replica for replica in v2.replicas if replica.role == role],
+        )
+    yield from _side_by_side(
+        [replica for replica in v1.replicas if replica.role.lower() not in named],
+        [replica for replica in v2.replicas if replica.role not in named],
+    )
+
+
+def _side_by_side(first: list[Replica], second: list[Replica]) -> Iterator[Pair]:
+    for before, after in zip_longest(first, second):
+        named = before or after
+        yield Pair(f"<{named.role} {named.index}>", before, after)

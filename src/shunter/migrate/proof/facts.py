@@ -1,0 +1,147 @@
+"""A pod as a flat list of facts, so that two pods can be compared fact by fact: names of pods are marked, and lists whose items
+have a key are told by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from shunter.api.meta import Json, LabelSelector
+from shunter.api.quantity import parse
+from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.proof.pods import Replica
+
+Place: TypeAlias = tuple[str, ...]
+"""Where a fact stands: `("containers", "node", "env", "RANK")`."""
+Facts: TypeAlias = dict[Place, Any]
+"""Lists that have no keys are one fact. What is empty is left out: Go writes it or not, to the same effect."""
+
+TRAINING = "node"
+"""What the container that trains is called in places, whatever its name."""
+_KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
+_OWN_LABELS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
+"""Labels that operators and controllers give to pods begin with these."""
+
+
+class Side:
+    """One side of a comparison: what is needed to tell the facts of its pods."""
+
+    def __init__(self, hosts: Hosts, labels: Mapping[str, Mapping[str, str]]) -> None:
+        """`labels` are those of the job's pods by their marks."""
+        self._hosts = hosts
+        self._labels = labels
+
+    def facts(self, replica: Replica) -> Facts:
+        """Everything that a pod says, but its names and its owner. Raises ValueError for a reference that Kubernetes does not
+        offer."""
+        found: Facts = {}
+        metadata, spec = replica.pod["metadata"], replica.pod["spec"]
+        for field in ("labels", "annotations"):
+            for key, value in (metadata.get(field) or {}).items():
+                found[field, key] = self._hosts.marked(value)
+        for name in metadata.get("finalizers") or ():
+            found["finalizers", name] = True
+        for field, value in spec.items():
+            match field:
+                case "containers" | "initContainers":
+                    for container in value:
+                        self._container(found, replica, container, field)
+                case "volumes":
+                    for volume in value:
+                        rest = {key: item for key, item in volume.items() if key != "name"}
+                        self._flat(found, rest, (field, volume["name"]))
+                case "affinity" | "topologySpreadConstraints":
+                    self._flat(found, self._with_selections(value), ("spec", field))
+                case _:
+                    self._flat(found, value, ("spec", field))
+        found["initContainers",] = [container["name"] for container in spec.get("initContainers") or ()]
+        return found
+
+    def _container(self, found: Facts, replica: Replica, container: Json, field: str) -> None:
+        name = container["name"]
+        place = (field, TRAINING if field == "containers" and name == replica.container else name)
+        sees = seen(replica.pod, container)
+        for variable, text in sees.environment.items():
+            found[*place, "env", variable] = self._text(text)
+        if sees.program is not None:
+            found[*place, "program"] = self._hosts.marked(sees.program)
+        elif sees.arguments:
+            found[*place, "args"] = self._hosts.marked(sees.arguments)
+        for key, value in container.items():
+            match key:
+                case "name" | "env" | "command" | "args":
+                    continue
+                case "ports":
+                    for port in value:
+                        number = f"{port.get('containerPort', 0)}/{port.get('protocol', 'TCP')}"
+                        rest = {inner: item for inner, item in port.items() if inner not in ("containerPort", "protocol")}
+                        found[*place, key, number] = rest
+                case "resources":
+                    self._resources(found, value, (*place, key))
+                case _ if key in _KEYS:
+                    for item in value:
+                        self._flat(found, {**item}, (*place, key, item[_KEYS[key]]))
+                case _:
+                    self._flat(found, value, (*place, key))
+
+    def _resources(self, found: Facts, resources: Json, place: Place) -> None:
+        for field, value in resources.items():
+            if field in ("limits", "requests"):
+                for name, quantity in value.items():
+                    found[*place, field, name] = _amount(quantity)
+            else:
+                self._flat(found, value, (*place, field))
+
+    def _flat(self, found: Facts, value: Any, place: Place) -> None:
+        if isinstance(value, dict) and value:
+            for key, item in value.items():
+                self._flat(found, item, (*place, key))
+        elif value not in ({}, [], "", None):
+            found[place] = self._hosts.marked(value)
+
+    def _text(self, text: str) -> Any:
+        """JSON in a variable is compared by what it says."""
+        if text[:1] in ("{", "["):
+            try:
+                return self._hosts.marked(msgspec.json.decode(text))
+            except msgspec.DecodeError:
+                pass
+        return self._hosts.marked(text)
+
+    def _with_selections(self, value: Any) -> Any:
+        """Affinities and spread constraints with what their selectors select, in the place of labels that operators give."""
+        if isinstance(value, list):
+            return [self._with_selections(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: self._selection(item) if key == "labelSelector" and isinstance(item, dict) else self._with_selections(item)
+            for key, item in value.items()
+        }
+
+    def _selection(self, selector: Json) -> Json:
+        chosen = msgspec.convert(selector, LabelSelector)
+        marks = [mark for mark, labels in self._labels.items() if chosen.matches(dict(labels))]
+        if not marks:
+            return selector
+        rules: Iterable[Json] = chosen.match_expressions
+        return {
+            "selects": marks,
+            "matchLabels": {key: value for key, value in chosen.match_labels.items() if not _is_own(key)},
+            "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
+        }
+
+
+def _is_own(label: str) -> bool:
+    return label.startswith(_OWN_LABELS)
+
+
+def _amount(quantity: Any) -> str:
+    try:
+        return str(parse(quantity))
+    except ValueError:
+        return str(quantity)

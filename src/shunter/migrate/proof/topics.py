@@ -1,0 +1,102 @@
+"""What the proof tells of a conversion."""
+
+from __future__ import annotations
+
+from shunter.migrate.findings import Topic
+
+UNEXPLAINED = Topic(
+    id="PROOF001",
+    title="a pod of v2 says something else than that of v1, and nothing says why",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "The pods of the v1 job and those of the converted one were made in memory, by the operators' own rules, and "
+        "compared pod by pod: environment after `$(NAME)` is replaced, programs, volumes, resources, placement, names. "
+        "What differs because v2 works otherwise, or because a finding says so, is left out; this is the rest."
+    ),
+    remedy=(
+        "Look at both sides with `shunter migrate diff`. If the difference is harmless accept it with --accept "
+        "PROOF001; please report it as well, for a conversion should have told of it."
+    ),
+    effort=3,
+    traps=("I7",),
+    acceptable=True,
+)
+NO_PODS = Topic(
+    id="PROOF002",
+    title="one side gets no pods",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The operator of v1 or that of v2 makes no pods of the object: it is invalid, or an API server would refuse "
+        "what follows from it."
+    ),
+    remedy="Correct what the message names.",
+    effort=1,
+)
+GENERATED_NAME = Topic(
+    id="PROOF003",
+    title="a program is told the name of its pod, which v2 generates",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "Pods of v1 are called `JOB-worker-3`; those of v2 end in five random characters, and are called otherwise "
+        "after each restart. A program that takes its rank from the name, or names files after it, finds another one."
+    ),
+    remedy=(
+        "Take the rank from the annotation batch.kubernetes.io/job-completion-index by a fieldRef, and stable names "
+        "from the pod's host name."
+    ),
+    effort=1,
+    traps=("T21", "NX23"),
+)
+NOT_AS_CARRIED = Topic(
+    id="PROOF004",
+    title="a value that was carried over is another one in the result",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation="The account of the conversion says that the field stands in the result as it is; it does not.",
+    remedy="Compare the field in both manifests; the result was edited, or the tool is at fault.",
+    effort=1,
+    acceptable=True,
+)
+OTHER_ENDING = Topic(
+    id="PROOF005",
+    title="the job ends otherwise than under v1, and nothing says why",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "Both operators were asked, in memory, what becomes of the job when certain pods succeed or fail; their answers"
+        " differ, and no finding of the conversion says so."
+    ),
+    remedy="Look at successPolicy, failurePolicy, podFailurePolicy and backoffLimit of the runtime.",
+    effort=3,
+    traps=("T2", "T4", "T5"),
+    acceptable=True,
+)
+OTHER_GROUP = Topic(
+    id="PROOF006",
+    title="the processes of the job are another group than under v1",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "What each program would take for the number of processes, its own rank and the place to meet was worked out "
+        "for both sides. A group of another size, a rank twice or another place to meet means that nodes train alone, "
+        "or wait for ever."
+    ),
+    remedy="Set --torch-launch, or correct what the message names.",
+    effort=3,
+    traps=("T1",),
+)
