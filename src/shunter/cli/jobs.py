@@ -10,6 +10,8 @@ from shunter.cli.console import Output, errors, output, print_as
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
     from shunter.kube.client import Client
@@ -115,13 +117,15 @@ async def listed(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
         return await all_jobs(client, namespace)
 
 
-async def all_jobs(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
+async def all_jobs(client: Client, namespace: str, among: Sequence[Resource] = ()) -> list[tuple[Resource, Json]]:
+    """Jobs of all kinds, or of those in `among`."""
     import asyncio
 
     from shunter.operator.overview import JOB_RESOURCES
 
-    found = await asyncio.gather(*(jobs_of(client, resource, namespace) for resource in JOB_RESOURCES))
-    return [(resource, job) for resource, jobs in zip(JOB_RESOURCES, found, strict=True) for job in jobs]
+    resources = among or JOB_RESOURCES
+    found = await asyncio.gather(*(jobs_of(client, resource, namespace) for resource in resources))
+    return [(resource, job) for resource, jobs in zip(resources, found, strict=True) for job in jobs]
 
 
 async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Json]:
@@ -135,14 +139,15 @@ async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Js
     return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items]
 
 
-async def find(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:
-    """The one job of this name; InputError when there is none (naming what is close) or more than one."""
+async def find(client: Client, wanted: str, namespace: str, *, among: Sequence[Resource] = ()) -> tuple[Resource, Json]:
+    """The one job of this name, of the kinds in `among` if it names some; InputError when there is none (naming what is close) or
+    more than one."""
     import difflib
 
     from shunter.errors import InputError
 
     kind, _, name = wanted.rpartition("/")
-    every = await all_jobs(client, namespace)
+    every = await all_jobs(client, namespace, among)
     matches = [
         (resource, job)
         for resource, job in every

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from shunter.cli.migrate import compare
+
 app = typer.Typer(
     name="migrate",
     help="Moves training jobs from kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1, and proves each conversion.",
@@ -11,3 +13,4 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+app.command("compare", short_help="Compare a run of a v1 job with one of its successor.")(compare.compare)

@@ -39,12 +39,9 @@ async def _log(client: Client, pod: Json) -> list[str]:
     """The lines of the container that trains, each after its time; none where there is no log (yet, or any more)."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     container = next((name for name in names if name in _TRAINING_CONTAINERS), names[0])
-    chunks = []
+    where = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:
-        async for chunk in client.logs(
-            pod["metadata"]["name"], pod["metadata"]["namespace"], container=container, timestamps=True
-        ):
-            chunks.append(chunk)
+        chunks = [chunk async for chunk in client.logs(*where, container=container, timestamps=True)]
     except (NotFound, BadRequest):
         return []
     return b"".join(chunks).decode(errors="replace").splitlines()

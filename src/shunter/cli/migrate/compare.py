@@ -1,0 +1,196 @@
+"""`migrate compare`: whether two runs trained the same."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.api.meta import Json
+    from shunter.kube.client import Client
+    from shunter.migrate.runs.comparison import Comparison
+    from shunter.migrate.runs.logs import MetricPattern
+    from shunter.migrate.runs.record import Run
+
+VERDICT_COLOURS = {"equal": "green", "within tolerance": "green", "different": "bold red", "not comparable": "yellow"}
+SOURCES_HELP = "tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable."
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+NamespaceOption = Annotated[
+    str, typer.Option("-n", "--namespace", help="Namespace of the jobs [default: all of them are searched].")
+]
+MetricOption = Annotated[
+    list[str],
+    typer.Option("--metric", help="A metric that logs print: NAME, or NAME=REGEX with a group for the value; repeatable."),
+]
+RelativeOption = Annotated[
+    float, typer.Option("--relative", min=0, help="A metric may be so much off, as a part of the larger value.")
+]
+AbsoluteOption = Annotated[float, typer.Option("--absolute", min=0, help="A metric may be so much off, whatever its size.")]
+ThroughputOption = Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")]
+StepsOption = Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")]
+
+
+def compare(
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ORIGINAL] [SUCCESSOR]", help="Names of jobs, or KIND/NAME. Without SUCCESSOR: ORIGINAL's trial or twin."
+        ),
+    ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="A file that --export-baseline wrote, in place of ORIGINAL.")] = None,
+    export_baseline: Annotated[Path | None, typer.Option(help="Write what is known of ORIGINAL's run to this file.")] = None,
+    original_metrics: Annotated[list[str], typer.Option(help=f"More metrics of ORIGINAL: {SOURCES_HELP}")] = [],  # noqa: B006
+    successor_metrics: Annotated[list[str], typer.Option(help=f"More metrics of SUCCESSOR: {SOURCES_HELP}")] = [],  # noqa: B006
+    metrics: MetricOption = [],  # noqa: B006
+    relative: RelativeOption = 0.01,
+    absolute: AbsoluteOption = 1e-6,
+    throughput: ThroughputOption = 0.05,
+    first_steps: StepsOption = 10,
+    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Compare what two runs did: process groups, outcome, resources, metrics step by step, speed.
+
+    Exit codes: 0 equal or within tolerance, 1 not comparable (or no such job), 5 different.
+    """
+    import asyncio
+
+    from shunter.cli.console import errors
+    from shunter.errors import InputError
+    from shunter.migrate.runs.comparison import Tolerance, compared
+    from shunter.migrate.runs.logs import metric_pattern
+    from shunter.migrate.runs.record import encoded, stored
+
+    names = list(jobs or [])
+    if not names or len(names) > (1 if baseline else 2) or (baseline and export_baseline):
+        raise InputError(
+            f"{len(names)} jobs are named{' beside --baseline' if baseline else ''}.",
+            "Name ORIGINAL and SUCCESSOR, or ORIGINAL with --export-baseline FILE, or --baseline FILE and SUCCESSOR.",
+        )
+    tolerance = Tolerance(relative=relative, absolute=absolute, throughput=throughput, first_steps=first_steps)
+    extra = [metric_pattern(text) for text in metrics]
+    kept = stored(baseline) if baseline else None
+    original_name = "" if kept else names.pop(0)
+    wants_successor = bool(names) or not export_baseline
+    reading = _runs(kubeconfig, context, namespace, original_name, names, extra, wants_successor=wants_successor)
+    read, successor = asyncio.run(reading)
+    original = _with_metrics(kept or read, original_metrics, extra)
+    if export_baseline:
+        export_baseline.write_bytes(encoded(original))
+        errors().print(f"wrote {export_baseline}: {original.title}, {original.state}", soft_wrap=True)
+    if successor is not None:
+        raise typer.Exit(shown(compared(original, _with_metrics(successor, successor_metrics, extra), tolerance), form))
+
+
+async def _runs(
+    kubeconfig: Path | None,
+    context: str,
+    namespace: str,
+    original_name: str,
+    names: Sequence[str],
+    extra: Sequence[MetricPattern],
+    *,
+    wants_successor: bool,
+) -> tuple[Run, Run | None]:
+    """The runs of ORIGINAL (an empty one without a name) and of SUCCESSOR."""
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.jobs import find
+    from shunter.cli.target import connect
+    from shunter.migrate.runs.reading import run_of
+    from shunter.migrate.runs.record import Run
+    from shunter.operator.overview import JOB_RESOURCES
+
+    async with connect(kubeconfig, context).client as client:
+        original: Json | None = None
+        if original_name:
+            v1_kinds = [resource for resource in JOB_RESOURCES if resource != TRAIN_JOBS]
+            among = JOB_RESOURCES if "/" in original_name else v1_kinds
+            _, original = await find(client, original_name, namespace, among=among)
+        read = await run_of(client, original, extra=extra) if original else Run()
+        if not wants_successor:
+            return read, None
+        if names:
+            among = JOB_RESOURCES if "/" in names[0] else (TRAIN_JOBS,)
+            _, successor = await find(client, names[0], namespace, among=among)
+        else:
+            assert original is not None
+            successor = await successor_of(client, original)
+        return read, await run_of(client, successor, extra=extra)
+
+
+async def successor_of(client: Client, original: Json) -> Json:
+    """The latest trial of the job, else the TrainJob of its name. InputError when there is neither."""
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.jobs import find, jobs_of
+    from shunter.migrate.runs.marks import SOURCE_UID, is_trial
+
+    metadata = original["metadata"]
+    trials = [
+        job
+        for job in await jobs_of(client, TRAIN_JOBS, "")
+        if is_trial(job) and job["metadata"].get("annotations", {}).get(SOURCE_UID) == metadata["uid"]
+    ]
+    if trials:
+        return max(trials, key=lambda job: str(job["metadata"]["creationTimestamp"]))
+    _, twin = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))
+    return twin
+
+
+def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:
+    from shunter.migrate.runs.sources import with_metrics_of
+
+    for source in sources:
+        run = with_metrics_of(run, source, extra=extra)
+    return run
+
+
+def shown(comparison: Comparison, form: Output = Output.table) -> int:
+    """Prints the comparison; the exit code that it means."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from shunter.cli.console import Output as Form
+    from shunter.cli.console import errors, output, print_as
+
+    if form is Output.json:
+        print_as(plain(comparison), Form.json)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY"):
+            table.add_column(column, overflow="fold")
+        for aspect in comparison.aspects:
+            colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
+            cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())
+            table.add_row(aspect.name, f"[{colour}]{aspect.verdict}[/]", *map(escape, cells))
+        output().print(table)
+        titles = f"{comparison.original.title} and {comparison.successor.title}"
+        colour = VERDICT_COLOURS[comparison.verdict]
+        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]", soft_wrap=True)
+    codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
+    return codes.get(comparison.verdict, exit_codes.OK)
+
+
+def plain(comparison: Comparison) -> Json:
+    """For `-o json`; scripts rely on it."""
+    return {
+        "verdict": comparison.verdict,
+        "original": comparison.original.title,
+        "successor": comparison.successor.title,
+        "aspects": [aspect._asdict() for aspect in comparison.aspects],
+    }
