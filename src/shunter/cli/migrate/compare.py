@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shunter.migrate.runs.record import Run
 
 VERDICT_COLOURS = {"equal": "green", "within tolerance": "green", "different": "bold red", "not comparable": "yellow"}
-SOURCES_HELP = "tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable."
 
 
 class Output(StrEnum):
@@ -29,17 +28,15 @@ class Output(StrEnum):
     json = "json"
 
 
-NamespaceOption = Annotated[
-    str, typer.Option("-n", "--namespace", help="Namespace of the jobs [default: all of them are searched].")
-]
 MetricOption = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option("--metric", help="A metric that logs print: NAME, or NAME=REGEX with a group for the value; repeatable."),
 ]
-RelativeOption = Annotated[
-    float, typer.Option("--relative", min=0, help="A metric may be so much off, as a part of the larger value.")
+SourcesOption = Annotated[
+    list[str] | None, typer.Option(help="More metrics of it: tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable.")
 ]
-AbsoluteOption = Annotated[float, typer.Option("--absolute", min=0, help="A metric may be so much off, whatever its size.")]
+RelativeOption = Annotated[float, typer.Option("--relative", min=0, help="A metric may be off by this part of its value.")]
+AbsoluteOption = Annotated[float, typer.Option("--absolute", min=0, help="A metric may be off by so much, whatever its value.")]
 ThroughputOption = Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")]
 StepsOption = Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")]
 
@@ -48,14 +45,15 @@ def compare(
     jobs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ORIGINAL] [SUCCESSOR]", help="Names of jobs, or KIND/NAME. Without SUCCESSOR: ORIGINAL's trial or twin."
+            metavar="[ORIGINAL] [SUCCESSOR]",
+            help="NAME or KIND/NAME. Without SUCCESSOR: the latest trial of ORIGINAL, or its twin.",
         ),
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="A file that --export-baseline wrote, in place of ORIGINAL.")] = None,
     export_baseline: Annotated[Path | None, typer.Option(help="Write what is known of ORIGINAL's run to this file.")] = None,
-    original_metrics: Annotated[list[str], typer.Option(help=f"More metrics of ORIGINAL: {SOURCES_HELP}")] = [],  # noqa: B006
-    successor_metrics: Annotated[list[str], typer.Option(help=f"More metrics of SUCCESSOR: {SOURCES_HELP}")] = [],  # noqa: B006
-    metrics: MetricOption = [],  # noqa: B006
+    original_metrics: SourcesOption = None,
+    successor_metrics: SourcesOption = None,
+    metrics: MetricOption = None,
     relative: RelativeOption = 0.01,
     absolute: AbsoluteOption = 1e-6,
     throughput: ThroughputOption = 0.05,
@@ -84,18 +82,18 @@ def compare(
             "Name ORIGINAL and SUCCESSOR, or ORIGINAL with --export-baseline FILE, or --baseline FILE and SUCCESSOR.",
         )
     tolerance = Tolerance(relative=relative, absolute=absolute, throughput=throughput, first_steps=first_steps)
-    extra = [metric_pattern(text) for text in metrics]
+    extra = [metric_pattern(text) for text in metrics or []]
     kept = stored(baseline) if baseline else None
     original_name = "" if kept else names.pop(0)
     wants_successor = bool(names) or not export_baseline
     reading = _runs(kubeconfig, context, namespace, original_name, names, extra, wants_successor=wants_successor)
     read, successor = asyncio.run(reading)
-    original = _with_metrics(kept or read, original_metrics, extra)
+    original = _with_metrics(kept or read, original_metrics or [], extra)
     if export_baseline:
         export_baseline.write_bytes(encoded(original))
         errors().print(f"wrote {export_baseline}: {original.title}, {original.state}", soft_wrap=True)
     if successor is not None:
-        raise typer.Exit(shown(compared(original, _with_metrics(successor, successor_metrics, extra), tolerance), form))
+        raise typer.Exit(shown(compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance), form))
 
 
 async def _runs(
