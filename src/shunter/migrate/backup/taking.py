@@ -1,0 +1,145 @@
+"""Takes a backup: reads jobs, cleans them, asks the server whether it would take them again, writes them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from shunter import __version__
+from shunter.api.meta import Json, rfc3339
+from shunter.api.ownership import owner_of
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, NotFound
+from shunter.migrate.backup.cleaning import clean, digest_of, suspended
+from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, state_of
+
+RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
+"""What is backed up, in the order in which it is restored: a TrainJob needs its runtime."""
+BY_KIND = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
+
+
+async def listed(client: Client, resource: Resource, namespaces: Collection[str]) -> list[Json]:
+    """Every object of a resource in the namespaces (none: in all), whole; nothing when the kind is not served. ApiError."""
+    found: list[Json] = []
+    for namespace in sorted(namespaces) or [""]:
+        try:
+            items = (await client.list(resource, namespace)).items
+        except NotFound:
+            return []
+        found += [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+    return found
+
+
+async def everything(client: Client, namespaces: Collection[str]) -> list[Json]:
+    """All that a backup of the namespaces holds, sorted."""
+    found = [obj for resource in RESOURCES for obj in await listed(client, resource, namespaces)]
+    return sorted(found, key=_place)
+
+
+async def take(
+    client: Client,
+    directory: Path,
+    objects: Iterable[Json],
+    *,
+    server: str,
+    now: datetime,
+    verify: bool = True,
+    done: Callable[[str], None] = lambda title: None,
+) -> Index:
+    """Writes a backup into `directory`, which must be new or empty; it is there whole, or not at all.
+
+    InputError when the directory holds something; EnvironmentProblem naming the object that the server would not take back.
+    """
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError(f"{directory}: is not empty.", "A backup goes into a directory of its own: name a new one.")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        entries = []
+        for obj in objects:
+            if verify:
+                await _require_acceptable(client, clean(obj))
+            entries.append(_write(partial, obj))
+            done(entries[-1].title)
+        index = Index(
+            format=FORMAT,
+            tool=f"shunter {__version__}",
+            server=server,
+            made=rfc3339(now),
+            verified=verify,
+            objects=tuple(entries),
+        )
+        _write_file(partial / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)))
+        partial.replace(directory)
+        _sync(directory.parent)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return index
+
+
+async def _require_acceptable(client: Client, obj: Json) -> None:
+    """EnvironmentProblem with the server's words when a dry run of making the object again fails. That the name is taken means
+    that everything before it was in order."""
+    resource = BY_KIND[obj["apiVersion"], obj["kind"]]
+    body = suspended(obj) if is_job(obj) else obj
+    try:
+        await client.create(resource, body, dry_run=True, field_validation="Strict")
+    except AlreadyExists:
+        return
+    except ApiError as error:
+        metadata = obj["metadata"]
+        raise EnvironmentProblem(
+            f"{obj['kind']} {metadata.get('namespace')}/{metadata['name']}: the server would not take it back: {error.message}",
+            "Mend the object, or back up without the check: --no-verify.",
+        ) from error
+
+
+def _write(directory: Path, obj: Json) -> Entry:
+    body = clean(obj)
+    metadata = body["metadata"]
+    resource = BY_KIND[body["apiVersion"], body["kind"]]
+    file = Path(metadata["namespace"]) / f"{resource.plural}.{resource.group}" / f"{metadata['name']}.yaml"
+    content = msgspec.yaml.encode(body)
+    _write_file(directory / file, content)
+    return Entry(
+        file=file.as_posix(),
+        sha256=digest_of(content),
+        api_version=body["apiVersion"],
+        kind=body["kind"],
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        state=state_of(obj),
+        owner=owner_of(obj),
+        needs=needs_of(obj),
+    )
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _place(obj: Json) -> tuple[int, str, str]:
+    resource = BY_KIND[obj["apiVersion"], obj["kind"]]
+    return RESOURCES.index(resource), obj["metadata"].get("namespace", ""), obj["metadata"]["name"]

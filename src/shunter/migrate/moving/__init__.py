@@ -1,0 +1,12 @@
+"""Moves the jobs of a cluster by a plan that people read and edit: plan, apply, status, rollback, cleanup.
+
+    plan        decisions about every v1 job                     planning.py (pure) -> plan.py (the file)
+    apply       plan + conversions -> steps -> writes            steps.py (pure), applying.py (the only code here that writes)
+    journal     what was about to be written, and was            journal.py: a file that is synced, and ConfigMaps
+    rollback    journal + what is there now -> steps back        undoing.py (pure)
+    cleanup     v1 jobs whose twins have finished and compare    tidying.py (pure)
+    finalize    v1's definitions, last of all                    finalizing.py (pure)
+
+Two promises hold everywhere: a training that has finished is never started again, and what somebody else looks after, or has
+changed since, is left alone and named.
+"""

@@ -1,0 +1,238 @@
+"""Carries out steps, each announced in the journal before it is written and noted after: the only code of the migration that
+writes to clusters. Killed at any point and run again it ends the same, by the same writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS, PODS, TRAIN_JOBS
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem
+from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.moving import deciding
+from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.steps import V1_JOBS, Step
+from shunter.operator.overview import is_pod_of, pod_selector
+
+ATTEMPTS = 6
+"""Looks at an object whose write was not answered, or met another's."""
+FIRST_WAIT = 0.1
+ASK_SECONDS = 0.25
+POD_IS_OVER = ("Succeeded", "Failed")
+
+Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
+"""
+done      it was written, now or by a run that was killed
+before    an earlier run had done it
+there     it was so already
+refused   it must not be done, or the server said no
+waiting   what it waits for did not come in time; the next run goes on here
+left      a step before it, of the same job, was not done
+"""
+
+
+class Outcome(NamedTuple):
+    step: Step
+    verdict: Verdict
+    why: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        return self.verdict in ("done", "before", "there")
+
+
+class Screen(Protocol):
+    """Where progress is shown."""
+
+    def begin(self, total: int) -> None:
+        """So many steps are to come."""
+
+    def doing(self, text: str) -> None:
+        """What is under way."""
+
+    def done(self, outcome: Outcome) -> None:
+        """What became of a step."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long gates are waited for, in seconds."""
+
+    stopped: float = 120.0
+    """For the pods of a suspended v1 job: their grace period, and a controller that is busy."""
+    made: float = 60.0
+
+
+PATIENT = Patience()
+
+
+async def apply(
+    client: Client, steps: Sequence[Step], journal: Journal, screen: Screen, patience: Patience = PATIENT
+) -> list[Outcome]:
+    """Carries the steps out in their order. A step that is not done keeps only those of its own job back; one that belongs to no
+    job (the freeze) keeps all back. The journal is entered and loaded. A server that fails, and connections that break, are
+    tried again for some seconds."""
+    screen.begin(len(steps))
+    outcomes: list[Outcome] = []
+    stopped_at: dict[str, Step] = {}
+    for step in steps:
+        screen.doing(step.id)
+        before = stopped_at.get(step.job) or stopped_at.get("")
+        outcome = (
+            Outcome(step, "left", f"not before: {before.id}") if before else await _carried_out(client, step, journal, patience)
+        )
+        if not outcome.is_complete and not before:
+            stopped_at[step.job] = step
+        outcomes.append(outcome)
+        screen.done(outcome)
+    await journal.mirror()
+    return outcomes
+
+
+async def preview(client: Client, steps: Iterable[Step], journal: Journal) -> list[Outcome]:
+    """What `apply` would do, as far as it can be told now: nothing is written."""
+    outcomes = []
+    for step in steps:
+        last = journal.last(step.id)
+        if last is not None and last.phase == "done":
+            outcomes.append(Outcome(step, "before"))
+            continue
+        if step.verb == "patch" and not step.sha256 and not journal.digest(*_object(step)):
+            outcomes.append(Outcome(step, "done", "once it is made"))
+            continue
+        decision = deciding.decided(step, await found(client, step), last, journal.digest(*_object(step)))
+        verdict: Verdict = "refused" if decision.verdict == "refuse" else "there" if decision.verdict == "there" else "done"
+        outcomes.append(Outcome(step, verdict, decision.why))
+    return outcomes
+
+
+async def found(client: Client, step: Step) -> Json | None:
+    """The object of a step as it is now; None when there is none, or its kind is not served."""
+    try:
+        obj: Json = await client.get(step.resource, step.name, step.namespace)
+    except NotFound:
+        return None
+    return obj
+
+
+async def _carried_out(client: Client, step: Step, journal: Journal, patience: Patience) -> Outcome:
+    last = journal.last(step.id)
+    if last is not None and last.phase == "done":
+        return Outcome(step, "before")
+    if last is not None and last.phase == "undoing":
+        return Outcome(step, "refused", "it is being taken back; finish the rollback first")
+    try:
+        if why := await _why_closed(client, step, journal, patience):
+            return why
+        return await _written(client, step, journal, last)
+    except ApiError as error:
+        return Outcome(step, "refused", f"{error.message} {error.remedy}".strip())
+
+
+async def _written(client: Client, step: Step, journal: Journal, last: Record | None) -> Outcome:
+    for attempt in range(ATTEMPTS):
+        try:
+            present = await found(client, step)
+            decision = deciding.decided(step, present, last, journal.digest(*_object(step)))
+            if decision.verdict == "refuse":
+                return Outcome(step, "refused", decision.why)
+            if decision.verdict == "there":
+                assert present is not None, "it is so already"
+                record = deciding.intended(step, present)
+                journal.note(msgspec.structs.replace(record, phase="done", outcome=decision.why, after=digest(present)))
+                return Outcome(step, "there", decision.why)
+            if decision.verdict == "written":
+                _note_done(journal, last or deciding.intended(step, None), present)
+                return Outcome(step, "done", "an earlier run wrote it")
+            last = await journal.announce(deciding.intended(step, present))
+            _note_done(journal, last, await _write(client, step, present))
+            return Outcome(step, "done")
+        except (AlreadyExists, Conflict, NotFound, ConnectionProblem, ServerProblem) as error:
+            # The write may have been done, or another's came first: look again, decide again.
+            if attempt == ATTEMPTS - 1:
+                return Outcome(step, "refused", error.message)
+            await asyncio.sleep(FIRST_WAIT * 2.0**attempt)
+    raise AssertionError("the last attempt returns")
+
+
+async def _write(client: Client, step: Step, present: Json | None) -> Json | None:
+    """The object as the server has it then; None when it is gone."""
+    if step.verb == "create":
+        created: Json = await client.create(step.resource, step.body, field_validation="Strict")
+        return created
+    assert present is not None, "decided so"
+    metadata = present["metadata"]
+    if step.verb == "delete":
+        await client.delete(step.resource, step.name, step.namespace, uid=metadata["uid"], propagation="Background")
+        return None
+    patch = {**step.body, "metadata": {"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]}}
+    patched: Json = await client.patch(step.resource, step.name, step.namespace, patch)
+    return patched
+
+
+def _note_done(journal: Journal, announced: Record, obj: Json | None) -> None:
+    after = digest(obj) if obj is not None else ""
+    uid = str(obj["metadata"]["uid"]) if obj is not None else announced.uid
+    journal.note(msgspec.structs.replace(announced, phase="done", uid=uid, after=after))
+
+
+async def _why_closed(client: Client, step: Step, journal: Journal, patience: Patience) -> Outcome | None:
+    """What to say of a step whose gate did not open in time; None when it may be done."""
+    if not step.gate:
+        return None
+    seconds = patience.stopped if step.gate == "stopped" else patience.made
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        kind, _, place = step.job.partition(" ")
+        namespace, _, name = place.partition("/")
+        job = await _maybe(client, kind, namespace, name)
+        why = deciding.why_not_stopped(job, await _pods(client, job))
+        if why and deciding.is_final(job):
+            return Outcome(step, "refused", f"{why}: a TrainJob of it would train again")
+        if not why and step.gate == "made":
+            why = await _why_not_made(client, step)
+        if not why:
+            return None
+        if asyncio.get_running_loop().time() > deadline:
+            return Outcome(step, "waiting", f"{why} after {seconds:.0f} s")
+        await asyncio.sleep(ASK_SECONDS)
+
+
+async def _maybe(client: Client, kind: str, namespace: str, name: str) -> Json | None:
+    resource = V1_JOBS[kind]
+    try:
+        return {"apiVersion": resource.api_version, "kind": kind, **(await client.get(resource, name, namespace))}
+    except NotFound:
+        return None
+
+
+async def _pods(client: Client, job: Json | None) -> int:
+    """How many pods of the v1 job may still do something."""
+    if job is None:
+        return 0
+    metadata = job["metadata"]
+    pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
+    return sum(is_pod_of(job, pod) and (pod.get("status") or {}).get("phase") not in POD_IS_OVER for pod in pods)
+
+
+async def _why_not_made(client: Client, step: Step) -> str:
+    """Why the operator made no JobSet of a TrainJob; empty when it did."""
+    try:
+        jobset: Json = await client.get(JOBSETS, step.name, step.namespace)
+    except NotFound:
+        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.name} -n {step.namespace}`"
+    owners = jobset["metadata"].get("ownerReferences") or ()
+    if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.name for owner in owners):
+        return f"JobSet {step.name} is not the TrainJob's"
+    return ""
+
+
+def _object(step: Step) -> tuple[str, str, str]:
+    return step.resource.kind, step.namespace, step.name

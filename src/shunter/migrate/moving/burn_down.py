@@ -1,0 +1,104 @@
+"""How far a plan is: each job, its twin and what comes next, and how much of v1 is left. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+from shunter.api.meta import Json, Struct
+from shunter.migrate.moving.journal import Record
+from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.operator.overview import FINISHED_STATES, overview
+
+Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
+
+
+class Row(Struct, frozen=True):
+    job: str
+    wave: str
+    action: str
+    v1: str
+    """The v1 job's state, `gone` when it is not there."""
+    twin: str
+    """The TrainJob's name and state; empty while there is none."""
+    stage: Stage
+    next: str
+
+
+class Progress(Struct, frozen=True):
+    rows: tuple[Row, ...]
+    stages: dict[str, int]
+    left: dict[str, int]
+    """v1 jobs that are there, by state."""
+    unplanned: tuple[str, ...]
+    """v1 jobs that were made since the plan."""
+    half_done: tuple[str, ...]
+    """Steps that were begun and not ended: run apply (or rollback) again."""
+
+
+def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
+    """v1 jobs and TrainJobs as they are now."""
+    jobs = {_title(job): job for job in v1_jobs}
+    twins = {mark(job, SOURCE): job for job in train_jobs if mark(job, SOURCE)}
+    last = {record.step: record for record in records}
+    begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
+    rows = [
+        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), item.title in begun)
+        for wave in plan.waves
+        for item in wave.jobs
+    ]
+    planned = {item.title for item in plan.items}
+    return Progress(
+        rows=tuple(rows),
+        stages=_counted(row.stage for row in rows),
+        left=_counted(overview(job).state for job in jobs.values()),
+        unplanned=tuple(sorted(jobs.keys() - planned)),
+        half_done=tuple(record.step for record in last.values() if record.phase in ("intended", "undoing")),
+    )
+
+
+def _row(item: Item, wave: str, job: Json | None, twin: Json | None, is_begun: bool) -> Row:
+    state = overview(job).state if job is not None else "gone"
+    stage, following = _stage(item, state, twin, is_begun)
+    name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
+    return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, stage=stage, next=following)
+
+
+def _stage(item: Item, v1: str, twin: Json | None, is_begun: bool) -> tuple[Stage, str]:
+    if is_begun:
+        return "half done", "apply again"
+    if twin is None:
+        if v1 == "gone":
+            return "gone", "nothing"
+        match item.action:
+            case "create" | "move":
+                return "to do", "apply"
+            case "wait" if v1 in FINISHED_STATES:
+                return "not moved", "nothing: it has finished on v1"
+            case "wait":
+                return "not moved", "wait until it has finished"
+            case "source":
+                return "not moved", f"merge the patch for {item.owner}"
+            case _:
+                return "not moved", "nothing"
+    name, namespace = twin["metadata"]["name"], twin["metadata"]["namespace"]
+    if mark(twin, COMPARED):
+        return "compared", "cleanup" if v1 != "gone" else "nothing"
+    match overview(twin).state:
+        case "Suspended":
+            resume = f'kubectl patch trainjob {name} -n {namespace} --type=merge -p \'{{"spec":{{"suspend":false}}}}\''
+            return "made", f"resume it: {resume}"
+        case "Succeeded" | "Failed":
+            return "finished", f"compare it with {item.title}"
+        case _:
+            return "running", "wait until it has finished"
+
+
+def _counted(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def _title(job: Json) -> str:
+    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"

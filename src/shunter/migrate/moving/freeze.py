@@ -1,0 +1,67 @@
+"""The freeze of v1: an admission policy that first warns whoever makes a job of kubeflow.org/v1, then refuses it. Jobs that are
+there run on, and may be changed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.kube.client import Client
+from shunter.kube.discovery import Discovery
+from shunter.migrate.moving.marks import PLAN
+
+POLICIES = Resource(
+    "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
+)
+BINDINGS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
+MESSAGE = (
+    "jobs of kubeflow.org/v1 are being moved to trainer.kubeflow.org/v1alpha1: make a TrainJob (shunter migrate convert shows it)"
+)
+DENYING: Json = {"spec": {"validationActions": ["Deny"]}}
+
+
+def name(plan_id: str) -> str:
+    return f"shunter-migration-{plan_id}"
+
+
+def policy(plan_id: str) -> Json:
+    """Refuses every new job of v1; what that means the binding says. `Exact`, as the mpi-operator's MPIJobs are another version
+    of the same resource."""
+    rule = {
+        "apiGroups": [JOB_KINDS[0].resource.group],
+        "apiVersions": [JOB_KINDS[0].resource.version],
+        "operations": ["CREATE"],
+        "resources": sorted(kind.resource.plural for kind in JOB_KINDS),
+    }
+    spec = {
+        "failurePolicy": "Ignore",
+        "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": MESSAGE}],
+    }
+    return {"apiVersion": POLICIES.api_version, "kind": POLICIES.kind, "metadata": _metadata(plan_id), "spec": spec}
+
+
+def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
+    """Warns; in these namespaces, or in all when there are none."""
+    spec: Json = {"policyName": name(plan_id), "validationActions": ["Warn", "Audit"]}
+    if namespaces:
+        chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}
+        spec["matchResources"] = {"namespaceSelector": {"matchExpressions": [chosen]}}
+    return {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind, "metadata": _metadata(plan_id), "spec": spec}
+
+
+async def is_possible(client: Client) -> bool:
+    """Whether the cluster has such policies; the embedded one has none."""
+    return POLICIES in await Discovery(client).resources(POLICIES.api_version)
+
+
+def _metadata(plan_id: str) -> Json:
+    return {"name": name(plan_id), "annotations": {PLAN: plan_id}}

@@ -1,0 +1,115 @@
+"""Reads from the cluster what planning and applying decide by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import CONFIG_MAPS, SERVICES, TRAIN_JOBS, Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.backup.index import needs_of
+from shunter.migrate.backup.taking import listed
+from shunter.migrate.batch import Batch, converted
+from shunter.migrate.conversion import Conversion, UnreadableJobError, convert
+from shunter.migrate.moving import freeze
+from shunter.migrate.moving.journal import Journal
+from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.planning import Cluster
+from shunter.migrate.options import Options
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.surroundings import surroundings_of
+
+IN_THE_WAY: tuple[Resource, ...] = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
+"""What a result's own objects would meet by name."""
+
+
+class Input(NamedTuple):
+    """The v1 jobs of some namespaces, and what rules look up beside them."""
+
+    jobs: tuple[SourceObject, ...]
+    others: tuple[Json, ...]
+    unread: tuple[str, ...]
+    """What may not be read: `configmaps in namespace training`."""
+
+    def batch(self, options: Options) -> Batch:
+        return converted(self.jobs, options, self.others)
+
+
+class Ready(NamedTuple):
+    """The conversions of the jobs that apply acts on, by title, and of the others why nothing is done for them."""
+
+    conversions: Mapping[str, Conversion]
+    refused: Mapping[str, str]
+
+
+async def read(client: Client, namespaces: Collection[str]) -> Input:
+    """All v1 jobs of the namespaces (of all when none is named), with the ConfigMaps that they name. ApiError when jobs may not
+    be read."""
+    jobs = [obj for kind in JOB_KINDS for obj in await listed(client, kind.resource, namespaces)]
+    wanted = {(job["metadata"]["namespace"], name) for job in jobs for name in _config_maps(job)}
+    others: list[Json] = []
+    unread: set[str] = set()
+    for namespace, name in sorted(wanted):
+        try:
+            others.append({"apiVersion": "v1", "kind": "ConfigMap", **(await client.get(CONFIG_MAPS, name, namespace))})
+        except NotFound:
+            continue
+        except Forbidden:
+            unread.add(f"configmaps in namespace {namespace}")
+    return Input(tuple(SourceObject(job, "cluster") for job in jobs), tuple(others), tuple(sorted(unread)))
+
+
+async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
+    """What plans look at beside the jobs, and what of it may not be read."""
+    taken: dict[tuple[str, str, str], str] = {}
+    unread = []
+    for resource in IN_THE_WAY:
+        try:
+            found = await listed(client, resource, namespaces)
+        except Forbidden:
+            unread.append(f"{resource.plural}.{resource.group}".rstrip("."))
+            continue
+        for obj in found:
+            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = mark(obj, SOURCE)
+    return Cluster(server, await freeze.is_possible(client), taken), tuple(unread)
+
+
+def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal) -> Ready:
+    """What can be done now for each of these jobs: pure. A job that was changed since the plan was made is left alone, but not by
+    us: one that we suspended is as the journal says."""
+    jobs = {source.title: source for source in found.jobs}
+    surroundings = surroundings_of(found.jobs, found.others)
+    conversions: dict[str, Conversion] = {}
+    refused: dict[str, str] = {}
+    for item in items:
+        source = jobs.get(item.title)
+        if source is None:
+            refused[item.title] = "it is gone"
+            continue
+        if digest(source.value) not in (item.sha256, *journal.digests(item.kind, item.namespace, item.name)):
+            refused[item.title] = "it was changed since the plan was made; plan again"
+            continue
+        try:
+            conversion = convert(source, plan.options_of(item), surroundings)
+        except UnreadableJobError as error:
+            refused[item.title] = error.message
+            continue
+        name = conversion.train_job["metadata"]["name"]
+        if conversion.is_blocked:
+            blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})
+            refused[item.title] = f"its conversion is blocked by {', '.join(blocking)}; take on with options: {{accepted: [ID]}}"
+        elif item.train_job not in ("", name) and not item.options:
+            refused[item.title] = f"its TrainJob would be {name}, not {item.train_job}: names follow from options.suffix"
+        else:
+            conversions[item.title] = conversion
+    return Ready(conversions, refused)
+
+
+def _config_maps(job: Json) -> Iterable[str]:
+    return (need.partition(" ")[2] for need in needs_of(job) if need.startswith("ConfigMap "))

@@ -1,0 +1,221 @@
+"""The journal: before each write what is about to be done, after it what was done; on this machine and in the cluster.
+
+The file is synced before the write that it announces, the ConfigMaps take the records of each step before it as well. So whoever
+comes after a kill, here or on another machine, finds every write that may have happened.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal
+
+import msgspec
+
+from shunter.api.meta import Json, Struct, rfc3339
+from shunter.api.resources import CONFIG_MAPS
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, NotFound
+from shunter.migrate.moving.marks import PLAN
+
+RECORDS_EACH = 400
+"""Records of one ConfigMap, which may hold 1 MiB. One that holds a deleted object has a ConfigMap of its own."""
+
+Phase = Literal["intended", "done", "undoing", "undone"]
+
+
+class Record(Struct, frozen=True):
+    """One thing that is known about one step; of several the last counts."""
+
+    number: int
+    step: str
+    phase: Phase
+    at: str
+    verb: str
+    api_version: str
+    kind: str
+    plural: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    before: str = ""
+    """SHA-256 of the object before; empty when there was none."""
+    after: str = ""
+    """SHA-256 of the object after; empty when it is gone."""
+    undo: Json = {}
+    """The merge patch that takes a patch back, or the object that was deleted."""
+    state: str = ""
+    """A deleted job's state."""
+    job: str = ""
+    """The v1 job whose step it is."""
+    outcome: str = ""
+    """What was found instead of something to do: `it was there already`. Nothing of it is taken back."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    @property
+    def object(self) -> tuple[str, str, str]:
+        return self.kind, self.namespace, self.name
+
+
+class Journal:
+    """The records of one plan, in order. As a context it is this process's alone."""
+
+    def __init__(
+        self,
+        directory: Path,
+        plan_id: str,
+        client: Client,
+        namespace: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.records: list[Record] = []
+        self._last: dict[str, Record] = {}
+        self._of: dict[tuple[str, str, str], list[Record]] = {}
+        self._path = directory / f"{plan_id}.jsonl"
+        self._plan_id = plan_id
+        self._client = client
+        self._namespace = namespace
+        self._now = now
+        self._file: IO[bytes] | None = None
+        self._not_mirrored: list[Record] = []
+
+    def __enter__(self) -> Journal:
+        """Takes the file. EnvironmentProblem while another process has it."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(self._path, "ab")
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"the journal {self._path}: {error.strerror}.", "Name another place: --journal DIR"
+            ) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise EnvironmentProblem(
+                f"the journal {self._path} is in use: another process applies or rolls back this plan.",
+                "Wait until it has ended.",
+            ) from error
+        _cut_torn_line(self._path)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._file is not None, "entered"
+        self._file.close()
+
+    async def load(self) -> None:
+        """Reads the file and the ConfigMaps, and brings each up to what the other knows."""
+        in_file = {record.number: record for record in _records(self._path)}
+        in_cluster = {record.number: record for record in await self._mirrored()}
+        self.records = [record for _, record in sorted({**in_cluster, **in_file}.items())]
+        for record in self.records:
+            self._know(record)
+        if self._file is not None:
+            self._write(record for record in self.records if record.number not in in_file)
+        self._not_mirrored = [record for record in self.records if record.number not in in_cluster]
+
+    def last(self, step: str) -> Record | None:
+        """What is known about a step."""
+        return self._last.get(step)
+
+    def digest(self, kind: str, namespace: str, name: str) -> str:
+        """What an object was after our last write to it; empty when there was none, or it took the object away."""
+        return next(iter(self.digests(kind, namespace, name)), "")
+
+    def digests(self, kind: str, namespace: str, name: str) -> list[str]:
+        """What an object was after each of our writes to it, the last first."""
+        settled = (record for record in reversed(self._of.get((kind, namespace, name), ())) if record.phase in ("done", "undone"))
+        return [record.after for record in settled]
+
+    async def announce(self, record: Record) -> Record:
+        """The record with number and time, safe in the file and in the cluster before this returns."""
+        record = self.note(record)
+        await self.mirror()
+        return record
+
+    def note(self, record: Record) -> Record:
+        """The record, safe in the file; the cluster gets it with the next one that is announced, or with `mirror`."""
+        number = self.records[-1].number + 1 if self.records else 1
+        record = msgspec.structs.replace(record, number=number, at=rfc3339(self._now()))
+        self._write([record])
+        self.records.append(record)
+        self._know(record)
+        self._not_mirrored.append(record)
+        return record
+
+    def _know(self, record: Record) -> None:
+        self._last[record.step] = record
+        self._of.setdefault(record.object, []).append(record)
+
+    async def mirror(self) -> None:
+        """Brings the ConfigMaps up to date."""
+        shards: dict[str, list[Record]] = {}
+        for record in self._not_mirrored:
+            shards.setdefault(_shard(record), []).append(record)
+        for shard, records in shards.items():
+            data = {f"{record.number:06}": msgspec.json.encode(record).decode() for record in records}
+            name = f"shunter-migration-{self._plan_id}-{shard}"
+            try:
+                await self._client.patch(CONFIG_MAPS, name, self._namespace, {"data": data})
+            except NotFound:
+                await self._create(name, data)
+        self._not_mirrored = []
+
+    async def _create(self, name: str, data: dict[str, str]) -> None:
+        metadata = {"name": name, "namespace": self._namespace, "labels": {PLAN: self._plan_id}}
+        try:
+            await self._client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+        except AlreadyExists:
+            await self._client.patch(CONFIG_MAPS, name, self._namespace, {"data": data})
+        except NotFound as error:
+            raise InputError(
+                f"plan: journalNamespace: the cluster has no namespace {self._namespace!r}.", "Name one that is there."
+            ) from error
+
+    async def _mirrored(self) -> list[Record]:
+        found = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{PLAN}={self._plan_id}")).items
+        texts = [text for obj in found for _, text in sorted((obj.get("data") or {}).items())]
+        return [msgspec.json.decode(text, type=Record) for text in texts]
+
+    def _write(self, records: Iterable[Record]) -> None:
+        assert self._file is not None, "entered"
+        self._file.write(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _records(path: Path) -> list[Record]:
+    """The records of a file. A last line that was torn by a kill announced nothing that was done."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            found.append(msgspec.json.decode(line, type=Record))
+        except msgspec.MsgspecError as error:
+            if number == len(lines):
+                break
+            raise InputError(f"{path}:{number}: not a record of a journal: {error}.") from error
+    return found
+
+
+def _cut_torn_line(path: Path) -> None:
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)
+
+
+def _shard(record: Record) -> str:
+    return f"{record.number}-deleted" if record.verb == "delete" else str((record.number - 1) // RECORDS_EACH)

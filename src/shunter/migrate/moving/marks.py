@@ -1,0 +1,23 @@
+"""What the migration writes on objects, and reads there again."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+
+PLAN = "migrate.shunter.dev/plan"
+"""Annotation on what a plan made: the plan's id. Who finds it knows whose write succeeded when its answer was lost."""
+SOURCE = "migrate.shunter.dev/source"
+"""Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
+COMPARED = "migrate.shunter.dev/compared"
+"""Annotation on a TrainJob whose run was compared with that of its v1 job: `equal` or `within tolerance` when it passed."""
+PASSED = ("equal", "within tolerance")
+
+
+def marked(obj: Json, annotations: dict[str, str]) -> Json:
+    metadata = obj["metadata"]
+    return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+
+
+def mark(obj: Json, annotation: str) -> str:
+    """The value of one of our annotations; empty when it is not there."""
+    return str((obj["metadata"].get("annotations") or {}).get(annotation) or "")

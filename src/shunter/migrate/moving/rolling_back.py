@@ -1,0 +1,113 @@
+"""Takes back what a journal says was written: `preview` decides, `roll_back` writes, and both look at each object anew."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from shunter.migrate.backup.cleaning import digest, is_suspended
+from shunter.migrate.backup.taking import listed
+from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.marks import PLAN, mark
+from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone
+from shunter.operator.overview import overview
+
+
+async def preview(client: Client, journal: Journal, plan_id: str) -> list[Undo]:
+    """What would be taken back, in order; each judged as if those before it were not taken back yet."""
+    return [await _undo(client, journal, record, plan_id, ahead=True) for record in to_undo(journal.records)]
+
+
+async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callable[[Undo, str], None]) -> list[tuple[Undo, str]]:
+    """Takes back what can be, and says of each what it was and why it failed (empty: it did not). Killed and run again it goes
+    on. The journal is entered and loaded."""
+    outcomes = []
+    for record in to_undo(journal.records):
+        undo = await _undo(client, journal, record, plan_id, ahead=False)
+        failure = ""
+        try:
+            if undo.is_write:
+                await journal.announce(msgspec.structs.replace(record, phase="undoing"))
+                after = await _write(client, undo)
+                journal.note(msgspec.structs.replace(record, phase="undone", after=after))
+            elif undo.verdict == "nothing":
+                journal.note(msgspec.structs.replace(record, phase="undone", after=await _digest(client, record)))
+        except ApiError as error:
+            failure = error.message
+        done(undo, failure)
+        outcomes.append((undo, failure))
+    await journal.mirror()
+    return outcomes
+
+
+async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, *, ahead: bool) -> Undo:
+    present = await _present(client, _resource(record), record)
+    twin = await _twin(client, journal, record, ahead=ahead) if record.verb == "patch" else Twin()
+    users = await _users(client, record, plan_id) if record.kind == TRAINING_RUNTIMES.kind else []
+    settled = journal.digest(*record.object)
+    known = {settled} if record.phase == "done" else {settled, record.after}
+    return undone(record, present, plan_id=plan_id, known=known - {""}, twin=twin, users=users)
+
+
+async def _write(client: Client, undo: Undo) -> str:
+    """The object's digest then; empty when it is gone."""
+    record, resource = undo.record, _resource(undo.record)
+    if undo.verdict == "delete":
+        with contextlib.suppress(NotFound):
+            await client.delete(resource, record.name, record.namespace, uid=undo.uid, propagation="Background")
+        return ""
+    if undo.verdict == "create":
+        try:
+            return digest(await client.create(resource, undo.body))
+        except AlreadyExists:
+            return await _digest(client, record)
+    patch = {**undo.body, "metadata": {"uid": undo.uid}}
+    patched: Json = await client.patch(resource, record.name, record.namespace, patch)
+    return digest(patched)
+
+
+async def _twin(client: Client, journal: Journal, record: Record, *, ahead: bool) -> Twin:
+    """What became of the TrainJob of the record's v1 job. `ahead` of a rollback a twin that this plan started will have been
+    stopped by then."""
+    made = [other for other in journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
+    if not made:
+        return Twin()
+    present = await _present(client, TRAIN_JOBS, made[-1])
+    if present is None:
+        return Twin()
+    started = any(other.verb == "patch" and other.phase == "done" for other in made)
+    return Twin(overview(present).is_finished, not is_suspended(present) and not (ahead and started))
+
+
+async def _users(client: Client, record: Record, plan_id: str) -> Sequence[str]:
+    """TrainJobs of others that refer to a runtime. Those that may not be read are no reason to keep it: its finalizer does."""
+    try:
+        jobs = await listed(client, TRAIN_JOBS, [record.namespace])
+    except Forbidden:
+        return []
+    named = [job for job in jobs if job["spec"].get("runtimeRef", {}).get("name") == record.name]
+    return [f"TrainJob {job['metadata']['name']}" for job in named if mark(job, PLAN) != plan_id]
+
+
+async def _present(client: Client, resource: Resource, record: Record) -> Json | None:
+    try:
+        found: Json = await client.get(resource, record.name, record.namespace)
+    except NotFound:
+        return None
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+
+
+async def _digest(client: Client, record: Record) -> str:
+    present = await _present(client, _resource(record), record)
+    return digest(present) if present is not None else ""
+
+
+def _resource(record: Record) -> Resource:
+    group, _, version = record.api_version.rpartition("/")
+    return Resource(group, version, record.kind, record.plural, namespaced=bool(record.namespace))

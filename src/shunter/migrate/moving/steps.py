@@ -1,0 +1,109 @@
+"""From a plan and its conversions to steps, each one write: pure, and the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.moving import freeze
+from shunter.migrate.moving.marks import PLAN, SOURCE, marked
+from shunter.migrate.moving.plan import Item, Plan
+
+V1_JOBS: Mapping[str, Resource] = {kind.resource.kind: kind.resource for kind in JOB_KINDS}
+
+SUSPENDED_V1: Json = {"spec": {"runPolicy": {"suspend": True}}}
+RUNNING_V2: Json = {"spec": {"suspend": False}}
+
+Verb = Literal["create", "patch", "delete"]
+Gate = Literal["", "stopped", "made"]
+"""
+stopped   the v1 job of this step's item is suspended and has no pods any more
+made      the JobSet of this step's TrainJob is there, so the operator could make something of it
+"""
+
+
+class Step(NamedTuple):
+    """One write. It is carried out only when its gate is open, and only on an object that is as it was expected."""
+
+    id: str
+    """`suspend PyTorchJob training/bert`: says it to people, and finds it in the journal again."""
+    verb: Verb
+    resource: Resource
+    namespace: str
+    name: str
+    body: Json = {}
+    """What is created, or the merge patch."""
+    sha256: str = ""
+    """What the object must be before it is patched or deleted; empty for one that this plan made."""
+    uid: str = ""
+    """The object that is meant, where another of its name may have taken its place."""
+    gate: Gate = ""
+    shared: bool = False
+    """Whether an equal object that somebody else made does as well."""
+    job: str = ""
+    """The v1 job whose step it is."""
+
+
+def freeze_steps(plan: Plan) -> Iterator[Step]:
+    if plan.freeze == "none":
+        return
+    name = freeze.name(plan.id)
+    for resource, body in (
+        (freeze.POLICIES, freeze.policy(plan.id)),
+        (freeze.BINDINGS, freeze.binding(plan.id, plan.namespaces)),
+    ):
+        yield Step(f"create {resource.kind} {name}", "create", resource, "", name, body)
+    if plan.freeze == "deny":
+        yield Step(f"deny new jobs of v1 by {freeze.BINDINGS.kind} {name}", "patch", freeze.BINDINGS, "", name, freeze.DENYING)
+
+
+def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]:
+    """The steps of a job that is created or moved."""
+    resource, namespace = V1_JOBS[item.kind], item.namespace
+    if item.action == "move":
+        yield Step(
+            f"suspend {item.title}", "patch", resource, namespace, item.name, SUSPENDED_V1, sha256=item.sha256, job=item.title
+        )
+    stopped: Gate = "stopped" if item.action == "move" else ""
+    if (runtime := conversion.runtime) is not None:
+        name = runtime["metadata"]["name"]
+        body = marked(runtime, {PLAN: plan.id})
+        yield Step(
+            f"create {TRAINING_RUNTIMES.kind} {namespace}/{name}", "create", TRAINING_RUNTIMES, namespace, name, body,
+            gate=stopped, shared=True, job=item.title,
+        )  # fmt: skip
+    name = conversion.train_job["metadata"]["name"]
+    twin = marked(conversion.train_job, {PLAN: plan.id, SOURCE: item.title})
+    yield Step(
+        f"create {TRAIN_JOBS.kind} {namespace}/{name}", "create", TRAIN_JOBS, namespace, name, twin,
+        gate=stopped, job=item.title,
+    )  # fmt: skip
+    if item.action == "move":
+        yield Step(
+            f"start {TRAIN_JOBS.kind} {namespace}/{name}", "patch", TRAIN_JOBS, namespace, name, RUNNING_V2, gate="made",
+            job=item.title,
+        )  # fmt: skip
+
+
+def steps(plan: Plan, conversions: Mapping[str, Conversion], waves: Sequence[str] = ()) -> list[Step]:
+    """All steps of the plan, or of some of its waves; conversions by the title of their v1 job. A shared runtime is made once."""
+    found = [*freeze_steps(plan)]
+    for wave in plan.waves:
+        if waves and wave.name not in waves:
+            continue
+        for item in wave.jobs:
+            if item.action in ("create", "move"):
+                found += item_steps(plan, item, conversions[item.title])
+    return [*_once(found)]
+
+
+def _once(found: Iterable[Step]) -> Iterator[Step]:
+    seen: set[str] = set()
+    for step in found:
+        if step.id not in seen:
+            seen.add(step.id)
+            yield step

@@ -1,0 +1,69 @@
+"""Which v1 jobs of a plan may be deleted: those whose TrainJobs have trained to the end, with results that compare. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.ownership import owner_of
+from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.moving.marks import COMPARED, PASSED, SOURCE, mark
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.steps import V1_JOBS, Step
+from shunter.operator.overview import FINISHED_STATES, overview
+
+
+class Tidying(NamedTuple):
+    """`step` is None for a job that stays."""
+
+    job: str
+    why: str
+    step: Step | None = None
+
+
+def tidied(plan: Plan, v1_jobs: Iterable[Json], train_jobs: Iterable[Json], *, i_know: bool = False) -> Iterator[Tidying]:
+    """What becomes of each v1 job of the plan that is still there. With `i_know` it is enough that the TrainJob is there, or that
+    the v1 job has finished; one that runs is deleted in no case."""
+    twins = {mark(job, SOURCE): job for job in train_jobs if mark(job, SOURCE)}
+    jobs = {f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}": job for job in v1_jobs}
+    for item in plan.items:
+        if (job := jobs.get(item.title)) is not None:
+            yield _tidied(item, job, twins.get(item.title), i_know=i_know)
+
+
+def _tidied(item: Item, job: Json, twin: Json | None, *, i_know: bool) -> Tidying:
+    state = overview(job).state
+    if owner := owner_of(job):
+        return Tidying(item.title, f"it belongs to {owner}")
+    if state not in (*FINISHED_STATES, "Suspended"):
+        return Tidying(item.title, f"it is {state}")
+    if twin is None and not (i_know and state in FINISHED_STATES):
+        return Tidying(item.title, "it has no TrainJob" + ("; it is its only record" if state in FINISHED_STATES else ""))
+    why = _why_not_proved(twin)
+    if why and not i_know:
+        return Tidying(item.title, why)
+    resource, metadata = V1_JOBS[item.kind], job["metadata"]
+    step = Step(
+        f"delete {item.title} {metadata['uid']}",
+        "delete",
+        resource,
+        item.namespace,
+        item.name,
+        sha256=digest(job),
+        uid=metadata["uid"],
+        job=item.title,
+    )
+    return Tidying(item.title, (why and f"--i-know: {why}") or "its TrainJob is Complete, and compares", step)
+
+
+def _why_not_proved(twin: Json | None) -> str:
+    if twin is None:
+        return "it has no TrainJob"
+    name, state = twin["metadata"]["name"], overview(twin).state
+    if state != "Succeeded":
+        return f"TrainJob {name} is {state}, not Complete"
+    verdict = mark(twin, COMPARED)
+    if verdict not in PASSED:
+        return f"TrainJob {name} was compared: {verdict}" if verdict else f"TrainJob {name} was not compared (migrate compare)"
+    return ""

@@ -1,0 +1,133 @@
+"""What taking back each write of a plan means, looking at what is there now: pure.
+
+Only what the journal says is ours is touched, and only as we left it. No training that has finished is ever started again:
+neither by its v1 job running once more, nor by the loss of what its TrainJob says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.kube.merge_patch import merge_patch
+from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
+from shunter.migrate.backup.index import is_job
+from shunter.migrate.moving import freeze
+from shunter.migrate.moving.deciding import holds
+from shunter.migrate.moving.journal import Record
+from shunter.migrate.moving.marks import PLAN, mark
+from shunter.operator.overview import is_v2, overview
+
+Verdict = Literal["delete", "patch", "create", "nothing", "keep", "refuse"]
+"""
+nothing   it never happened, or is undone already
+keep      it stays as it is on purpose
+refuse    somebody changed it since: take it back by hand
+"""
+
+
+class Undo(NamedTuple):
+    record: Record
+    verdict: Verdict
+    why: str
+    uid: str = ""
+    """The object that is deleted or patched."""
+    body: Json = {}
+    """The merge patch, or the object that is made again."""
+
+    @property
+    def is_write(self) -> bool:
+        return self.verdict in ("delete", "patch", "create")
+
+
+class Twin(NamedTuple):
+    """What became of the TrainJob of a v1 job, by the rollback so far."""
+
+    is_finished: bool = False
+    is_running: bool = False
+    """It is there and not suspended."""
+
+
+NO_TWIN = Twin()
+
+
+def to_undo(records: Iterable[Record]) -> list[Record]:
+    """What of a journal can be taken back, in that order: the freeze first, as it would refuse what comes back, then the last
+    first."""
+    last = {record.step: record for record in records}
+    ours = [record for record in last.values() if record.phase != "undone" and not record.outcome]
+    frozen = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
+    return sorted(ours, key=lambda record: (record.kind not in frozen, -record.number))
+
+
+def undone(
+    record: Record,
+    present: Json | None,
+    *,
+    plan_id: str,
+    known: Collection[str],
+    twin: Twin = NO_TWIN,
+    users: Collection[str] = (),
+) -> Undo:
+    """`known` are digests that the object may have by the journal; `users` are TrainJobs, not made by this plan, that refer to a
+    runtime."""
+    match record.verb:
+        case "create":
+            return _take_away(record, present, plan_id, known, users)
+        case "patch":
+            return _set_back(record, present, known, twin)
+        case _:
+            return _bring_back(record, present)
+
+
+def _take_away(record: Record, present: Json | None, plan_id: str, known: Collection[str], users: Collection[str]) -> Undo:
+    if present is None:
+        return Undo(record, "nothing", "it is gone already")
+    uid = present["metadata"]["uid"]
+    if record.uid not in ("", uid) or mark(present, PLAN) != plan_id:
+        return Undo(record, "refuse", "another object has that name now")
+    if record.kind == TRAIN_JOBS.kind and overview(present).is_finished:
+        return Undo(record, "keep", f"it has finished ({overview(present).state}) and stays: its result is there")
+    if record.kind == TRAINING_RUNTIMES.kind and users:
+        return Undo(record, "keep", f"{', '.join(sorted(users))} uses it")
+    if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
+        return Undo(record, "refuse", "it was changed since it was made")
+    return Undo(record, "delete", "this plan made it", uid)
+
+
+def _set_back(record: Record, present: Json | None, known: Collection[str], twin: Twin) -> Undo:
+    if present is None:
+        return Undo(record, "nothing", "it is gone")
+    uid = present["metadata"]["uid"]
+    if record.uid not in ("", uid):
+        return Undo(record, "refuse", "another object has that name now")
+    if digest(present) == record.before or holds_patch(present, record.undo):
+        return Undo(record, "nothing", "it is as it was before")
+    if is_job(present):
+        if overview(present).is_finished:
+            return Undo(record, "keep", f"it has finished ({overview(present).state})")
+        if not is_v2(present) and twin.is_finished:
+            return Undo(record, "keep", "its TrainJob has finished: resumed, it would train again")
+        if not is_v2(present) and twin.is_running and not is_suspended(merge_patch(present, record.undo)):
+            return Undo(record, "keep", "its TrainJob runs, and both would train")
+    if digest(present) not in known:
+        return Undo(record, "refuse", "it was changed since")
+    return Undo(record, "patch", "this plan changed it", uid, record.undo)
+
+
+def _bring_back(record: Record, present: Json | None) -> Undo:
+    if present is not None:
+        return Undo(record, "nothing", "an object of that name is there")
+    if not record.undo:
+        return Undo(record, "keep", "its copy is in a file: see the journal's folder")
+    if record.state in ("Succeeded", "Failed"):
+        return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again")
+    body = suspended(record.undo) if is_job(record.undo) else record.undo
+    return Undo(record, "create", "this plan deleted it; it comes back suspended", body=body)
+
+
+def holds_patch(present: Json, patch: Json) -> bool:
+    """Whether applying the patch would change nothing."""
+    return holds(merge_patch(present, patch), present) and holds(present, merge_patch(present, patch))
