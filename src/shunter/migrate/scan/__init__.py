@@ -1,0 +1,9 @@
+"""What else in a repository speaks of v1 and breaks, or goes quiet, when the jobs have moved: code, rights, selectors, alerts,
+policies, scripts. The jobs themselves are for `convert` and `inventory`.
+
+files          which files there are, and their text
+python_code    calls of the v1 SDK, by the syntax tree
+manifests      objects of Kubernetes that name v1 kinds or select v1 pods
+text           whatever a line of any file shows
+scanning       all of it over a tree, in order
+"""

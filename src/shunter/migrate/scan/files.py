@@ -1,0 +1,106 @@
+"""Which files of a tree are read: what git tracks or would track, or else all that no .gitignore excludes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from shunter.errors import InputError
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes; larger files are data."""
+_BINARY_PROBE = 8192
+"""Bytes in which a NUL tells that a file is no text, as git decides it."""
+
+
+def listed(root: Path) -> list[Path]:
+    """The files at or below `root`, sorted. InputError when there is nothing of that name."""
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise InputError(f"{root}: no such file or directory.")
+    tracked = _of_git(root)
+    return sorted(tracked if tracked is not None else _walked(root, []))
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a text file; None for anything else, and for what cannot be read."""
+    try:
+        if path.is_symlink() or path.stat().st_size > LARGEST:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in content[:_BINARY_PROBE] else content
+
+
+def _of_git(root: Path) -> list[Path] | None:
+    """None where there is no git, or no repository."""
+    if shutil.which("git") is None:
+        return None
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    answer = subprocess.run(command, capture_output=True, check=False)
+    if answer.returncode:
+        return None
+    names = {name for name in os.fsdecode(answer.stdout).split("\0") if name}
+    return [path for name in names if (path := root / name).is_file()]
+
+
+class Patterns:
+    """The lines of one .gitignore, for paths relative to its directory."""
+
+    def __init__(self, text: str) -> None:
+        lines = (line.rstrip() for line in text.splitlines())
+        self._rules = [_rule(line) for line in lines if line and not line.startswith("#")]
+
+    def verdict(self, path: str, *, is_dir: bool) -> bool | None:
+        """Whether the path is ignored by the last line that is about it; None when none is."""
+        for negated, only_dirs, pattern in reversed(self._rules):
+            if pattern.fullmatch(path) and (is_dir or not only_dirs):
+                return not negated
+        return None
+
+
+def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]]:
+    negated = line.startswith("!")
+    text = line.removeprefix("!").removeprefix("\\")
+    only_dirs = text.endswith("/")
+    text = text.rstrip("/")
+    anchored = "/" in text
+    text = text.removeprefix("/")
+    return negated, only_dirs, re.compile(("" if anchored else "(?:.*/)?") + _as_regex(text))
+
+
+def _as_regex(glob: str) -> str:
+    parts = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
+    tokens = re.findall(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|.", glob)
+    return "".join(
+        parts.get(token) or (token if token.startswith("[") and len(token) > 1 else re.escape(token)) for token in tokens
+    )
+
+
+def _walked(directory: Path, outer: list[tuple[Path, Patterns]]) -> Iterator[Path]:
+    rules = outer
+    ignore = directory / ".gitignore"
+    if ignore.is_file():
+        rules = [*outer, (directory, Patterns(ignore.read_text(encoding="utf-8", errors="replace")))]
+    for entry in os.scandir(directory):
+        path, is_dir = Path(entry.path), entry.is_dir(follow_symlinks=False)
+        if entry.name == ".git" or _is_ignored(path, rules, is_dir=is_dir):
+            continue
+        if is_dir:
+            yield from _walked(path, rules)
+        elif entry.is_file(follow_symlinks=False):
+            yield path
+
+
+def _is_ignored(path: Path, rules: list[tuple[Path, Patterns]], *, is_dir: bool) -> bool:
+    for base, patterns in reversed(rules):
+        verdict = patterns.verdict(path.relative_to(base).as_posix(), is_dir=is_dir)
+        if verdict is not None:
+            return verdict
+    return False

@@ -1,0 +1,66 @@
+"""A whole tree, file by file: bytes that cannot speak of v1 are not looked at any further, which is nearly all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.migrate.findings import Finding, Place
+from shunter.migrate.scan import files, manifests, python_code, text
+from shunter.migrate.scan.reference import ANY_KIND, Reference
+
+_MAY_SPEAK_OF_V1 = re.compile(
+    rf"kubeflow|training[_-]operator|{ANY_KIND}|kfpytorch|kftensorflow|kfmpi|23456|replicaStatuses|condition[= ]+Succeeded"
+    r"|-(?:master|chief)-0|-(?:worker|ps|evaluator)-\d|-launcher|(?:pytorch|tf)[-_]launcher".encode(),
+    re.I,
+)
+_OBJECTS = (".yaml", ".yml", ".json")
+_PYTHON = (".py", ".pyi")
+
+
+class Scanned(NamedTuple):
+    findings: tuple[Finding, ...]
+    """By file, line and column."""
+    files: int
+    """Files that were looked at."""
+    skipped: int
+    """Files that are no text, too large, or not readable."""
+
+
+def paths_below(roots: Iterable[Path]) -> list[Path]:
+    """The files to look at, each once. InputError for a root that is not there."""
+    return list(dict.fromkeys(path for root in roots for path in files.listed(root)))
+
+
+def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> Scanned:
+    """What the files say of v1; `advance` hears of each that is done."""
+    findings: list[Finding] = []
+    skipped = 0
+    for path in paths:
+        content = files.read(path)
+        if content is None:
+            skipped += 1
+        elif _MAY_SPEAK_OF_V1.search(content):
+            findings += findings_of(str(path), content.decode(errors="replace"))
+        advance(1)
+    return Scanned(tuple(findings), len(paths) - skipped, skipped)
+
+
+def findings_of(name: str, content: str) -> list[Finding]:
+    """What one file says of v1, by line and column."""
+    content = content.removeprefix("\ufeff")
+    told: list[Reference] = []
+    jobs: list[range] = []
+    if name.endswith(_PYTHON):
+        told = list(python_code.references(content))
+    elif name.endswith(_OBJECTS):
+        found = manifests.references(content)
+        told, jobs = found.references, found.jobs
+    told += text.references(content, list(told), skipped=jobs)
+    told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
+    return [
+        Finding(reference.topic, name, Place(name, reference.line, reference.column), (), reference.message, reference.remedy)
+        for reference in told
+    ]

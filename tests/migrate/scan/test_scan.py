@@ -1,0 +1,95 @@
+"""What a scan finds, line by line, and what it leaves alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from shunter.errors import InputError
+from shunter.migrate.catalogue import topics
+from shunter.migrate.scan import files
+from shunter.migrate.scan.scanning import findings_of, paths_below, scanned
+
+CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["about"] for case in CASES])
+def test_findings_of_a_file(case: dict) -> None:
+    found = [
+        f"{finding.place.line}:{finding.place.column} {finding.topic.id}" for finding in findings_of(case["file"], case["text"])
+    ]
+    assert found == case.get("found", [])
+    said = "\n".join(f"{finding.message} {finding.advice}" for finding in findings_of(case["file"], case["text"]))
+    for part in case.get("says", []):
+        assert part in said
+
+
+def test_every_topic_of_the_scan_is_in_a_case() -> None:
+    found = {line.split()[1] for case in CASES for line in case.get("found", [])}
+    assert {id for id in topics() if id.startswith("SCAN")} == found
+
+
+def write(root: Path, tree: dict[str, str | bytes]) -> None:
+    for name, content in tree.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+SPEAKS = "kubectl get pytorchjobs\n"
+TREE: dict[str, str | bytes] = {
+    ".gitignore": "build/\n*.log\n!kept.log\n/top.sh\ndocs/**/*.tmp\n",
+    "a.sh": SPEAKS,
+    "build/a.sh": SPEAKS,
+    "sub/build/a.sh": SPEAKS,
+    "x.log": SPEAKS,
+    "kept.log": SPEAKS,
+    "top.sh": SPEAKS,
+    "sub/top.sh": SPEAKS,
+    "docs/a/b/c.tmp": SPEAKS,
+    "sub/.gitignore": "own.sh\n",
+    "sub/own.sh": SPEAKS,
+    "own.sh": SPEAKS,
+    "binary.sh": b"\0" + SPEAKS.encode(),
+    "latin.sh": b"# caf\xe9\n" + SPEAKS.encode(),
+}
+READ = ["a.sh", "kept.log", "latin.sh", "own.sh", "sub/top.sh"]
+
+
+@pytest.mark.parametrize("with_git", [True, False], ids=["git lists", "no repository"])
+def test_ignored_and_binary_files_are_left_out(tmp_path: Path, with_git: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, TREE)
+    if with_git:
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    else:
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    found = scanned(paths_below([tmp_path]))
+    assert [Path(finding.place.source).relative_to(tmp_path).as_posix() for finding in found.findings] == READ
+    assert found.skipped == 1
+
+
+def test_without_git_the_same_files_are_listed_as_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, TREE)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    walked = files.listed(tmp_path)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert files.listed(tmp_path) == walked
+
+
+def test_a_file_is_read_once_though_two_roots_name_it(tmp_path: Path) -> None:
+    write(tmp_path, {"a.sh": SPEAKS})
+    assert len(paths_below([tmp_path, tmp_path / "a.sh"])) == 1
+
+
+def test_a_root_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such file or directory"):
+        paths_below([tmp_path / "nowhere"])
+
+
+def test_every_file_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, {f"{number}.txt": "nothing\n" for number in range(5)})
+    counted: list[int] = []
+    assert scanned(paths_below([tmp_path]), counted.append).files == sum(counted) == 5
