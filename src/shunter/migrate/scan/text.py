@@ -242,7 +242,7 @@ RULES = (
     Rule(GO_CODE, re.compile(r"github\.com/kubeflow/training-operator/pkg/[\w./-]+"), "{} holds v1 types."),
     Rule(INSTALLATION, re.compile(r"\bkubeflow/training-operator\b[\w./:@?=-]*|\btraining-operator/manifests/[\w./-]+"), "{}."),
     Rule(DEPENDENCY, re.compile(r"\bkubeflow-(?:training|tfjob|pytorchjob)\b"), "{} is the SDK of v1."),
-    Rule(PORT, re.compile(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*)(23456)(?!\d)"), "Port 23456 is that of v1's rendezvous."),
+    Rule(PORT, re.compile(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*|(?<=-0 ))(23456)(?!\d)"), "Port 23456 is that of v1's rendezvous."),
 )
 _HOST = re.compile(
     r"(?<![\w-])[\w.${}()-]*[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
