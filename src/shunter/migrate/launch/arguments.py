@@ -1,0 +1,88 @@
+"""A program's arguments: where each of them is written, and which of them are options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from shunter.migrate.paths import Path
+
+
+class Spot(NamedTuple):
+    """A piece of a text of the job, or of a file that it mounts."""
+
+    path: Path = ()
+    """The string, below its container: `("args", 0)`; of a file the steps to it in its object: `("data", "run.sh")`."""
+    start: int = 0
+    end: int = 0
+    """Offsets in that string."""
+    is_exact: bool = False
+    """Whether the word is written there as one, so that it can be replaced."""
+    is_item: bool = False
+    """Whether it is an item of a list (`args`), not a part of a shell text."""
+    file: str = ""
+    """`ConfigMap training-script`; empty for a text of the container itself."""
+
+
+class Argument(NamedTuple):
+    value: str
+    spot: Spot
+
+
+class Option(NamedTuple):
+    value: str
+    """Empty for a flag."""
+    words: tuple[Argument, ...]
+    """The words that say it."""
+
+
+class Syntax(NamedTuple):
+    """Which options of a program take a value; all others are flags. Names without dashes, `_` as `-`."""
+
+    values: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    """Options that take two values: mpirun's `-mca`."""
+    synonyms: Mapping[str, str] = {}
+    """Short names and what they stand for."""
+    abbreviates: bool = False
+    """Whether an unambiguous beginning of a long name does, as with argparse."""
+
+
+class Parsed(NamedTuple):
+    options: dict[str, Option]
+    """By full name; of one that is given twice the last."""
+    rest: tuple[Argument, ...]
+    """What follows the options: the program with its arguments."""
+
+
+def syntax(values: str = "", *, pairs: str = "", abbreviates: bool = False, **synonyms: str) -> Syntax:
+    """A Syntax from names with spaces between them."""
+    return Syntax(frozenset(values.split()), frozenset(pairs.split()), synonyms, abbreviates)
+
+
+def parsed(words: Sequence[Argument], form: Syntax) -> Parsed:
+    """The options in front of the first word that is none."""
+    options: dict[str, Option] = {}
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word.value == "--":
+            place += 1
+            break
+        if not word.value.startswith("-") or word.value == "-":
+            break
+        written, has_value, value = word.value.lstrip("-").partition("=")
+        name = _full_name(written.replace("_", "-"), form)
+        taken = 0 if has_value else 2 if name in form.pairs else 1 if name in form.values else 0
+        given = words[place + 1 : place + 1 + taken]
+        options[name] = Option(value if has_value else " ".join(argument.value for argument in given), (word, *given))
+        place += 1 + taken
+    return Parsed(options, tuple(words[place:]))
+
+
+def _full_name(name: str, form: Syntax) -> str:
+    name = form.synonyms.get(name, name)
+    if name in form.values or not form.abbreviates:
+        return name
+    longer = [known for known in form.values if known.startswith(name)]
+    return longer[0] if len(longer) == 1 else name

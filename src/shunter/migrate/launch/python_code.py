@@ -1,0 +1,81 @@
+"""Reading Python code: which environment variables it asks for, and whether it can do without them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+_READERS = frozenset({"getenv", "get", "pop", "setdefault"})
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
+_MENTION = re.compile(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
+
+
+class Reading(NamedTuple):
+    """A variable that the code asks for."""
+
+    name: str
+    start: int
+    end: int
+    default: str | None = None
+    """What it takes when there is none, as written; None when it then fails or gets nothing."""
+
+
+@lru_cache(maxsize=256)
+def readings(code: str) -> tuple[Reading, ...]:
+    """Every `os.environ["NAME"]`, `os.environ.get("NAME", ...)` and `os.getenv("NAME", ...)`. Never fails: code of another
+    version of Python, or with holes of a template, is searched for these words."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return tuple(Reading(match[1], match.start(), match.end()) for match in _MENTION.finditer(code))
+    lines = _Lines(code)
+    return tuple(sorted(_readings(tree, lines), key=lambda reading: reading.start))
+
+
+def _readings(tree: ast.AST, lines: _Lines) -> Iterator[Reading]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
+            if (name := _text(node.slice)) is not None:
+                yield Reading(name, *lines.span(node))
+        elif isinstance(node, ast.Call) and node.args and _reads(node.func) and (name := _text(node.args[0])) is not None:
+            default = ast.unparse(node.args[1]) if len(node.args) > 1 else None
+            yield Reading(name, *lines.span(node), default)
+
+
+def _is_environ(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id == "environ") or (isinstance(node, ast.Attribute) and node.attr == "environ")
+
+
+def _reads(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id == "getenv"
+    if not isinstance(function, ast.Attribute) or function.attr not in _READERS:
+        return False
+    return function.attr == "getenv" or _is_environ(function.value)
+
+
+def _text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+class _Lines:
+    """Offsets from ast's lines and columns, which count bytes of UTF-8."""
+
+    def __init__(self, code: str) -> None:
+        self._lines = _LINE.findall(code)
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
+
+    def span(self, node: ast.expr) -> tuple[int, int]:
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column)
+
+    def _offset(self, line: int, column: int) -> int:
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        return self._starts[line - 1] + len(text.encode()[:column].decode(errors="ignore"))
