@@ -129,7 +129,7 @@ async def _carried_out(client: Client, step: Step, journal: Journal, patience: P
     if last is not None and last.phase == "undoing":
         return Outcome(step, "refused", "it is being taken back; finish the rollback first")
     try:
-        if why := await _why_closed(client, step, journal, patience):
+        if why := await _why_closed(client, step, patience):
             return why
         return await _written(client, step, journal, last)
     except ApiError as error:
@@ -183,21 +183,21 @@ def _note_done(journal: Journal, announced: Record, obj: Json | None) -> None:
     journal.note(msgspec.structs.replace(announced, phase="done", uid=uid, after=after))
 
 
-async def _why_closed(client: Client, step: Step, journal: Journal, patience: Patience) -> Outcome | None:
+async def _why_closed(client: Client, step: Step, patience: Patience) -> Outcome | None:
     """What to say of a step whose gate did not open in time; None when it may be done."""
     if not step.gate:
         return None
     seconds = patience.stopped if step.gate == "stopped" else patience.made
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
-        kind, _, place = step.job.partition(" ")
-        namespace, _, name = place.partition("/")
-        job = await _maybe(client, kind, namespace, name)
-        why = deciding.why_not_stopped(job, await _pods(client, job))
-        if why and deciding.is_final(job):
-            return Outcome(step, "refused", f"{why}: a TrainJob of it would train again")
-        if not why and step.gate == "made":
+        job = await _v1_job(client, step.job)
+        if why := deciding.why_over(job):
+            return Outcome(step, "refused", why)
+        assert job is not None, "it is not over"
+        if step.gate == "made":
             why = await _why_not_made(client, step)
+        else:
+            why = deciding.why_not_stopped(job, await _pods(client, job))
         if not why:
             return None
         if asyncio.get_running_loop().time() > deadline:
@@ -205,7 +205,10 @@ async def _why_closed(client: Client, step: Step, journal: Journal, patience: Pa
         await asyncio.sleep(ASK_SECONDS)
 
 
-async def _maybe(client: Client, kind: str, namespace: str, name: str) -> Json | None:
+async def _v1_job(client: Client, title: str) -> Json | None:
+    """The job that is called `PyTorchJob training/bert`."""
+    kind, _, place = title.partition(" ")
+    namespace, _, name = place.partition("/")
     resource = V1_JOBS[kind]
     try:
         return {"apiVersion": resource.api_version, "kind": kind, **(await client.get(resource, name, namespace))}
@@ -213,10 +216,8 @@ async def _maybe(client: Client, kind: str, namespace: str, name: str) -> Json |
         return None
 
 
-async def _pods(client: Client, job: Json | None) -> int:
+async def _pods(client: Client, job: Json) -> int:
     """How many pods of the v1 job may still do something."""
-    if job is None:
-        return 0
     metadata = job["metadata"]
     pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
     return sum(is_pod_of(job, pod) and (pod.get("status") or {}).get("phase") not in POD_IS_OVER for pod in pods)
@@ -225,12 +226,12 @@ async def _pods(client: Client, job: Json | None) -> int:
 async def _why_not_made(client: Client, step: Step) -> str:
     """Why the operator made no JobSet of a TrainJob; empty when it did."""
     try:
-        jobset: Json = await client.get(JOBSETS, step.name, step.namespace)
+        jobset: Json = await client.get(JOBSETS, step.twin, step.namespace)
     except NotFound:
-        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.name} -n {step.namespace}`"
+        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.twin} -n {step.namespace}`"
     owners = jobset["metadata"].get("ownerReferences") or ()
-    if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.name for owner in owners):
-        return f"JobSet {step.name} is not the TrainJob's"
+    if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.twin for owner in owners):
+        return f"JobSet {step.twin} is not the TrainJob's"
     return ""
 
 

@@ -77,21 +77,20 @@ def holds(present: Any, wanted: Any) -> bool:
     return bool(present == wanted)
 
 
-def why_not_stopped(job: Json | None, pods: int) -> str:
-    """Why the twin of a v1 job that was suspended may not start yet; empty when it may."""
+def why_over(job: Json | None) -> str:
+    """Why the v1 job of a twin has nothing left to move; empty while it has."""
     if job is None:
         return "the v1 job is gone"
     state = overview(job).state
-    if state in FINISHED_STATES:
-        return f"the v1 job has finished meanwhile ({state})"
+    return f"the v1 job has finished meanwhile ({state}): a TrainJob of it would train again" if state in FINISHED_STATES else ""
+
+
+def why_not_stopped(job: Json, pods: int) -> str:
+    """Why the twin of a v1 job that was suspended may not start yet; empty when it may. `pods` counts those that may run."""
     if pods:
         return f"{pods} pod{'s' if pods > 1 else ''} of the v1 job still run"
+    state = overview(job).state
     return "" if state == "Suspended" else f"the v1 job is not suspended yet ({state})"
-
-
-def is_final(job: Json | None) -> bool:
-    """Whether waiting for the v1 job to stop is of no use."""
-    return job is None or overview(job).state in FINISHED_STATES
 
 
 def _created(step: Step, present: Json | None) -> Decision:

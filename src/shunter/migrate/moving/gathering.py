@@ -80,9 +80,9 @@ async def cluster(client: Client, server: str, namespaces: Collection[str]) -> t
     return Cluster(server, await freeze.is_possible(client), taken), tuple(unread)
 
 
-def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal) -> Ready:
-    """What can be done now for each of these jobs: pure. A job that was changed since the plan was made is left alone, but not by
-    us: one that we suspended is as the journal says."""
+def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, even_blocked: bool = False) -> Ready:
+    """What can be done now for each of these jobs: pure. A job that somebody changed since the plan was made is left alone; one
+    that we suspended is as the journal says."""
     jobs = {source.title: source for source in found.jobs}
     surroundings = surroundings_of(found.jobs, found.others)
     conversions: dict[str, Conversion] = {}
@@ -101,7 +101,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal) -> 
             refused[item.title] = error.message
             continue
         name = conversion.train_job["metadata"]["name"]
-        if conversion.is_blocked:
+        if conversion.is_blocked and not even_blocked:
             blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})
             refused[item.title] = f"its conversion is blocked by {', '.join(blocking)}; take on with options: {{accepted: [ID]}}"
         elif item.train_job not in ("", name) and not item.options:

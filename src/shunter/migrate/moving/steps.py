@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
@@ -21,8 +21,8 @@ RUNNING_V2: Json = {"spec": {"suspend": False}}
 Verb = Literal["create", "patch", "delete"]
 Gate = Literal["", "stopped", "made"]
 """
-stopped   the v1 job of this step's item is suspended and has no pods any more
-made      the JobSet of this step's TrainJob is there, so the operator could make something of it
+made      the JobSet of the twin is there, so the operator could make something of it
+stopped   the v1 job is suspended, and has no pods any more
 """
 
 
@@ -42,6 +42,8 @@ class Step(NamedTuple):
     uid: str = ""
     """The object that is meant, where another of its name may have taken its place."""
     gate: Gate = ""
+    twin: str = ""
+    """The name of the TrainJob that a gate is about."""
     shared: bool = False
     """Whether an equal object that somebody else made does as well."""
     job: str = ""
@@ -62,48 +64,39 @@ def freeze_steps(plan: Plan) -> Iterator[Step]:
 
 
 def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]:
-    """The steps of a job that is created or moved."""
+    """The steps of a job that is created or moved. A v1 job that runs is not disturbed before the operator has accepted its
+    TrainJob. Jobs that share a runtime have one step in common; each makes sure of it."""
     resource, namespace = V1_JOBS[item.kind], item.namespace
-    if item.action == "move":
-        yield Step(
-            f"suspend {item.title}", "patch", resource, namespace, item.name, SUSPENDED_V1, sha256=item.sha256, job=item.title
-        )
-    stopped: Gate = "stopped" if item.action == "move" else ""
     if (runtime := conversion.runtime) is not None:
         name = runtime["metadata"]["name"]
+        title = f"create {TRAINING_RUNTIMES.kind} {namespace}/{name}"
         body = marked(runtime, {PLAN: plan.id})
-        yield Step(
-            f"create {TRAINING_RUNTIMES.kind} {namespace}/{name}", "create", TRAINING_RUNTIMES, namespace, name, body,
-            gate=stopped, shared=True, job=item.title,
-        )  # fmt: skip
-    name = conversion.train_job["metadata"]["name"]
-    twin = marked(conversion.train_job, {PLAN: plan.id, SOURCE: item.title})
+        yield Step(title, "create", TRAINING_RUNTIMES, namespace, name, body, shared=True, job=item.title)
+    twin = conversion.train_job["metadata"]["name"]
+    body = marked(conversion.train_job, {PLAN: plan.id, SOURCE: item.title})
+    yield Step(f"create {TRAIN_JOBS.kind} {namespace}/{twin}", "create", TRAIN_JOBS, namespace, twin, body, job=item.title)
+    if item.action != "move":
+        return
     yield Step(
-        f"create {TRAIN_JOBS.kind} {namespace}/{name}", "create", TRAIN_JOBS, namespace, name, twin,
-        gate=stopped, job=item.title,
-    )  # fmt: skip
-    if item.action == "move":
-        yield Step(
-            f"start {TRAIN_JOBS.kind} {namespace}/{name}", "patch", TRAIN_JOBS, namespace, name, RUNNING_V2, gate="made",
-            job=item.title,
-        )  # fmt: skip
-
-
-def steps(plan: Plan, conversions: Mapping[str, Conversion], waves: Sequence[str] = ()) -> list[Step]:
-    """All steps of the plan, or of some of its waves; conversions by the title of their v1 job. A shared runtime is made once."""
-    found = [*freeze_steps(plan)]
-    for wave in plan.waves:
-        if waves and wave.name not in waves:
-            continue
-        for item in wave.jobs:
-            if item.action in ("create", "move"):
-                found += item_steps(plan, item, conversions[item.title])
-    return [*_once(found)]
-
-
-def _once(found: Iterable[Step]) -> Iterator[Step]:
-    seen: set[str] = set()
-    for step in found:
-        if step.id not in seen:
-            seen.add(step.id)
-            yield step
+        f"suspend {item.title}",
+        "patch",
+        resource,
+        namespace,
+        item.name,
+        SUSPENDED_V1,
+        sha256=item.sha256,
+        gate="made",
+        twin=twin,
+        job=item.title,
+    )
+    yield Step(
+        f"start {TRAIN_JOBS.kind} {namespace}/{twin}",
+        "patch",
+        TRAIN_JOBS,
+        namespace,
+        twin,
+        RUNNING_V2,
+        gate="stopped",
+        twin=twin,
+        job=item.title,
+    )

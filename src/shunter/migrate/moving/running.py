@@ -1,0 +1,124 @@
+"""One run of a plan: the freeze, what its strategy asks for first, then its waves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.api.resources import TRAIN_JOBS
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.migrate.backup import taking
+from shunter.migrate.backup.index import INDEX
+from shunter.migrate.moving import applying, gathering
+from shunter.migrate.moving.applying import PATIENT, Outcome, Patience, Screen
+from shunter.migrate.moving.gathering import Input
+from shunter.migrate.moving.journal import Journal
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.sources import SourcePatch, source_patch
+from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
+from shunter.operator.overview import FINISHED_STATES, overview
+
+
+class Run(NamedTuple):
+    outcomes: list[Outcome]
+    refused: Mapping[str, str]
+    """Jobs for which nothing is done, and why."""
+    patches: list[SourcePatch]
+    """What their owners are to be given."""
+    active: Sequence[str] = ()
+    """v1 jobs that must end before a replacement goes on."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.refused and not self.active and all(outcome.is_complete for outcome in self.outcomes)
+
+
+class Prepared(NamedTuple):
+    """What a run is going to do."""
+
+    first: list[Step]
+    """The freeze."""
+    steps: list[Step]
+    refused: Mapping[str, str]
+    patches: list[SourcePatch]
+    active: Sequence[str]
+
+
+def chosen(plan: Plan, waves: Sequence[str]) -> list[Item]:
+    """The jobs of some waves, or of all. InputError for a wave that the plan does not have."""
+    names = [wave.name for wave in plan.waves]
+    for name in waves:
+        if name not in names:
+            raise InputError(f"--wave {name}: the plan has no such wave.", f"It has {', '.join(names) or 'none'}.")
+    return [item for wave in plan.waves if not waves or wave.name in waves for item in wave.jobs]
+
+
+def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = ()) -> Prepared:
+    """Pure: what a run of these waves is going to do, by the jobs as they are now. Nothing is said of a job that is through, even
+    if it is gone."""
+    items = chosen(plan, waves)
+    acting = [item for item in items if item.action in ("create", "move")]
+    ready = gathering.ready(plan, acting, found, journal)
+    steps = [
+        step
+        for item in acting
+        if (conversion := ready.conversions.get(item.title))
+        for step in item_steps(plan, item, conversion)
+    ]
+    refused = {
+        item.title: ready.refused[item.title] for item in acting if item.title in ready.refused and not _is_over(item, journal)
+    }
+    owned = [item for item in items if item.action == "source"]
+    sources = gathering.ready(plan, owned, found, journal, even_blocked=True)
+    patches = [source_patch(item, sources.conversions[item.title]) for item in owned if item.title in sources.conversions]
+    active = _active(plan, found) if plan.strategy == "replacement" else []
+    return Prepared(list(freeze_steps(plan)), steps, refused, patches, active)
+
+
+async def run(
+    client: Client,
+    plan: Plan,
+    journal: Journal,
+    screen: Screen,
+    *,
+    waves: Sequence[str] = (),
+    backup: Path,
+    now: datetime,
+    patience: Patience = PATIENT,
+) -> Run:
+    """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
+    v1 job runs, and until all of them are in `backup`. Killed at any point and run again it ends the same."""
+    todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
+    frozen = await applying.apply(client, todo.first, journal, screen, patience)
+    if not all(outcome.is_complete for outcome in frozen):
+        return Run(frozen, todo.refused, todo.patches)
+    if plan.strategy == "replacement":
+        # Jobs may have started before the freeze took hold.
+        active = _active(plan, await gathering.read(client, plan.namespaces))
+        if active:
+            return Run(frozen, todo.refused, todo.patches, active)
+        if not (backup / INDEX).exists():
+            objects = await taking.everything(client, plan.namespaces)
+            await taking.take(client, backup, objects, server=plan.server, now=now)
+    outcomes = await applying.apply(client, todo.steps, journal, screen, patience)
+    return Run([*frozen, *outcomes], todo.refused, todo.patches)
+
+
+def _active(plan: Plan, found: Input) -> list[str]:
+    """v1 jobs that run, and that the plan itself does not stop."""
+    moved = {item.title for item in plan.items if item.action == "move"}
+    return [
+        f"{source.title} ({state})"
+        for source in found.jobs
+        if (state := overview(source.value).state) not in (*FINISHED_STATES, "Suspended") and source.title not in moved
+    ]
+
+
+def _is_over(item: Item, journal: Journal) -> bool:
+    """Whether every write for the job was done."""
+    last = {record.step: record for record in journal.records if record.job == item.title and record.kind == TRAIN_JOBS.kind}
+    done = {record.verb for record in last.values() if record.phase == "done"}
+    return done >= ({"create", "patch"} if item.action == "move" else {"create"})
