@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -82,10 +83,11 @@ def matched(v1: V1, v2: V2) -> Matched:
 
 
 def _pairs(v1: V1, v2: V2) -> Iterator[Pair]:
-    """A replicated job of a role's name has the pods of that role. Those of all other roles are, in rank order, those of the
-    other replicated jobs: completion index 0 of `node` is rank 0."""
-    named = {replica.role.lower() for replica in v1.replicas} & {replica.role for replica in v2.replicas}
-    for role in sorted(named, key=[replica.role.lower() for replica in v1.replicas].index):
+    """A replicated job of a role's name that has as many pods has the pods of that role. All other pods are paired in rank order:
+    completion index 0 of `node` is rank 0."""
+    sizes = [Counter(replica.role.lower() for replica in side.replicas) for side in (v1, v2)]
+    named = [role for role, size in sizes[0].items() if sizes[1].get(role) == size]
+    for role in named:
         yield from _side_by_side(
             [replica for replica in v1.replicas if replica.role.lower() == role],
             [replica for replica in v2.replicas if replica.role == role],

@@ -1,0 +1,185 @@
+"""What becomes of a job when certain pods succeed or fail, asked of both operators in memory: the endings must be the same.
+
+v1 is asked by one look of its engine at the pods, v2 by the verdicts of Job and JobSet controllers about theirs. A case is a
+set of pods that have ended; all others run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from shunter.api.batch import Job, JobCondition, JobStatus
+from shunter.api.core import Pod
+from shunter.api.jobset import JobSet
+from shunter.api.meta import Json
+from shunter.api.resources import PODS
+from shunter.cluster.controllers.job.tally import Tally
+from shunter.cluster.controllers.job.verdict import completed, verdict_of
+from shunter.cluster.controllers.jobset import failure_policy, success_policy
+from shunter.cluster.controllers.jobset.children import Children as JobChildren
+from shunter.cluster.controllers.jobset.progress import Progress
+from shunter.kube.plan import Delete
+from shunter.migrate.proof.differences import Matched, Pair
+from shunter.migrate.proof.pods import V1, V2, Replica
+from shunter.operator.training.children import children_of
+from shunter.operator.training.conditions import is_true
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
+
+Ending = Literal["succeeds", "fails", "goes on", "starts the pod again"]
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Case(NamedTuple):
+    """Which pods have ended, by mark: with exit code 0 or another one, or evicted, without one (None)."""
+
+    title: str
+    """Half a sentence: `when Worker 1 has exited with code 1`."""
+    ended: Mapping[str, int | None]
+    subject: str
+    """`success`, or `failure of ROLE`: what findings may explain."""
+
+
+class Disagreement(NamedTuple):
+    case: Case
+    v1: Ending
+    v2: Ending
+
+
+def disagreements(both: Matched) -> Iterator[Disagreement]:
+    """The cases in which the job does not end alike; none where pods have no counterpart, which is another matter."""
+    if any(pair.v1 is None or pair.v2 is None for pair in both.pairs):
+        return
+    v1, v2 = _V1(both.v1, both.pairs), _V2(both.v2, both.pairs)
+    for case in cases(both):
+        before, after = v1.ending(case), v2.ending(case)
+        if before != after:
+            yield Disagreement(case, before, after)
+
+
+def cases(both: Matched) -> Iterator[Case]:
+    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role that fails: by the
+    program's own word, by a signal, or evicted."""
+    marks = [pair.mark for pair in both.pairs]
+    roles: dict[str, list[str]] = {}
+    for pair in both.pairs:
+        roles.setdefault(_role(pair), []).append(pair.mark)
+    chosen = {
+        f"when only {_title(marks[0])} has ended well": marks[:1],
+        f"when all but {_title(marks[0])} have ended well": marks[1:],
+        **{f"when every {role} has ended well": members for role, members in roles.items()},
+        "when all pods have ended well": marks,
+    }
+    seen: set[tuple[str, ...]] = set()
+    for title, members in chosen.items():
+        key = tuple(sorted(members))
+        if members and key not in seen:
+            seen.add(key)
+            yield Case(title, dict.fromkeys(members, 0), "success")
+    for role, members in roles.items():
+        for code in (1, 127, 128, 137, 255):
+            yield Case(f"when {_title(members[-1])} exits with code {code}", {members[-1]: code}, f"failure of {role}")
+        yield Case(f"when {_title(members[-1])} is evicted", {members[-1]: None}, f"failure of {role}")
+
+
+class _V1:
+    def __init__(self, side: V1, pairs: Iterable[Pair]) -> None:
+        self._side = side
+        self._replicas = [(pair.mark, pair.v1) for pair in pairs if pair.v1]
+        job = side.job
+        status = msgspec.structs.replace(job.status, start_time=_NOW)
+        policy = msgspec.structs.replace(job.run_policy, suspend=None, managed_by=None, active_deadline_seconds=None)
+        self._job = msgspec.structs.replace(job, status=status, run_policy=policy)
+
+    def ending(self, case: Case) -> Ending:
+        pods = [_pod(replica, case.ended, mark) for mark, replica in self._replicas]
+        observed = Observed(job=self._job, children=children_of(self._job, pods, ()))
+        seen = plan(self._side.framework, observed, _NOW)
+        conditions = seen.status.wanted.get("conditions", ()) if seen.status else ()
+        states = {one["type"] for one in conditions if one["status"] == "True"}
+        if "Failed" in states:
+            return "fails"
+        if "Succeeded" in states:
+            return "succeeds"
+        again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in seen.writes)
+        return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"
+
+
+class _V2:
+    def __init__(self, side: V2, pairs: Iterable[Pair]) -> None:
+        self._jobset = msgspec.convert(side.jobset, JobSet)
+        self._members: dict[str, list[tuple[str, Replica]]] = {}
+        for pair in pairs:
+            if pair.v2:
+                owner = pair.v2.pod["metadata"]["ownerReferences"][0]["name"]
+                self._members.setdefault(owner, []).append((pair.mark, pair.v2))
+        self._jobs = [(msgspec.convert(job, Job), self._members.get(job["metadata"]["name"], [])) for job in side.jobs]
+
+    def ending(self, case: Case) -> Ending:
+        jobs = [self._judged(job, members, case) for job, members in self._jobs]
+        children = JobChildren.of(self._jobset, jobs)
+        if children.failed:
+            progress = failure_policy.applied(self._jobset, children.failed, Progress.of(self._jobset, _NOW))
+            return "fails" if progress.status.terminal_state == "Failed" else "starts the pod again"
+        if success_policy.is_met(self._jobset, children):
+            return "succeeds"
+        has_failed = any(code != 0 for code in case.ended.values())
+        return "starts the pod again" if has_failed else "goes on"
+
+    def _judged(self, job: Job, members: list[tuple[str, Replica]], case: Case) -> Job:
+        pods = tuple(_pod(replica, case.ended, mark) for mark, replica in members)
+        job = msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=False, active_deadline_seconds=None))
+        tally = Tally.of(job, pods, _NOW)
+        verdict = verdict_of(tally, _NOW) or completed(tally, len(tally.active))
+        if verdict is None:
+            return job
+        condition = JobCondition(type="Complete" if verdict.success else "Failed", status="True", reason=verdict.reason)
+        return msgspec.structs.replace(job, status=JobStatus(conditions=(condition,)))
+
+
+def _pod(replica: Replica, ended: Mapping[str, int | None], mark: str) -> Pod:
+    """The pod as a controller would see it: running, or ended in the way of the case. A container that the node starts again in
+    place runs, and has been started once before."""
+    names = [container["name"] for container in replica.pod["spec"]["containers"]]
+    status: Json
+    if mark not in ended:
+        status = {"phase": "Running", "containerStatuses": [{"name": name, "state": {"running": {}}} for name in names]}
+    elif (code := ended[mark]) is None:
+        status = {"phase": "Failed", "reason": "Evicted"}
+    elif _starts_again(replica, code):
+        before = {"terminated": {"exitCode": code}}
+        status = {
+            "phase": "Running",
+            "containerStatuses": [
+                {"name": name, "state": {"running": {}}, "restartCount": 1, "lastState": before} for name in names
+            ],
+        }
+    else:
+        state = {"terminated": {"exitCode": code}}
+        phase = "Failed" if code else "Succeeded"
+        status = {"phase": phase, "containerStatuses": [{"name": name, "state": state} for name in names]}
+    metadata = {**replica.pod["metadata"], "uid": f"<uid of {mark}>"}
+    return msgspec.convert({"metadata": metadata, "spec": replica.pod["spec"], "status": status}, Pod)
+
+
+def _restarts_in_place(case: Case, replicas: Iterable[tuple[str, Replica]]) -> bool:
+    """Whether the node itself starts again what has ended."""
+    return any(_starts_again(replica, case.ended[mark]) for mark, replica in replicas if mark in case.ended)
+
+
+def _starts_again(replica: Replica, code: int | None) -> bool:
+    """Whether the node starts a container again that has exited with the code; None is that of no container."""
+    policy = replica.pod["spec"]["restartPolicy"]
+    return code is not None and (policy == "Always" or (policy == "OnFailure" and code != 0))
+
+
+def _role(pair: Pair) -> str:
+    return pair.title.rpartition(" ")[0]
+
+
+def _title(mark: str) -> str:
+    return mark.strip("<>")
