@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.ledger import Ledger, Manifest, Target
 from shunter.migrate.options import Options
@@ -25,6 +27,9 @@ JOB_NAME_VARIABLE: Json = {
     "name": JOB_NAME,
     "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}},
 }
+
+
+_JOB_KINDS = {kind.resource.kind: kind for kind in JOB_KINDS}
 
 
 class Change(NamedTuple):
@@ -60,6 +65,10 @@ class Group:
     """Fields of the training container (`command`, `args`) in place of the template's: a program that torchrun starts now."""
     container_names: dict[str, str] = field(default_factory=dict)
     """New names of containers: that of the one which trains is always `node` (I3)."""
+    runtime_says: frozenset[str] = frozenset()
+    """Fields of the training container (`env`, `resources`) that stay in the runtime although the group trains."""
+    depends_on: list[Json] = field(default_factory=list)
+    """Groups before it that it waits for: `{"name": "node", "status": "Ready"}`."""
     job_spec: Json = field(default_factory=dict)
     """Fields of the Job's spec beside template, parallelism and completions."""
     pod: Json = field(default_factory=dict)
@@ -100,8 +109,12 @@ class Draft:
     """The rest of the TrainJob's spec and its metadata."""
     jobset: Json = field(default_factory=dict)
     """The runtime's `template.spec` but replicatedJobs: policies of the whole JobSet."""
+    jobset_annotations: dict[str, str] = field(default_factory=dict)
+    """Of the runtime's template: those that the JobSet gets."""
     runtime: Json = field(default_factory=dict)
-    """The rest of the runtime: `podGroupPolicy`, the template's metadata."""
+    """The rest of the runtime's spec: `podGroupPolicy`."""
+    training_containers: dict[str, int] = field(default_factory=dict)
+    """Which container of a role trains, where the kind has a rule of its own for it."""
     hosts: dict[str, tuple[Group, int]] = field(default_factory=dict)
     """The names that v1 gave to pods, `bert-master-0`, and which pod of which group that is now (`host`)."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -110,6 +123,15 @@ class Draft:
     @property
     def kind(self) -> str:
         return self.source.kind
+
+    @property
+    def job_kind(self) -> JobKind:
+        return _JOB_KINDS[self.kind]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the object was read from a cluster, be it through a file: it may be running."""
+        return bool(self.job.metadata.uid)
 
     @property
     def replica_specs(self) -> str:
@@ -158,6 +180,11 @@ class Draft:
         if dropped and self.is_given(path):
             self.ledger.reported(path, finding)
 
+    def report_if_given(self, topic: Topic, path: Path, message: str) -> None:
+        """Tells the user of a field for which nothing stands in the result, if the source has it."""
+        if self.is_given(path):
+            self.report(topic, path, message, dropped=True)
+
     def template_paths(self, group: Group) -> list[Path]:
         """Where the pod templates stand in the source that the group's is made from; the first is what it is made from."""
         return [(*self.role_path(role), "template") for role in group.roles]
@@ -174,6 +201,8 @@ class Draft:
 
     def container_index(self, role: str) -> int:
         """Which container of the role's template trains: the framework's by name, or else the first."""
+        if role in self.training_containers:
+            return self.training_containers[role]
         containers = (self.job.replicas[role].template.get("spec") or {}).get("containers") or []
         names = [container.get("name") for container in containers]
         return names.index(self.framework.container) if self.framework.container in names else 0

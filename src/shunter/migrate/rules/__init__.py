@@ -9,18 +9,53 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shunter.migrate.draft import Draft
-from shunter.migrate.rules import containers, environment, metadata, pod_template, restart_policy, roles, suspend, trainer
+from shunter.migrate.rules import (
+    aftermath,
+    containers,
+    deadline,
+    downward,
+    environment,
+    gang,
+    hosts,
+    init_containers,
+    managed_by,
+    metadata,
+    names,
+    network,
+    owners,
+    placement,
+    pod_metadata,
+    pod_template,
+    restart_policy,
+    roles,
+    ssh,
+    suspend,
+    trainer,
+)
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
     roles.apply,
+    names.apply,
+    owners.apply,
     metadata.apply,
     suspend.apply,
+    managed_by.apply,
+    deadline.apply,
+    aftermath.apply,
     restart_policy.apply,
     # From here on each group has its pod template in the making, which keeps the source's places until `environment`.
     pod_template.apply,
+    gang.apply,
     containers.apply,
+    placement.apply,
+    downward.apply,
+    network.apply,
+    hosts.apply,
     environment.apply,
+    init_containers.apply,
+    pod_metadata.apply,
+    ssh.apply,
     # Last: what the TrainJob says itself, and the replicated jobs.
     trainer.apply,
 )

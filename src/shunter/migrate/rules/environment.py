@@ -141,8 +141,8 @@ def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> N
     """The user's variables stand in the TrainJob, if this group is what its trainer section is about."""
     own = [*group.plugin_placeholders, *group.environment]
     _warn_of_unknown_references(draft, group, place, container, own)
-    if not group.trains or not fits(_kept(container)):
-        if group.trains:
+    if not group.trains or "env" in group.runtime_says or not fits(_kept(container)):
+        if group.trains and "env" not in group.runtime_says:
             path = (*draft.template_paths(group)[0], *place, "env")
             draft.report(IN_THE_RUNTIME, path, "env of the training container stands in the runtime: it is too long.")
         _set(draft, group, place, container, own, is_overridden=True)

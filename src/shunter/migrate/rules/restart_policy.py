@@ -109,7 +109,8 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         policy = restart_policy(draft, group)
         limit = _backoff_limit(draft, policy)
-        group.job_spec["backoffLimit"] = limit
+        if "backoffLimitPerIndex" not in group.job_spec:
+            group.job_spec["backoffLimit"] = limit
         if policy == "ExitCode":
             group.job_spec["podFailurePolicy"] = _permanent_exit_codes()
         for role in group.roles:

@@ -51,6 +51,8 @@ def fits(value: object) -> bool:
 def _move_to_trainer(draft: Draft, group: Group) -> None:
     training = draft.training_container(group)
     for field, name in _OF_THE_TRAINER.items():
+        if field in group.runtime_says:
+            continue
         if training.get(field) is None:
             training.pop(field, None)
             continue
@@ -70,10 +72,11 @@ def _move_to_trainer(draft: Draft, group: Group) -> None:
 def _replicated_job(draft: Draft, group: Group) -> Json:
     """The numbers of pods stand in the TrainJob where it can say them, so that jobs of different size share a runtime."""
     labels = {"metadata": {"labels": {ANCESTOR_LABEL: ANCESTOR_TRAINER}}} if group.trains else {}
-    is_numbered_by_job = group.trains and draft.trainer["numNodes"] == group.count
+    is_numbered_by_job = "mpi" in draft.ml_policy or (group.trains and draft.trainer["numNodes"] == group.count)
     count = {} if is_numbered_by_job else {"parallelism": group.count, "completions": group.count}
     return {
         "name": group.name,
         **({"replicas": group.replicas} if group.replicas > 1 else {}),
+        **({"dependsOn": group.depends_on} if group.depends_on else {}),
         "template": {**labels, "spec": {**group.job_spec, **count, "template": group.pod}},
     }

@@ -72,8 +72,8 @@ class MPI:
         return [], []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """Nothing: `mpi.pods` gives the launcher's first container its variables."""
-        return lambda index: []
+        """The variables of the launcher, whose first container alone gets them; workers are told nothing."""
+        return lambda index: pods.launcher_environment(job) if replica_type == LAUNCHER else []
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
         return []

@@ -49,10 +49,9 @@ def launcher(job: Job, kubectl_delivery_image: str) -> Json:
     spec = _spec(job, LAUNCHER)
     first, *others = spec["containers"]
     mounts = [_mount(DELIVERY, DELIVERY_PATH), _mount(CONFIG, CONFIG_PATH)]
-    user_environment: list[Json] = first.get("env") or []
     first = {
         **first,
-        "env": [*user_environment, *_environment(job, {variable.get("name") for variable in user_environment})],
+        "env": [*(first.get("env") or []), *launcher_environment(job)],
         "volumeMounts": [*(first.get("volumeMounts") or []), *mounts],
     }
     files = {KUBEXEC: _EXECUTABLE, HOSTFILE: _READABLE, DISCOVER_HOSTS: _EXECUTABLE}
@@ -73,8 +72,10 @@ def launcher(job: Job, kubectl_delivery_image: str) -> Json:
     )
 
 
-def _environment(job: Job, named_by_user: set[str | None]) -> list[Json]:
+def launcher_environment(job: Job) -> list[Json]:
     """How Open MPI and Intel MPI reach their hosts. A launcher that does not train sees no GPUs."""
+    containers = (job.replicas[LAUNCHER].template.get("spec") or {}).get("containers") or [{}]
+    named_by_user = {variable.get("name") for variable in containers[0].get("env") or []}
     script = f"{CONFIG_PATH}/{KUBEXEC}"
     variables: list[Json] = [
         {"name": "OMPI_MCA_plm_rsh_agent", "value": script},

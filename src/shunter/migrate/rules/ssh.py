@@ -1,0 +1,92 @@
+"""How mpirun of a converted MPIJob reaches its nodes: OpenSSH, configured by the runtime so that the image need not.
+
+v2's plugin mounts the job's keys as any volume, which OpenSSH refuses in several ways: a private key that its owner's group may
+read, a directory that all may write to. And processes that come in by ssh are told nothing of the container's environment, in
+which `kubectl exec` of v1 started them. So an init container copies the key and writes a configuration for the client, and the
+server is told all that it would look up in the image. Tried with OpenSSH 9.2, as root and as another user.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.training.mpi import LAUNCHER, WORKER
+from shunter.migrate.draft import Draft, Group
+from shunter.operator.trainer.plugins.mpi import KEYS_VOLUME
+
+PORT = 2222
+"""Not 22: it needs no rights, and does not meet the server of a machine whose network the pods use."""
+SETUP = "mpi-ssh"
+"""Volume and init container."""
+SETUP_PATH = "/etc/mpi-ssh"
+KEYS_PATH = "/mpi-ssh-auth"
+"""Where the init container sees the keys."""
+ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
+
+SET_UP = f"""\
+umask 077
+cat {KEYS_PATH}/id_rsa > {SETUP_PATH}/id_rsa
+cat > {SETUP_PATH}/ssh_config <<END
+Host *
+  Port {PORT}
+  IdentityFile {SETUP_PATH}/id_rsa
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+END
+"""
+SERVE = f"""\
+export -p > {SETUP_PATH}/environment
+mkdir -p /run/sshd 2> /dev/null
+exec /usr/sbin/sshd -De -p {PORT} -h {SETUP_PATH}/id_rsa \\
+  -o AuthorizedKeysFile={{keys}}/authorized_keys -o StrictModes=no -o PidFile=none \\
+  -o 'ForceCommand=. {SETUP_PATH}/environment; eval "$SSH_ORIGINAL_COMMAND"'
+"""
+"""The workers' script; `keys` is `mount_path`. What comes in gets the environment of the container."""
+
+
+def apply(draft: Draft) -> None:
+    if "mpi" not in draft.ml_policy:
+        return
+    for group in draft.groups:
+        spec, training = group.pod["spec"], draft.training_container(group)
+        spec["initContainers"] = [*(spec.get("initContainers") or []), _set_up(training)]
+        spec["volumes"] = [*(spec.get("volumes") or []), {"name": SETUP, "emptyDir": {"medium": "Memory"}}]
+        training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": SETUP, "mountPath": SETUP_PATH}]
+        if group.roles == (WORKER,):
+            training.setdefault("readinessProbe", {"tcpSocket": {"port": PORT}, "periodSeconds": 2})
+        _let_group_read(group)
+
+
+def mount_path(draft: Draft) -> str:
+    """Where the keys are mounted: in the home of the user, as far as one can know it."""
+    users = {_user(draft.job.replicas[role].template.get("spec") or {}) for role in (LAUNCHER, WORKER)}
+    return USER_PATH if users - {0} else ROOT_PATH
+
+
+def client_environment() -> list[Json]:
+    """Tells mpirun which ssh to start: Open MPI up to 4 by the first, Open MPI 5 by the second."""
+    command = f"ssh -F {SETUP_PATH}/ssh_config"
+    return [{"name": name, "value": command} for name in ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")]
+
+
+def _user(spec: Json) -> int:
+    contexts = [spec.get("securityContext"), *(container.get("securityContext") for container in spec.get("containers") or [])]
+    return max((context.get("runAsUser") or 0 for context in contexts if context), default=0)
+
+
+def _set_up(training: Json) -> Json:
+    inherited: Json = {field: training[field] for field in ("image", "imagePullPolicy", "securityContext") if field in training}
+    return {
+        "name": SETUP,
+        **inherited,
+        "command": ["sh", "-c", SET_UP],
+        "volumeMounts": [{"name": KEYS_VOLUME, "mountPath": KEYS_PATH}, {"name": SETUP, "mountPath": SETUP_PATH}],
+    }
+
+
+def _let_group_read(group: Group) -> None:
+    """The keys are root's; another user reads them as one of the group that owns the volumes."""
+    user = _user(group.pod["spec"])
+    if user:
+        context = group.pod["spec"].setdefault("securityContext", {})
+        context.setdefault("fsGroup", context.get("runAsGroup") or user)
