@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from shunter.api.meta import Json
@@ -53,11 +53,21 @@ class Batch:
         return any(outcome.is_blocked for outcome in self.outcomes)
 
 
-def converted(sources: Iterable[SourceObject], options: Options, others: Iterable[Json] = ()) -> Batch:
-    """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up."""
+def converted(
+    sources: Iterable[SourceObject],
+    options: Options,
+    others: Iterable[Json] = (),
+    done: Callable[[int], None] = lambda count: None,
+) -> Batch:
+    """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up;
+    `done` hears of each job."""
     jobs = tuple(sources)
     surroundings = surroundings_of(jobs, others)
-    return Batch(tuple(_outcome(job, options, surroundings) for job in jobs), options)
+    outcomes = []
+    for job in jobs:
+        outcomes.append(_outcome(job, options, surroundings))
+        done(1)
+    return Batch(tuple(outcomes), options)
 
 
 def _outcome(source: SourceObject, options: Options, surroundings: Surroundings) -> Outcome:

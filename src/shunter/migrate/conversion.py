@@ -21,7 +21,7 @@ from shunter.migrate.kinds import Arranger, arrangers
 from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
 from shunter.migrate.paths import leaves, shown, value_at
-from shunter.migrate.rules import ORDER
+from shunter.migrate.rules import ORDER, names
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, Surroundings
 from shunter.operator.training.framework import AnyFramework
@@ -117,10 +117,17 @@ def drafted(source: SourceObject, options: Options, surroundings: Surroundings =
         raise UnreadableJobError(
             f"{source.place()}: {source.title}: {field}: {fault}.", "Give it the type that v1 asks for."
         ) from error
-    draft = Draft(source, framework, job, options, surroundings, name=source.metadata.get("name", ""))
-    ARRANGERS[source.kind].arrange(draft)
+    draft = _arranged(Draft(source, framework, job, options, surroundings, names.wanted(source, options, surroundings)))
+    fitting = names.fitting(draft)
+    if fitting != draft.name:
+        draft = _arranged(Draft(source, framework, job, options, surroundings, fitting))
     for apply in ORDER:
         apply(draft)
+    return draft
+
+
+def _arranged(draft: Draft) -> Draft:
+    ARRANGERS[draft.kind].arrange(draft)
     return draft
 
 
@@ -137,7 +144,8 @@ def _train_job(draft: Draft, runtime: Json) -> Json:
 
 def _runtime(draft: Draft) -> Json:
     """Named by what it says, so that jobs with equal runtimes share one."""
-    template = {**draft.runtime.pop("template", {}), "spec": draft.jobset}
+    annotations = {"metadata": {"annotations": draft.jobset_annotations}} if draft.jobset_annotations else {}
+    template = {**annotations, "spec": draft.jobset}
     policy = {"numNodes": 1, **draft.ml_policy}
     spec = {"mlPolicy": policy, **draft.runtime, "template": template}
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]

@@ -1,34 +1,87 @@
-"""Name, namespace, labels and annotations of the job (3.1). What a cluster wrote there stays behind (3.7)."""
+"""Namespace, labels and annotations of the job (3.1). What a cluster wrote there stays behind (3.7)."""
 
 from __future__ import annotations
 
+from shunter.api.podgroups import VOLCANO_QUEUE
 from shunter.migrate.draft import Draft
+from shunter.migrate.findings import Topic
+from shunter.migrate.rules.owners import MARKS
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
 OF_THE_CLUSTER = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "managedFields",
 )  # fmt: skip
 
+FINALIZERS = Topic(
+    id="META001",
+    title="finalizers are left out",
+    severity="warning",
+    impact="advisory",
+    change="lossy",
+    grade="L",
+    explanation=(
+        "A finalizer is a promise of some controller to clean up before the object goes. That controller watches v1 jobs: on a "
+        "TrainJob nobody would take its finalizer off, and the job could never be deleted."
+    ),
+    remedy="Find out which controller set it, and whether that one knows TrainJobs.",
+    effort=3,
+    traps=("A5",),
+)
+QUEUED = Topic(
+    id="META002",
+    title="Kueue may have changed the pod templates of this running job",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "When Kueue admits a job it writes the node selector and the tolerations of the chosen flavour into its pod templates. "
+        "Those of an object read from a cluster would then be asked for in v2 as well, beside what Kueue adds there itself."
+    ),
+    remedy=(
+        "Convert the manifest that the job was created from, or take the flavour's nodeSelector and tolerations out of the "
+        "result."
+    ),
+    effort=1,
+    traps=("T19",),
+)
+
 
 def apply(draft: Draft) -> None:
     metadata = draft.train_job.setdefault("metadata", {})
-    for field in ("name", "generateName", "namespace"):
-        if draft.is_given(("metadata", field)):
-            draft.carry(("metadata", field), "TrainJob", ("metadata", field))
-            metadata[field] = draft.given(("metadata", field))
-    if draft.source.metadata.get("name"):
-        metadata["name"] = draft.name
+    if draft.source.namespace:
+        metadata["namespace"] = draft.source.namespace
+    draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
     for field in ("labels", "annotations"):
         given = draft.source.metadata.get(field) or {}
         draft.carry(("metadata", field), "TrainJob", ("metadata", field))
-        kept = {key: value for key, value in given.items() if key != LAST_APPLIED}
-        if LAST_APPLIED in given:
-            draft.default(("metadata", field, LAST_APPLIED), "kubectl writes it anew")
+        kept = {key: value for key, value in given.items() if key not in (LAST_APPLIED, VOLCANO_QUEUE, *MARKS[field])}
         if kept:
             metadata[field] = kept
+    draft.default(("metadata", "annotations", LAST_APPLIED), "kubectl writes it anew")
+    _move_volcano_queue(draft)
+    draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are left out.")
+    _look_for_kueue(draft)
     for field in OF_THE_CLUSTER:
         draft.default(("metadata", field), "the API server gives each object its own")
     draft.default(("status",), "a new job has a history of its own")
     draft.default(("apiVersion",), "trainer.kubeflow.org/v1alpha1")
     draft.default(("kind",), "TrainJob")
+
+
+def _move_volcano_queue(draft: Draft) -> None:
+    """The queue is that of the JobSet, whose annotations the runtime says."""
+    path = ("metadata", "annotations", VOLCANO_QUEUE)
+    if draft.is_given(path):
+        draft.jobset_annotations[VOLCANO_QUEUE] = draft.given(path)
+        draft.carry(path, "TrainingRuntime", ("spec", "template", "metadata", "annotations", VOLCANO_QUEUE))
+    elif draft.is_given(("metadata", "labels", VOLCANO_QUEUE)):
+        draft.default(("metadata", "labels", VOLCANO_QUEUE), "Volcano looks at annotations")
+
+
+def _look_for_kueue(draft: Draft) -> None:
+    path = ("metadata", "labels", KUEUE_QUEUE)
+    if draft.is_live and draft.is_given(path) and not draft.job.run_policy.suspend:
+        draft.report(QUEUED, path, f"Kueue admitted {draft.source.title} through the queue {draft.given(path)}.")

@@ -1,0 +1,108 @@
+"""What containers are told of their own pod (downward API): labels of v1 are not there any more, names are others (NX29)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.migrate.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+from shunter.migrate.rules.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
+from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_INDEX, REPLICA_TYPE
+
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
+_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
+
+READ_ELSEWHERE = Topic(
+    id="POD005",
+    title="what a container is told of its pod comes from another label",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "Labels of v1 (training.kubeflow.org/job-name, replica-index) do not exist in v2. The reference reads what has the same "
+        "meaning: the JobSet's name, and the index of the pod in its Job."
+    ),
+    remedy="Nothing to do where the meaning is the same; the message says where it is not.",
+    traps=("NX29",),
+)
+NOT_KNOWN = Topic(
+    id="POD006",
+    title="a container reads a label that pods of v2 do not have",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation="The variable or file would be empty in v2: nothing there has the meaning of that label.",
+    remedy="Give the program the value by an argument or a variable of its own; or accept with --accept POD006.",
+    effort=3,
+    traps=("NX29",),
+    acceptable=True,
+)
+POD_NAME = Topic(
+    id="POD007",
+    title="a container reads the name of its pod, which ends in random characters now",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "In v1 a pod is called JOB-worker-3, and programs cut their index out of that. In v2 it is called JOB-node-0-4-x7k2p: "
+        "the rank comes before the end, and counts the Master as 0."
+    ),
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
+    effort=1,
+    traps=("NX23", "NX29", "T21"),
+)
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        for path, reference in _references(group.pod["spec"], ("spec",)):
+            field = str(reference.get("fieldPath") or "")
+            place = (*draft.template_paths(group)[0], *path, "fieldPath")
+            if field == "metadata.name":
+                draft.report(POD_NAME, place, "The pod's name is read here.")
+            keyed = _KEYED.fullmatch(field)
+            if keyed is None or not keyed[2].startswith(V1_PREFIX) or _is_still_there(draft, keyed[2]):
+                continue
+            counterpart = _counterpart(draft, group, keyed[2])
+            if counterpart is None:
+                draft.report(NOT_KNOWN, place, f"{field} does not exist in v2.")
+                continue
+            reference["fieldPath"], note = counterpart
+            draft.changed(group, (*path, "fieldPath"), f"{counterpart[0]} in v2")
+            draft.report(READ_ELSEWHERE, place, f"{keyed[2]} is read from {counterpart[0]}{note}.")
+
+
+def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "fieldRef" and isinstance(inner, dict):
+                yield (*path, key), inner
+            else:
+                yield from _references(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _references(inner, (*path, index))
+
+
+def _is_still_there(draft: Draft, key: str) -> bool:
+    return draft.options.v1_labels and key in (JOB_NAME, OPERATOR_NAME, REPLICA_TYPE)
+
+
+def _counterpart(draft: Draft, group: Group, key: str) -> tuple[str, str] | None:
+    """Where v2 says it, and what is to be known about it."""
+    if key == JOB_NAME:
+        return f"metadata.labels['{JOBSET_NAME}']", ""
+    if key == REPLICA_TYPE:
+        return f"metadata.labels['{REPLICATED_JOB}']", f", which is {group.name}"
+    if key == REPLICA_INDEX:
+        counts = f", which counts {' and '.join(group.roles)} together" if len(group.roles) > 1 else ""
+        return _COMPLETION_INDEX if group.replicas == 1 else _JOB_INDEX, counts
+    return None

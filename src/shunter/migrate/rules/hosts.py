@@ -1,0 +1,207 @@
+"""Names of other pods of the job, written out in commands, arguments, variables and scripts (3.3, T9).
+
+v1 had a Service for each pod, JOB-worker-0; in v2 a pod is JOB-node-0-1.JOB. What the names are now is up to the kind
+(`Draft.hosts`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.migrate.draft import JOB_NAME, Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+
+_BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
+"""A host is a word of its own, and no part of a path."""
+_TEXTS = frozenset({"command", "args", "value", "host"})
+_MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
+"""Frameworks of v2 that meet on a port of their own, whatever it was in v1."""
+
+RENAMED = Topic(
+    id="HOST003",
+    title="a host name of v1 is replaced by the one of v2",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "In v1 each pod has a Service of its name, JOB-worker-0. In v2 a pod is reached as JOB-node-0-1.JOB, through the "
+        "headless service of the JobSet, as soon as it is there. The name contains that of the job: whoever renames the job has "
+        "to change it."
+    ),
+    remedy="Nothing to do here. Programs that build such names themselves have to be changed.",
+    traps=("T9", "T33", "NX22"),
+)
+BUILT = Topic(
+    id="HOST004",
+    title="host names of v1 are put together by a script",
+    severity="warning",
+    impact="blocking",
+    change="manual",
+    grade="D",
+    explanation=(
+        "The text contains the beginning of a host name of v1 (JOB-worker-) and its rest is made when the program runs. Such a "
+        "name leads nowhere in v2, where a pod is reached as JOB-node-0-1.JOB."
+    ),
+    remedy="Build the names as v2 has them, or use MASTER_ADDR and RANK; then accept with --accept HOST004.",
+    effort=3,
+    traps=("T9", "NX22"),
+    acceptable=True,
+)
+IN_A_SCRIPT = Topic(
+    id="HOST005",
+    title="a ConfigMap of the pods contains host names of v1",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation="The ConfigMap is converted by nobody: the names in it lead nowhere in v2.",
+    remedy="Replace the names in the ConfigMap by those that the message says.",
+    effort=1,
+    traps=("T9",),
+)
+FIXED_PORT = Topic(
+    id="HOST006",
+    title="the command names the port of v1",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
+        "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
+        "is told the other one."
+    ),
+    remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies.",
+    effort=1,
+    traps=("T9",),
+)
+SERVICE_IN_THE_WAY = Topic(
+    id="HOST007",
+    title="a Service has the name of the job",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "JobSet makes a headless Service of the job's name, and uses one that is there already, whatever it selects: the names "
+        "of the pods then lead nowhere, and no node finds another."
+    ),
+    remedy="Rename or delete the Service, or convert with --suffix.",
+    effort=1,
+    traps=("T10", "NX22"),
+)
+OWN_PORTS = Topic(
+    id="HOST008",
+    title="ports of the training container are not those of a Service any more",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The Service that v1 made for each pod offered the ports of its training container, for port forwarding or for clients "
+        "outside of the job. The headless service of a JobSet has no ports: pods are reached by their names on any port."
+    ),
+    remedy="Clients outside of the job need a Service of their own, which selects batch.kubernetes.io/job-completion-index.",
+    effort=1,
+    traps=("NX22",),
+)
+
+
+def apply(draft: Draft) -> None:
+    _look_for_service(draft)
+    for group in draft.groups:
+        _look_at_ports(draft, group)
+    if not draft.hosts:
+        return
+    known, begun = _known_names(draft), _begun_names(draft)
+    for group in draft.groups:
+        for path, words, key in _texts(group.pod["spec"]):
+            place = (*draft.template_paths(group)[0], *path)
+            if found := list(dict.fromkeys(known.findall(words[key]))):
+                new = {name: _counterpart(draft, group, path, name) for name in found}
+                words[key] = known.sub(_replacement(new), words[key])
+                draft.changed(group, path, "hosts have the names of v2")
+                draft.report(RENAMED, place, "; ".join(f"{old} is {name} now" for old, name in new.items()) + ".")
+            if built := begun.search(words[key]):
+                draft.report(BUILT, place, f"A host name that begins with {built[0]} is put together here.")
+        _look_at_config_maps(draft, group, known)
+
+
+def _replacement(new: dict[str, str]) -> Callable[[re.Match[str]], str]:
+    return lambda match: new[match[0]]
+
+
+def _known_names(draft: Draft) -> re.Pattern[str]:
+    longest_first = sorted(draft.hosts, key=len, reverse=True)
+    return re.compile(f"{_BEFORE}(?:{'|'.join(map(re.escape, longest_first))}){_AFTER}")
+
+
+def _begun_names(draft: Draft) -> re.Pattern[str]:
+    """A host name that ends before its index."""
+    stems = sorted({name.rpartition("-")[0] for name in draft.hosts})
+    return re.compile(f"{_BEFORE}(?:{'|'.join(map(re.escape, stems))})-(?![A-Za-z0-9])")
+
+
+def _counterpart(draft: Draft, group: Group, path: Path, name: str) -> str:
+    """By the variable that holds the job's name, where the container has it: the text then survives a renaming."""
+    to_group, index = draft.hosts[name]
+    is_training = path[:3] == ("spec", "containers", draft.container_index(group.roles[0]))
+    if is_training and any(variable["name"] == JOB_NAME for variable in group.environment):
+        return to_group.host_expression(index)
+    return draft.host(to_group, index)
+
+
+def _texts(spec: Json) -> Iterator[tuple[Path, Any, Any]]:
+    """Every text that may name a host: its place, and where it can be changed."""
+    for field in ("initContainers", "containers"):
+        yield from _texts_in(spec.get(field) or [], ("spec", field))
+
+
+def _texts_in(value: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in entries:
+        if isinstance(inner, (dict, list)):
+            yield from _texts_in(inner, (*path, key))
+        elif isinstance(inner, str) and (key in _TEXTS or (isinstance(key, int) and path[-1] in _TEXTS)):
+            yield (*path, key), value, key
+
+
+def _look_at_ports(draft: Draft, group: Group) -> None:
+    index = draft.container_index(group.roles[0])
+    container: Path = ("spec", "containers", index)
+    template = draft.template_paths(group)[0]
+    training = draft.training_container(group)
+    port = draft.job_kind.port
+    own = [own for own in training.get("ports") or [] if port is None or own.get("name") != port.name]
+    if own and group.trains:
+        shown = ", ".join(str(one.get("containerPort")) for one in own)
+        draft.report(OWN_PORTS, (*template, *container, "ports"), f"No Service offers the ports {shown}.")
+    if port is None or not draft.ml_policy.keys() & _MEETING_ELSEWHERE:
+        return
+    number = re.compile(rf"(?<!\d){port.number}(?!\d)")
+    for field in ("command", "args"):
+        for place, word in enumerate(training.get(field) or []):
+            if number.search(word):
+                draft.report(FIXED_PORT, (*template, *container, field, place), f"{port.number} is written into {field}.")
+
+
+def _look_at_config_maps(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
+    template = draft.template_paths(group)[0]
+    for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
+        name = (volume.get("configMap") or {}).get("name")
+        config_map = draft.surroundings.find("ConfigMap", draft.source.namespace, name) if name else None
+        texts = ((config_map or {}).get("data") or {}).values()
+        found = list(dict.fromkeys(host for text in texts if isinstance(text, str) for host in known.findall(text)))
+        if found:
+            new = ", ".join(f"{host} is {draft.host(*draft.hosts[host])} now" for host in found)
+            draft.report(IN_A_SCRIPT, (*template, "spec", "volumes", index), f"ConfigMap {name} names hosts: {new}.")
+
+
+def _look_for_service(draft: Draft) -> None:
+    if draft.name and draft.surroundings.find("Service", draft.source.namespace, draft.name):
+        draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"There is a Service {draft.name}.")

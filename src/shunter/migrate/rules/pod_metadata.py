@@ -1,0 +1,106 @@
+"""Labels and annotations of the pods: what v1's operator or Kueue write there stays behind, v1's labels are kept when asked for
+(S-H).
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.migrate.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.rules.placement import V1_PREFIX
+from shunter.operator.training.names import replica_type_labels
+
+_OF_KUEUE = {
+    "labels": ("kueue.x-k8s.io/podset", "kueue.x-k8s.io/tas", "kueue.x-k8s.io/managed"),
+    "annotations": ("kueue.x-k8s.io/workload",),
+}
+"""What Kueue writes into the templates of jobs that it admits."""
+_KUEUE_GATES = ("kueue.x-k8s.io/topology", "kueue.x-k8s.io/admission")
+_ISTIO_INJECTION = "sidecar.istio.io/inject"
+
+SIDECARS = Topic(
+    id="POD009",
+    title="the job ends when all containers of its pods have ended",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "A pod counts as finished when all its containers have, in v1 and in v2. A sidecar that never exits keeps the job "
+        "running after the training; where v1 was helped by the exit code of the training container alone, v2 is not."
+    ),
+    remedy="Make the sidecar an init container with restartPolicy Always: Kubernetes ends it with the pod.",
+    effort=1,
+    traps=("NX34",),
+)
+MESH = Topic(
+    id="POD010",
+    title="a service mesh may add its proxy to the pods",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "Nodes of v2 meet under names of a headless service. A proxy of Istio with strict mTLS breaks that, and keeps pods from "
+        "ending. The v1 SDK turned injection off in every template; this one turns it on."
+    ),
+    remedy=f'Set the annotation {_ISTIO_INJECTION}: "false" on the pods unless the mesh is needed.',
+    effort=1,
+    traps=("T26", "T31"),
+)
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        metadata = group.pod.get("metadata") or {}
+        for field, keys in _OF_KUEUE.items():
+            _leave_out(
+                draft, group, metadata, field, [key for key in metadata.get(field) or {} if key in keys], "Kueue writes it"
+            )
+        written = [key for key in metadata.get("labels") or {} if key.startswith(V1_PREFIX)]
+        _leave_out(draft, group, metadata, "labels", written, "v1 writes it, whatever the template says")
+        if draft.options.v1_labels:
+            labels = replica_type_labels(draft.job, group.roles[0])
+            group.pod["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}
+        _open_gates(draft, group)
+        _look_at_sidecars(draft, group)
+
+
+def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, keys: list[str], why: str) -> None:
+    for key in keys:
+        del metadata[field][key]
+        for template in draft.template_paths(group):
+            draft.default((*template, "metadata", field, key), why)
+
+
+def _open_gates(draft: Draft, group: Group) -> None:
+    """Gates that Kueue closed would never be opened by it again; they stand in live jobs only."""
+    spec = group.pod["spec"]
+    gates = spec.get("schedulingGates") or []
+    kept = [(index, gate) for index, gate in enumerate(gates) if gate.get("name") not in _KUEUE_GATES]
+    if len(kept) == len(gates):
+        return
+    spec["schedulingGates"] = [gate for _, gate in kept]
+    places = {old: new for new, (old, _) in enumerate(kept)}
+    for template in draft.template_paths(group):
+        for index in range(len(gates)):
+            path = (*template, "spec", "schedulingGates", index)
+            if index in places:
+                target = (*draft.pod_template_path(group), "spec", "schedulingGates", places[index])
+                draft.carry(path, "TrainingRuntime", target)
+            else:
+                draft.default(path, "Kueue closes its gates itself")
+
+
+def _look_at_sidecars(draft: Draft, group: Group) -> None:
+    template = draft.template_paths(group)[0]
+    names = [str(container.get("name", "")) for container in group.pod["spec"]["containers"]]
+    if len(names) > 1:
+        others = [name for index, name in enumerate(names) if index != draft.container_index(group.roles[0])]
+        path = (*template, "spec", "containers", names.index(others[0]))
+        draft.report(SIDECARS, path, f"Pods of {group.name} end when {', '.join(others)} has ended as well.")
+    for field in ("annotations", "labels"):
+        if ((group.pod.get("metadata") or {}).get(field) or {}).get(_ISTIO_INJECTION) == "true":
+            draft.report(
+                MESH, (*template, "metadata", field, _ISTIO_INJECTION), f"Pods of {group.name} ask for a proxy of the mesh."
+            )

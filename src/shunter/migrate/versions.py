@@ -1,0 +1,25 @@
+"""What the releases of Trainer can be told (`--target-version`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from shunter.migrate.options import Options
+
+Feature = Literal["activeDeadlineSeconds", "runtimePatches", "podTemplateOverrides"]
+_SINCE: dict[Feature, tuple[int, int]] = {
+    "podTemplateOverrides": (2, 1),
+    "activeDeadlineSeconds": (2, 2),
+    "runtimePatches": (2, 2),
+}
+OLDEST, NEWEST = (2, 0), (2, 4)
+
+
+def target(options: Options) -> tuple[int, int]:
+    """The release that is to run the result, as two numbers."""
+    major, _, minor = options.target_version.partition(".")
+    return int(major), int(minor.partition(".")[0] or 0)
+
+
+def has(options: Options, feature: Feature) -> bool:
+    return target(options) >= _SINCE[feature]
