@@ -1,7 +1,7 @@
 """Cases of the migration, as files under tests/scenarios/migrate/AREA/:
 
     CASE.yaml        the input; its first comment line says what it is about, a line `# options: {...}` sets Options (camelCase)
-    CASE.out.yaml    what `shunter migrate convert` prints of the jobs; not there when all of them are blocked
+    CASE.out.yaml    what `shunter migrate convert` prints; not there when all of its jobs are blocked
     CASE.findings    what it tells, a line each: LINE:COLUMN ID MESSAGE, `(accepted)` where --accept took it on
 
 After a change of the tool, or for a new case, write the expectations anew and READ what was written:
@@ -12,7 +12,6 @@ After a change of the tool, or for a new case, write the expectations anew and R
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,10 +19,10 @@ import msgspec
 import yaml
 
 from shunter.migrate import batch
-from shunter.migrate.conversion import framework_of
+from shunter.migrate.emit import files
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import Input, text_file
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
 OPTIONS = "# options:"
@@ -48,21 +47,14 @@ def options_of(case: Path) -> Options:
 
 def expected(case: Path) -> Expectation:
     out, findings = _expectation_files(case)
-    return Expectation(out.read_text() if out.exists() else "", findings.read_text())
+    return Expectation(out.read_bytes().decode() if out.exists() else "", findings.read_text())
 
 
 def seen(case: Path) -> Expectation:
-    objects = list(_objects(case))
-    jobs = [source for source in objects if framework_of(source)]
-    others = [source.value for source in objects if not framework_of(source)]
-    converted = batch.converted(jobs, options_of(case), others)
-    manifests = []
-    for outcome in converted.outcomes:
-        if outcome.conversion is not None and not outcome.is_blocked:
-            manifests += [outcome.conversion.runtime, outcome.conversion.train_job]
-    known = [manifest for manifest in manifests if manifest is not None]
-    out = yaml.dump_all(known, Dumper=yaml.CSafeDumper, sort_keys=False, width=160) if known else ""
-    return Expectation(out, "".join(f"{_told(finding)}\n" for finding in converted.findings))
+    given = Input((text_file(case.read_bytes().decode(), case.name),))
+    converted = batch.converted(given.jobs, options_of(case), [source.value for source in given.others])
+    out = files.stream(given, converted) if files.usable(converted) else ""
+    return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *converted.findings]))
 
 
 def write(case: Path) -> None:
@@ -71,7 +63,7 @@ def write(case: Path) -> None:
     now = seen(case)
     findings.write_text(now.findings)
     if now.out:
-        out.write_text(now.out)
+        out.write_bytes(now.out.encode())
     else:
         out.unlink(missing_ok=True)
 
@@ -83,13 +75,6 @@ def _expectation_files(case: Path) -> tuple[Path, Path]:
 def _told(finding: Finding) -> str:
     accepted = " (accepted)" if finding.suppressed else ""
     return f"{finding.place.line}:{finding.place.column} {finding.topic.id} {finding.message}{accepted}"
-
-
-def _objects(case: Path) -> Iterator[SourceObject]:
-    loader = yaml.CSafeLoader(case.read_text())
-    while loader.check_node():
-        node = loader.get_node()
-        yield SourceObject(loader.construct_document(node), case.name, node)
 
 
 if __name__ == "__main__":

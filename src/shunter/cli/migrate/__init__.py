@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from shunter.cli.migrate import compare
+from shunter.cli.migrate import compare, convert
 
 app = typer.Typer(
     name="migrate",
@@ -14,3 +14,4 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 app.command("compare", short_help="Compare a run of a v1 job with one of its successor.")(compare.compare)
+app.command("convert", short_help="Convert v1 jobs to TrainJobs and their runtimes.")(convert.convert)

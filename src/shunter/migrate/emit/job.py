@@ -10,6 +10,7 @@ from shunter.migrate.emit.layout import Layout, Remarks, layout_of
 from shunter.migrate.emit.origins import Origins, Placed
 from shunter.migrate.emit.writer import lines_of
 from shunter.migrate.ledger import Manifest, Target
+from shunter.migrate.source.objects import SourceObject
 
 SEPARATOR = "---\n"
 _REFERENCE: Target = Target("TrainJob", ("spec", "runtimeRef"))
@@ -55,6 +56,12 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
     top = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines[top:top] = [*placed.head, *_missing(layout, head + runtime + _joined(lines) + tail + (runtime_text or ""), placed.head)]
     return Written(head, runtime, _joined(lines), tail)
+
+
+def comments_missing_in(text: str, source: SourceObject) -> list[str]:
+    """The comments of a document that a text does not have."""
+    layout = layout_of(source, is_whole_document=True)
+    return [line for line in (*layout.head, *_missing(layout, text, []), *layout.tail) if line and line not in text]
 
 
 def _move_to_reference(placed: Placed, runtime_text: str) -> None:

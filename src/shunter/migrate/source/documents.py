@@ -52,7 +52,7 @@ UNRELATED = Topic(
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
 _NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t]*(?:#[^\n]*|%[^\n]*)?\r?(?:\n|\Z))*\Z")
-_SEPARATOR_LINE = re.compile(r"---[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
+_SEPARATOR_LINE = re.compile(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,10 @@ class Document:
         match = _SEPARATOR_LINE.match(self.text)
         return match[0] if match else ""
 
-    @property
+    @cached_property
     def is_json(self) -> bool:
-        return self.text[len(self.separator) :].lstrip().startswith("{")
+        """Whether it is JSON, not only YAML in brackets."""
+        return _as_json(self.text[len(self.separator) :]) is not None
 
     @property
     def is_list(self) -> bool:

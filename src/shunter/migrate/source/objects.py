@@ -54,7 +54,7 @@ class SourceObject:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
     def place(self, path: Path = ()) -> Place:
-        """Where a field stands: its key in a file, or what of the path is there; of an object in a cluster, its name and field."""
+        """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field."""
         if self.node is None:
             return Place(f"{self.title}:.{shown(path)}" if path else self.title)
         mark = self.node.start_mark

@@ -1,0 +1,292 @@
+"""`migrate convert`: v1 jobs in, TrainJobs and runtimes out. Manifests go to standard output, what is told to standard error."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    ClusterDomainOption,
+    ElasticNodesOption,
+    GangOption,
+    MpiImageOption,
+    Profile,
+    ProfileOption,
+    SuffixOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    V1LabelsOption,
+    options_of,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.migrate.batch import Batch
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.source.provider import Input
+
+
+class Form(StrEnum):
+    yaml = "yaml"
+    json = "json"
+    dir = "dir"
+
+
+FilesOption = Annotated[
+    list[str] | None,
+    typer.Option("-f", "--filename", help="A file, a directory with all below it, or - for standard input; repeatable."),
+]
+ConfigurationOption = Annotated[
+    Path | None, typer.Option("--config", help="Findings that are taken on, with reasons [default: ./migration.yaml if there]")
+]
+
+
+def convert(
+    files: FilesOption = None,
+    kustomize: Annotated[list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds.")] = None,
+    helm_release: Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")] = "",
+    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster; their results are suspended.")] = False,
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
+    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
+    output_dir: Annotated[Path | None, typer.Option(help="Write the files there, in the tree that they were found in.")] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Change the files themselves; git must know them.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="--in-place though git has changes; --output-dir though it has files.")
+    ] = False,
+    report: Annotated[
+        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="json, md, html, sarif or junit; repeatable.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when something is lost or means something else.")] = False,
+    configuration: ConfigurationOption = None,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    elastic_nodes: ElasticNodesOption = "",
+    mpi_image: MpiImageOption = "",
+    target_version: TargetVersionOption = "2.3",
+    suffix: SuffixOption = "",
+    v1_labels: V1LabelsOption = False,
+    cluster_domain: ClusterDomainOption = "",
+    suspend: Annotated[bool, typer.Option("--suspend", help="Make the results suspended.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing; the exit code says it.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell notes too: what changes without loss.")] = False,
+) -> None:
+    """Convert jobs of kubeflow.org/v1 to TrainJobs.
+
+    Exit codes: 0 converted, 1 the tool failed, 2 (with --strict) lossy, 3 a job cannot be converted or must not be used.
+    """
+    import sys
+
+    from shunter.cli.migrate.telling import summary, tell
+    from shunter.cli.progress import counting
+    from shunter.migrate import batch as batches
+
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes=elastic_nodes,
+        mpi_image=mpi_image,
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=v1_labels,
+        cluster_domain=cluster_domain,
+        suspend=suspend or cluster,
+    )
+    refuse_contradictions(files, kustomize, helm_release, cluster, in_place, output_dir, form)
+    if in_place and not force:
+        refuse_unsaved([Path(file) for file in files or ()])
+    given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
+    jobs = given.jobs
+    with counting("converting", len(jobs)) as advance:
+        batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
+    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
+    changed = write(given, batch, form, output_dir, in_place, force)
+    if report:
+        write_reports(report, batch, faults)
+    findings = [*faults, *batch.findings]
+    if not quiet:
+        tell(findings, with_notes=verbose)
+        said = said_of(given, batch, changed)
+        counts = summary(findings)
+        sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")
+    raise typer.Exit(exit_code(batch, faults, strict=strict))
+
+
+def refuse_contradictions(
+    files: list[str] | None,
+    kustomize: list[str] | None,
+    helm_release: str,
+    cluster: bool,
+    in_place: bool,
+    output_dir: Path | None,
+    form: Form,
+) -> None:
+    """Raises InputError for flags that cannot be meant together, and when nothing is to be converted."""
+    from shunter.errors import InputError
+
+    if not (files or kustomize or helm_release or cluster):
+        raise InputError("nothing to convert was named.", "Name files with -f, or use --cluster, --kustomize or --helm-release.")
+    if cluster and (files or kustomize or helm_release):
+        raise InputError("--cluster goes with no other input.", "Its results are suspended, those of files are not: run twice.")
+    if in_place and (kustomize or helm_release or cluster or not files or "-" in files):
+        raise InputError("--in-place changes files only.", "Name files or directories with -f, and nothing else.")
+    if in_place and (output_dir is not None or form is not Form.yaml):
+        raise InputError("--in-place and another place for the result exclude each other.", "Leave one of them out.")
+    if form is Form.dir and output_dir is None:
+        raise InputError("-o dir: no directory was named.", "Add --output-dir DIR.")
+    if output_dir is not None and form is Form.json:
+        raise InputError("-o json goes to standard output.", "Leave -o out: files keep their form with --output-dir.")
+
+
+def refuse_unsaved(paths: Sequence[Path]) -> None:
+    """Raises InputError unless git can bring back what is about to be changed."""
+    from shunter.errors import InputError
+    from shunter.migrate.gitops.worktree import unsaved
+
+    reasons = [reason for path in paths for reason in unsaved(path)]
+    if reasons:
+        shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
+        raise InputError(f"--in-place: git could not bring back what changes: {shown}.", "Commit first, or add --force.")
+
+
+def read(
+    files: list[str] | None,
+    kustomize: list[str] | None,
+    helm_release: str,
+    cluster: bool,
+    namespace: str,
+    all_namespaces: bool,
+    selector: str,
+    kubeconfig: Path | None,
+    context: str,
+) -> tuple[Input, list[Finding]]:
+    """All that was named, and what there is to tell of reading it."""
+    from shunter.migrate.source import provider
+
+    given = provider.read(files or [])
+    if kustomize:
+        from shunter.migrate.gitops.kustomize import build
+
+        built = (provider.text_file(build(Path(directory)), f"kustomize build {directory}") for directory in kustomize)
+        given += provider.Input(tuple(built))
+    if not (cluster or helm_release):
+        return given, []
+    import asyncio
+
+    from shunter.cli.target import connect
+
+    target = connect(kubeconfig, context)
+    space = "" if all_namespaces else namespace or target.client.namespace
+    if helm_release:
+        from shunter.migrate.source.helm_release import manifest_of_release
+
+        async def manifest() -> str:
+            async with target.client as client:
+                return await manifest_of_release(client, space, helm_release)
+
+        text = asyncio.run(manifest())
+        return given + provider.Input((provider.text_file(text, f"helm release {helm_release}"),)), []
+    from shunter.cli.progress import counting
+    from shunter.migrate.source import live
+
+    async def listed() -> live.Live:
+        with counting("reading jobs") as advance:
+            async with target.client as client:
+                return await live.jobs(client, [space], label_selector=selector, read=advance)
+
+    found = asyncio.run(listed())
+    return provider.Input(live=found.jobs), list(found.findings)
+
+
+def take_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:
+    """What `migration.yaml` says is taken on, marked as such."""
+    path = configuration or Path("migration.yaml")
+    if configuration is None and not path.exists():
+        return batch, faults
+    from datetime import UTC, datetime
+
+    from shunter.migrate import suppression
+
+    entries, today = suppression.read(path), datetime.now(UTC).date()
+    applied = suppression.applied(batch, entries, today)
+    return applied.batch, [*suppression.marked(faults, entries, today), *applied.faults]
+
+
+def write(given: Input, batch: Batch, form: Form, output_dir: Path | None, in_place: bool, force: bool) -> list[Path] | None:
+    """Writes the results; the files that were written, None for standard output."""
+    import sys
+
+    from shunter.migrate.emit import files
+
+    if in_place:
+        texts = files.in_place(given, batch)
+    elif output_dir is not None:
+        texts = {output_dir / path: text for path, text in files.tree(given, batch).items()}
+        if not force:
+            refuse_others(texts)
+    elif form is Form.json:
+        from shunter.cli.console import Output, print_as
+
+        print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
+        return None
+    else:
+        sys.stdout.write(files.stream(given, batch))
+        return None
+    from shunter.migrate.writing import write_whole
+
+    for path, text in texts.items():
+        write_whole(path, text)
+    return list(texts)
+
+
+def refuse_others(texts: dict[Path, str]) -> None:
+    """Raises InputError when a file is there already and says something else."""
+    from shunter.errors import InputError
+
+    for path, text in texts.items():
+        if path.exists() and path.read_bytes() != text.encode():
+            raise InputError(f"{path}: there already, and different.", "Name an empty directory, or add --force.")
+
+
+def write_reports(wanted: list[str], batch: Batch, faults: list[Finding]) -> None:
+    from shunter.migrate import report
+    from shunter.migrate.writing import write_whole
+
+    for form, path in report.wanted(wanted):
+        write_whole(path, report.written(form, batch, faults))
+
+
+def said_of(given: Input, batch: Batch, changed: list[Path] | None) -> str:
+    """`3 of 4 jobs converted, 2 files written`."""
+    from shunter.migrate.emit.files import usable
+
+    done, jobs = len(usable(batch)), len(batch.outcomes)
+    files = "" if changed is None else f", {len(changed)} file{'' if len(changed) == 1 else 's'} written"
+    if not jobs:
+        return f"no job of kubeflow.org/v1 among {len(given.objects)} objects{files}"
+    return f"{done} of {jobs} job{'' if jobs == 1 else 's'} converted{files}"
+
+
+def exit_code(batch: Batch, faults: Sequence[Finding], *, strict: bool) -> int:
+    """See `exit_codes`."""
+    standing = [finding for finding in (*faults, *batch.findings) if not finding.suppressed]
+    if any(finding.is_blocking for finding in standing):
+        return exit_codes.BLOCKED
+    if strict and any(finding.topic.change in ("lossy", "semantic-change", "unsupported") for finding in standing):
+        return exit_codes.LOSSY
+    return exit_codes.OK

@@ -1,0 +1,260 @@
+"""The texts that a run writes: a stream, the files of a tree anew, or a tree of its own beside the old one.
+
+Documents without a convertible job stay as they are, byte for byte. Jobs with equal runtimes share one: it stands before the
+first of them (of the stream; of a directory, when files are changed in place), or in a `runtimes.yaml` beside them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+import yaml
+
+from shunter.api.meta import Json
+from shunter.migrate.batch import Batch, Outcome
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, written
+from shunter.migrate.source.documents import Document
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import Input, TextFile
+
+RUNTIMES_FILE = "runtimes.yaml"
+
+RuntimeKey: TypeAlias = tuple[str, str]
+"""Namespace and name. Names say the content (conversion), so runtimes of one key are equal."""
+
+
+@dataclass
+class Desk:
+    """One run of writing: what became of each job, and which runtimes are written already."""
+
+    outcomes: Mapping[int, Outcome]
+    runtimes: dict[RuntimeKey, str]
+    keeps_blocked: bool
+    """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
+
+    def outcome(self, source: SourceObject) -> Outcome | None:
+        return self.outcomes.get(id(source))
+
+    def write(self, conversion: Conversion, *, is_whole_document: bool) -> Written:
+        if conversion.runtime is None:
+            return written(conversion, is_whole_document=is_whole_document)
+        key = runtime_key(conversion.runtime)
+        known = self.runtimes.get(key)
+        result = written(conversion, is_whole_document=is_whole_document, runtime_text=known)
+        self.runtimes.setdefault(key, result.runtime)
+        return result
+
+
+def runtime_key(runtime: Json) -> RuntimeKey:
+    return runtime["metadata"].get("namespace", ""), runtime["metadata"]["name"]
+
+
+def stream(given: Input, batch: Batch) -> str:
+    """One YAML stream: every file that holds a v1 job, and the jobs of the cluster. JSON when all that was given is JSON."""
+    desk = _desk(batch, keeps_blocked=False)
+    texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or file.path is None]
+    texts += [_live_text(source, desk) for source in given.live]
+    return joined([text for text in texts if text.strip()])
+
+
+def results(batch: Batch) -> list[Json]:
+    """The manifests of all conversions that may be used, runtimes once and before their jobs."""
+    found: list[Json] = []
+    seen: set[RuntimeKey] = set()
+    for conversion in usable(batch):
+        if conversion.runtime is not None and runtime_key(conversion.runtime) not in seen:
+            seen.add(runtime_key(conversion.runtime))
+            found.append(conversion.runtime)
+        found.append(conversion.train_job)
+    return found
+
+
+def in_place(given: Input, batch: Batch) -> dict[Path, str]:
+    """The new texts of the files that change. What cannot be converted stays."""
+    changed: dict[Path, str] = {}
+    desks: dict[Path, Desk] = {}
+    for file in given.files:
+        if file.path is None:
+            continue
+        desk = desks.setdefault(file.path.parent, _desk(batch, keeps_blocked=True))
+        text = _file_text(file, desk)
+        if text != file.text:
+            changed[file.path] = text
+    return changed
+
+
+def tree(given: Input, batch: Batch) -> dict[Path, str]:
+    """The texts of a directory of results by their paths in it: every file that was read, and the runtimes that files share."""
+    desk = _desk(batch, keeps_blocked=False)
+    texts: dict[Path, str] = {}
+    for folder, files in _by_folder(given).items():
+        local = replace(desk, runtimes={})
+        shared = _shared_runtimes(files, local)
+        if shared:
+            name = RUNTIMES_FILE if all(file.relative.name != RUNTIMES_FILE for file in files) else f"shared-{RUNTIMES_FILE}"
+            texts[folder / name] = SEPARATOR.join(shared)
+        texts |= {file.relative: _file_text(file, local) for file in files}
+    for source in given.live:
+        text = _live_text(source, replace(desk, runtimes={}))
+        texts[Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")] = text
+    return texts
+
+
+def usable(batch: Batch) -> list[Conversion]:
+    return [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None and not outcome.is_blocked]
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Texts of files as one stream."""
+    whole = ""
+    for text in texts:
+        if whole and not whole.endswith("\n"):
+            whole += "\n"
+        if whole and not text.startswith(("---", "%")):
+            whole += SEPARATOR
+        whole += text
+    return whole
+
+
+def _desk(batch: Batch, *, keeps_blocked: bool) -> Desk:
+    return Desk({id(outcome.source): outcome for outcome in batch.outcomes}, {}, keeps_blocked)
+
+
+def _has_job(file: TextFile, desk: Desk) -> bool:
+    return any(desk.outcome(source) for document in file.documents for source in document.objects)
+
+
+def _by_folder(given: Input) -> dict[Path, list[TextFile]]:
+    folders: dict[Path, list[TextFile]] = {}
+    for file in given.files:
+        folders.setdefault(file.relative.parent, []).append(file)
+    return folders
+
+
+def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
+    """The texts of the runtimes that several files need; the desk knows them from then on."""
+    users: Counter[RuntimeKey] = Counter()
+    first: dict[RuntimeKey, Conversion] = {}
+    for file in files:
+        keys = set()
+        for source in (found for document in file.documents for found in document.objects):
+            outcome = desk.outcome(source)
+            if outcome is None or outcome.conversion is None or outcome.is_blocked or outcome.conversion.runtime is None:
+                continue
+            key = runtime_key(outcome.conversion.runtime)
+            first.setdefault(key, outcome.conversion)
+            keys.add(key)
+        users.update(keys)
+    texts = []
+    for key, count in users.items():
+        if count > 1:
+            texts.append(desk.write(first[key], is_whole_document=False).runtime)
+    return texts
+
+
+def _file_text(file: TextFile, desk: Desk) -> str:
+    texts = [_document_text(document, desk) for document in file.documents]
+    return file.prefix + "".join(
+        text if text.endswith("\n") or following is None else text + "\n"
+        for text, following in zip(texts, [*texts[1:], None], strict=True)
+    )
+
+
+def _live_text(source: SourceObject, desk: Desk) -> str:
+    outcome = desk.outcome(source)
+    return _object_text(source, outcome, desk, is_whole_document=True) if outcome is not None else ""
+
+
+def _document_text(document: Document, desk: Desk) -> str:
+    known = [desk.outcome(source) for source in document.objects]
+    jobs = [outcome for outcome in known if outcome is not None]
+    if not jobs or (desk.keeps_blocked and all(_is_left(outcome) for outcome in jobs)):
+        return document.text
+    if document.is_json:
+        return document.separator + _json_text(document, desk)
+    if document.is_list:
+        text = _list_text(document, desk)
+    else:
+        text = _object_text(document.objects[0], jobs[0], desk, is_whole_document=True)
+    separator = document.separator or (SEPARATOR if document.text.startswith("---") else "")
+    if "\r\n" in document.text:
+        text = text.replace("\n", "\r\n")
+    if not document.text.endswith("\n"):
+        text = text.rstrip("\r\n")
+    return separator + text
+
+
+def _object_text(source: SourceObject, outcome: Outcome, desk: Desk, *, is_whole_document: bool) -> str:
+    if outcome.conversion is None or _is_left(outcome):
+        return _reason(outcome)
+    return desk.write(outcome.conversion, is_whole_document=is_whole_document).text
+
+
+def _list_text(document: Document, desk: Desk) -> str:
+    """The items as documents of their own: a List is only how kubectl prints them."""
+    texts = []
+    for source in document.objects:
+        outcome = desk.outcome(source)
+        if outcome is None or (desk.keeps_blocked and _is_left(outcome)):
+            texts.append(_foreign_text(source))
+        else:
+            texts.append(_object_text(source, outcome, desk, is_whole_document=False))
+    assert document.node is not None, "a document that is no JSON was read from nodes"
+    whole = SourceObject(document.value, document.source, document.node, document.first_line, document.text)
+    body = joined(texts)
+    missing = comments_missing_in(body, whole)
+    return "".join(f"{line}\n" for line in missing) + body
+
+
+def _foreign_text(source: SourceObject) -> str:
+    """An item of a list that is no v1 job, as it is written."""
+    node = source.node
+    if node is None or not isinstance(node, yaml.MappingNode) or node.flow_style:
+        return msgspec.yaml.encode(source.value).decode()
+    column = node.start_mark.column
+    text = " " * column + source.text[node.start_mark.index : node.end_mark.index].rstrip(" ")
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    return "".join(f"{line[column:] if not line[:column].strip() else line.lstrip()}\n" for line in lines)
+
+
+def _json_text(document: Document, desk: Desk) -> str:
+    values: list[Json] = []
+    seen: set[RuntimeKey] = set()
+    for source in document.objects:
+        outcome = desk.outcome(source)
+        if outcome is None or (desk.keeps_blocked and _is_left(outcome)):
+            values.append(source.value)
+        elif outcome.conversion is not None and not outcome.is_blocked:
+            runtime = outcome.conversion.runtime
+            if runtime is not None and runtime_key(runtime) not in {*seen, *desk.runtimes}:
+                values.append(runtime)
+                seen.add(runtime_key(runtime))
+            values.append(outcome.conversion.train_job)
+    desk.runtimes.update(dict.fromkeys(seen, ""))
+    if not values:
+        return ""
+    value = values[0] if len(values) == 1 and not document.is_list else {"apiVersion": "v1", "kind": "List", "items": values}
+    end = "\n" if document.text.endswith("\n") else ""
+    return msgspec.json.format(msgspec.json.encode(value), indent=_json_indent(document.text)).decode() + end
+
+
+def _json_indent(text: str) -> int:
+    """Blanks a level; below 0 for JSON in one line."""
+    lines = text.strip().split("\n")
+    return max(len(lines[1]) - len(lines[1].lstrip()), 1) if len(lines) > 1 else -1
+
+
+def _is_left(outcome: Outcome) -> bool:
+    return outcome.conversion is None or outcome.is_blocked
+
+
+def _reason(outcome: Outcome) -> str:
+    lines = [f"# {outcome.source.title} ({outcome.source.place()}) is not converted:"]
+    lines += [f"#   {finding.topic.id} {finding.message}" for finding in outcome.findings if finding.is_blocking]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Where manifests live: git, kustomize, Helm charts, Argo CD and Flux."""

@@ -1,0 +1,77 @@
+"""The v1 jobs of a cluster, read and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.source.objects import SourceObject
+
+CLUSTER = "cluster"
+ALL = ""
+KINDS = tuple(kind.resource for kind in JOB_KINDS)
+
+UNREADABLE_KIND = Topic(
+    id="INPUT008",
+    title="a kind that may not be read",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation="The cluster refuses to list jobs of this kind, so nobody knows whether there are any.",
+    remedy="Ask for the right to list it: read-only access is enough.",
+    effort=1,
+)
+
+
+class Live(NamedTuple):
+    """`jobs` by kind, namespace and name; `findings` about kinds that could not be read."""
+
+    jobs: tuple[SourceObject, ...]
+    findings: tuple[Finding, ...]
+
+
+async def jobs(
+    client: Client,
+    namespaces: Sequence[str] = (ALL,),
+    *,
+    label_selector: str = "",
+    kinds: Sequence[Resource] = KINDS,
+    read: Callable[[int], None] = lambda count: None,
+) -> Live:
+    """Every job of `kinds` in `namespaces` (ALL is all of them); a kind that the cluster does not serve has none. `read` hears of
+    each page how many jobs it has."""
+    found: list[SourceObject] = []
+    findings: list[Finding] = []
+    for resource in kinds:
+        for namespace in namespaces:
+            try:
+                async for page in _pages(client, resource, namespace, label_selector):
+                    found += page
+                    read(len(page))
+            except NotFound:
+                continue
+            except Forbidden as error:
+                where = f"namespace {namespace}" if namespace else "all namespaces"
+                place = Place(f"{CLUSTER}:{resource.plural}.{resource.group}")
+                findings.append(
+                    Finding(UNREADABLE_KIND, resource.kind, place, (), f"{resource.kind}s of {where}: {error.message}")
+                )
+    found.sort(key=lambda source: (source.kind, source.namespace, source.name))
+    return Live(tuple(found), tuple(findings))
+
+
+async def _pages(client: Client, resource: Resource, namespace: str, selector: str) -> AsyncGenerator[list[SourceObject]]:
+    async for page in client.pages(resource, namespace, label_selector=selector):
+        yield [source(item, resource) for item in page.items]
+
+
+def source(item: Json, resource: Resource) -> SourceObject:
+    """An item of a list, of which the API server leaves kind and version out."""
+    return SourceObject({"apiVersion": resource.api_version, "kind": resource.kind, **item}, CLUSTER)

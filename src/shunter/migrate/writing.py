@@ -1,0 +1,41 @@
+"""Files that are either old or new, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from shunter.errors import EnvironmentProblem
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Puts the text in the file's place in one step, on disk before it is seen; the file's mode stays, links are followed. A
+    process that is killed leaves the old file, and at most a hidden one beside it. EnvironmentProblem when it cannot be written.
+    """
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                os.fchmod(descriptor, _mode(target))
+                file.write(text.encode())
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(name, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+            raise
+    except OSError as error:
+        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Nothing of it was changed.") from error
+
+
+def _mode(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o644
