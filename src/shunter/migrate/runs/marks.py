@@ -9,14 +9,14 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.operator.overview import moment
 
-TRIAL = "migration.shunter.dev/trial"
+TRIAL = "migrate.shunter.dev/trial"
 """Label of every object of a trial run: `true`."""
-SOURCE_UID = "migration.shunter.dev/source-uid"
-SOURCE = "migration.shunter.dev/source"
-"""`PyTorchJob training/bert`."""
-CHANGES = "migration.shunter.dev/changes"
-EXPIRES = "migration.shunter.dev/expires"
-"""From when on anybody's `test` or `cleanup` removes the trial, finished or not."""
+SOURCE_UID = "migrate.shunter.dev/source-uid"
+"""Annotation: the v1 job's, when it was read from a cluster."""
+CHANGES = "migrate.shunter.dev/changes"
+"""Annotation: how the run differs from the job on purpose, as JSON."""
+EXPIRES = "migrate.shunter.dev/expires"
+"""Annotation: from when on anybody's `test` or `cleanup` removes the trial, finished or not."""
 
 
 def is_trial(obj: Json) -> bool:

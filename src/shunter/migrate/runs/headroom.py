@@ -1,0 +1,84 @@
+"""Whether a trial finds room beside what runs already: quotas of its namespace, free amounts of the nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.pod_requests import Amounts, PodRequests, requested
+from shunter.api.quantity import parse
+from shunter.cluster.node.registration import PROCESS_NODE
+
+COUNTED = ("count/trainjobs.trainer.kubeflow.org", "count/trainingruntimes.trainer.kubeflow.org", "count/jobsets.jobset.x-k8s.io")
+"""Quotas on numbers of objects of which a trial needs one each."""
+NOTHING = Fraction(0)
+
+
+def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:
+    """What each quota leaves too little of. Quotas with scopes are left out: they are about pods of other kinds than a trainer's.
+
+    Source: Kubernetes 1.36 ResourceQuota: `cpu` and `requests.cpu` are the same."""
+    requests = needed(pods)
+    limits = needed([_with_limits_as_requests(pod) for pod in pods])
+    wanted: dict[str, Fraction] = {"pods": Fraction(len(pods)), "count/pods": Fraction(len(pods))}
+    wanted |= dict.fromkeys(COUNTED, Fraction(1))
+    for name, amount in requests.items():
+        wanted[name] = wanted[f"requests.{name}"] = amount
+    wanted |= {f"limits.{name}": amount for name, amount in limits.items()}
+    for quota in quotas:
+        spec, status = quota.get("spec") or {}, quota.get("status") or {}
+        if spec.get("scopes") or spec.get("scopeSelector"):
+            continue
+        hard, used = status.get("hard") or spec.get("hard") or {}, status.get("used") or {}
+        for name, quantity in hard.items():
+            free = parse(quantity) - parse(used.get(name, 0))
+            if wanted.get(name, NOTHING) > max(free, NOTHING):
+                title = f"ResourceQuota {quota['metadata']['name']}"
+                yield f"{title} leaves {_shown(free)} of {name}, the trial asks for {_shown(wanted[name])}"
+
+
+def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:
+    """What the schedulable nodes together have too little of, with what runs already taken off. How pods fit on single nodes is
+    for the scheduler to say. A node that runs pods as processes takes pods that ask for more than it has."""
+    free: dict[str, Fraction] = {}
+    names = set()
+    for node in nodes:
+        if PROCESS_NODE in (node["metadata"].get("labels") or {}):
+            return
+        if (node.get("spec") or {}).get("unschedulable"):
+            continue
+        names.add(node["metadata"]["name"])
+        for name, quantity in ((node.get("status") or {}).get("allocatable") or {}).items():
+            free[name] = free.get(name, NOTHING) + parse(quantity)
+    for pod in running:
+        if pod["spec"].get("nodeName") in names and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+            for name, amount in needed([pod]).items():
+                free[name] = free.get(name, NOTHING) - amount
+    for name, amount in needed(pods).items():
+        if amount > max(free.get(name, NOTHING), NOTHING):
+            yield f"the nodes have {_shown(free.get(name, NOTHING))} of {name} left, the trial asks for {_shown(amount)}"
+
+
+def needed(pods: Iterable[Json]) -> Amounts:
+    """What pods ask for together."""
+    amounts: Amounts = {}
+    for pod in pods:
+        for name, amount in requested(msgspec.convert(pod["spec"], PodRequests)).items():
+            amounts[name] = amounts.get(name, NOTHING) + amount
+    return amounts
+
+
+def _with_limits_as_requests(pod: Json) -> Json:
+    def limited(container: Mapping[str, Json]) -> Json:
+        return {**container, "resources": {"requests": (container.get("resources") or {}).get("limits") or {}}}
+
+    spec = pod["spec"]
+    parts = {field: [limited(each) for each in spec.get(field) or []] for field in ("containers", "initContainers")}
+    return {**pod, "spec": {**spec, **parts, "resources": {}, "overhead": {}}}
+
+
+def _shown(amount: Fraction) -> str:
+    return str(amount.numerator) if amount.denominator == 1 else f"{float(amount):g}"
