@@ -83,7 +83,9 @@ def test_dataset_and_model_are_there_when_training_begins(cluster: Any, namespac
 
 
 def test_an_initializer_that_fails_says_why_where_people_look(cluster: Any, namespace: str, source: Path) -> None:
-    cluster.apply(trainjob("fail", namespace, dataset={"storageUri": "file:///source/none"}))
+    """Only one of the two fails: what is still at work when a JobSet fails is deleted with all that it said."""
+    model = {"storageUri": "file:///source/data"}
+    cluster.apply(trainjob("fail", namespace, dataset={"storageUri": "file:///source/none"}, model=model))
     cluster.kubectl("wait", "trainjob/fail", "-n", namespace, "--for=condition=Failed", "--timeout=60s", timeout=90)
     said = "none is not there. Mount the volume that holds it into the initializer's container."
     eventually(lambda: said in cluster.shunter("describe", "fail", "-n", namespace).stdout)

@@ -11,7 +11,6 @@ from player.shape import Json
 from shunter.api.resources import (
     CONFIG_MAPS,
     CORE_EVENTS,
-    JOBS,
     JOBSETS,
     PODS,
     ROLE_BINDINGS,
@@ -109,9 +108,10 @@ def events_are_not_repeated(history: History, namespace: str) -> None:
 
 
 def incarnations(history: History, namespace: str) -> Mapping[str, int]:
-    """How many objects ever had each name: an object that was made again counts again. Jobs' pods are not ours and left out."""
+    """How many objects ever had each name: an object that was made again counts again. What the controllers of JobSets and Jobs
+    make is not ours and left out: JobSet's makes a Job anew that is deleted just before it learns that its JobSet is."""
     uids: defaultdict[str, set[str]] = defaultdict(set)
-    for resource in {*CHILDREN, *(kind for kinds in CHILDREN.values() for kind in kinds), JOBS}:
+    for resource in {*CHILDREN, *(kind for kinds in CHILDREN.values() for kind in kinds)}:
         for seen in history.of(resource, namespace):
             if (resource != PODS or JOB_NAME in seen.object["metadata"].get("labels", {})) and _name(seen.object) != ROOT_CA:
                 uids[f"{resource.kind}/{_name(seen.object)}"].add(seen.object["metadata"]["uid"])

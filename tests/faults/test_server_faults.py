@@ -26,6 +26,7 @@ from shunter.kube.faults import (
     Delay,
     Disconnect,
     EndStream,
+    Expire,
     Fault,
     LoseAnswer,
     Mangle,
@@ -138,7 +139,7 @@ async def test_what_a_lost_event_hid_is_seen_when_the_version_has_expired(
         assert "Running" not in stage.conditions(PYTORCH_JOBS, "j")
         operator.faults.heal()
         for path in ("/pods", "/services"):
-            operator.faults.inject(Refuse(410, "Expired"), method="GET", path=path)
+            operator.faults.inject(Expire(), path=path)
         await history.until(lambda: "Running" in stage.conditions(PYTORCH_JOBS, "j"))
     invariants.check(history, stage.namespace)
     assert set(invariants.incarnations(history, stage.namespace).values()) == {1}

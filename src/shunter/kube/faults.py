@@ -121,7 +121,13 @@ class Mangle(NamedTuple):
     change: Callable[[list[bytes]], list[bytes]]
 
 
-Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | Truncate | EndStream | Silence | Mangle
+class Expire(NamedTuple):
+    """The server has forgotten the version that a stream is to begin after (410)."""
+
+
+Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | Truncate | EndStream | Silence | Mangle | Expire
+_OF_STREAMS = (CutStream, Truncate, EndStream, Silence, Mangle, Expire)
+"""What cannot happen to a request of one answer, so that such a request leaves it to the next stream."""
 
 
 @dataclass(slots=True)
@@ -134,9 +140,11 @@ class _Injection:
     after: int
     met: int = 0
 
-    def strikes(self, method: str, path: str) -> bool:
+    def strikes(self, method: str, path: str, *, is_stream: bool) -> bool:
         """Whether this request is one that the fault happens to; counts it."""
         if self.times == 0 or not method.startswith(self.method) or self.path not in path:
+            return False
+        if isinstance(self.fault, _OF_STREAMS) and not is_stream:
             return False
         self.met += 1
         if self.met <= self.after or (self.met - self.after) % self.every:
@@ -192,7 +200,7 @@ class FaultTransport:
     ) -> Response:
         if self.is_dead:
             raise Killed
-        fault = self._fault(method, path)
+        fault = self._fault(method, path, is_stream=False)
         match fault:
             case Refuse():
                 return _refusal(fault)
@@ -214,7 +222,9 @@ class FaultTransport:
     ) -> AsyncGenerator[bytes, None]:
         if self.is_dead:
             raise Killed
-        fault = self._fault(method, path)
+        fault = self._fault(method, path, is_stream=True)
+        if isinstance(fault, Expire):
+            fault = Refuse(410, "Expired")
         if isinstance(fault, Refuse):
             refusal = _refusal(fault)
             raise from_answer(method, path, refusal.status, refusal.headers, refusal.body)
@@ -239,8 +249,8 @@ class FaultTransport:
     async def close(self) -> None:
         await self._inner.close()
 
-    def _fault(self, method: str, path: str) -> Fault | None:
-        return next((one.fault for one in self._injections if one.strikes(method, path)), None)
+    def _fault(self, method: str, path: str, *, is_stream: bool) -> Fault | None:
+        return next((one.fault for one in self._injections if one.strikes(method, path, is_stream=is_stream)), None)
 
 
 def _counts(method: str, path: str) -> bool:
