@@ -171,11 +171,20 @@ class Draft:
             self.ledger.changed((*template, *path), note)
 
     def report(
-        self, topic: Topic, path: Path, message: str, *, remedy: str = "", target: str = "", dropped: bool = False
+        self,
+        topic: Topic,
+        path: Path,
+        message: str,
+        *,
+        remedy: str = "",
+        target: str = "",
+        dropped: bool = False,
+        offset: int | None = None,
     ) -> None:
-        """Tells the user of a field; `dropped` when nothing stands for it in the result."""
+        """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
+        result."""
         accepted = "accepted with --accept" if topic.acceptable and topic.id in self.options.accepted else ""
-        finding = Finding(topic, self.source.title, self.source.place(path), path, message, remedy, target, accepted)
+        finding = Finding(topic, self.source.title, self.source.place(path, offset), path, message, remedy, target, accepted)
         self.findings.append(finding)
         if dropped and self.is_given(path):
             self.ledger.reported(path, finding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -64,6 +65,10 @@ class SourceObject:
             if entry is None:
                 break
             mark, node = entry
+        else:
+            if offset is not None and isinstance(node, yaml.ScalarNode):
+                line, column = _within(node, offset, self.text)
+                return Place(self.source, self.first_line + line + 1, column + 1)
         return Place(self.source, self.first_line + mark.line + 1, mark.column + 1)
 
 
@@ -76,3 +81,17 @@ def _entry(node: yaml.Node, step: str | int) -> tuple[yaml.Mark, yaml.Node] | No
             if isinstance(key, yaml.ScalarNode) and key.value == str(step):
                 return key.start_mark, inner
     return None
+
+
+def _within(node: yaml.ScalarNode, offset: int, text: str) -> tuple[int, int]:
+    """Line and column of a character of a value, from 0; of a value whose layout YAML changes, where it begins."""
+    start, end = node.start_mark, node.end_mark
+    before = node.value[:offset].split("\n")
+    if node.style == "|":
+        line = start.line + len(before)
+        written = next(islice(text.split("\n"), line, None), "").removesuffix("\r")
+        indentation = max(len(written) - len(node.value.split("\n")[len(before) - 1]), 0)
+        return line, indentation + len(before[-1])
+    if start.line == end.line and len(before) == 1:
+        return start.line, start.column + (node.style in {"'", '"'}) + offset
+    return start.line, start.column
