@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.launch.arguments import Spot
+from shunter.migrate.launch.arguments import Option, Spot
 from shunter.migrate.launch.launchers import Started
 
 _NEEDLESS_FLAGS = frozenset({"-u"})
@@ -37,6 +37,13 @@ def with_option(container: Json, found: Started, option: str) -> Json | None:
     return _edited(container, [_Edit(last.spot, (_written(container, last.spot), option))])
 
 
+def without_options(container: Json, options: Sequence[Option]) -> Json | None:
+    """`command` and `args`, those that change, without these options and their values; None if one of them is not written in the
+    container's own text."""
+    spots = [word.spot for option in options for word in option.words]
+    return _edited(container, [_Edit(spot, ()) for spot in spots]) if all(_is_editable(spot) for spot in spots) else None
+
+
 def _torchrun_edits(found: Started) -> list[_Edit]:
     if not found.head:
         program = found.program[0]
@@ -58,7 +65,8 @@ def _is_editable(spot: Spot) -> bool:
 
 def _item(spot: Spot) -> tuple[str, int]:
     field, index = spot.path
-    assert isinstance(field, str) and isinstance(index, int)
+    assert isinstance(field, str)
+    assert isinstance(index, int)
     return field, index
 
 
