@@ -54,8 +54,9 @@ class SourceObject:
         """`PyTorchJob training/bert`."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
-    def place(self, path: Path = ()) -> Place:
-        """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field."""
+    def place(self, path: Path = (), offset: int | None = None) -> Place:
+        """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field. With an
+        offset, where that character of its text stands."""
         if self.node is None:
             return Place(f"{self.title}:.{shown(path)}" if path else self.title)
         mark = self.node.start_mark
