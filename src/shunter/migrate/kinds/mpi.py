@@ -14,6 +14,7 @@ from shunter.api.training import mpi_rules
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.kinds.mpi_command import adapt
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import SERVE, client_environment, mount_path
 from shunter.migrate.shims import place_roles
@@ -229,6 +230,8 @@ def arrange(draft: Draft) -> None:
     draft.trainer |= {"numNodes": workers + is_launcher_node, "numProcPerNode": slots(draft.job)}
     draft.carry(("spec", "slotsPerWorker"), "TrainJob", ("spec", "trainer", "numProcPerNode"))
     draft.profile, draft.reason = "P2", "no runtime that is shipped sets up ssh for any image"
+    total = draft.trainer["numNodes"] * draft.trainer["numProcPerNode"]
+    adapt(draft, launcher, _training(draft, LAUNCHER), _container_path(draft, LAUNCHER), total)
     _report(draft)
 
 

@@ -53,6 +53,8 @@ class Parsed(NamedTuple):
     """By full name; of one that is given twice the last."""
     rest: tuple[Argument, ...]
     """What follows the options: the program with its arguments."""
+    given: tuple[tuple[str, Option], ...] = ()
+    """All options with their full names, in the order of the words."""
 
 
 def syntax(values: str = "", *, pairs: str = "", abbreviates: bool = False, **synonyms: str) -> Syntax:
@@ -62,7 +64,7 @@ def syntax(values: str = "", *, pairs: str = "", abbreviates: bool = False, **sy
 
 def parsed(words: Sequence[Argument], form: Syntax) -> Parsed:
     """The options in front of the first word that is none."""
-    options: dict[str, Option] = {}
+    given: list[tuple[str, Option]] = []
     place = 0
     while place < len(words):
         word = words[place]
@@ -74,10 +76,10 @@ def parsed(words: Sequence[Argument], form: Syntax) -> Parsed:
         written, has_value, value = word.value.lstrip("-").partition("=")
         name = _full_name(written.replace("_", "-"), form)
         taken = 0 if has_value else 2 if name in form.pairs else 1 if name in form.values else 0
-        given = words[place + 1 : place + 1 + taken]
-        options[name] = Option(value if has_value else " ".join(argument.value for argument in given), (word, *given))
+        values = words[place + 1 : place + 1 + taken]
+        given.append((name, Option(value if has_value else " ".join(argument.value for argument in values), (word, *values))))
         place += 1 + taken
-    return Parsed(options, tuple(words[place:]))
+    return Parsed(dict(given), tuple(words[place:]), tuple(given))
 
 
 def _full_name(name: str, form: Syntax) -> str:

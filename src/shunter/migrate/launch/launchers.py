@@ -75,6 +75,8 @@ class Started(NamedTuple):
     """The script, module or code with its arguments; of an unknown program all words."""
     through: tuple[str, ...] = ()
     """What leads to it: `bash -c`, `ConfigMap scripts: run.sh`, `the image's ENTRYPOINT`."""
+    given: tuple[tuple[str, Option], ...] = ()
+    """The options in the order of the words, those that are given several times as well."""
 
     @property
     def name(self) -> str:
@@ -149,6 +151,6 @@ def _python_module_or_code(words: tuple[Argument, ...], place: int, kind: Litera
 
 
 def _launched(launcher: Launcher, head: tuple[Argument, ...], words: Sequence[Argument]) -> Started:
-    options, program = parsed(words, _FORMS[launcher])
+    options, program, given = parsed(words, _FORMS[launcher])
     kind: ProgramKind = "module" if "module" in options else "script"
-    return Started(launcher, head, options, kind, program)
+    return Started(launcher, head, options, kind, program, given=given)
