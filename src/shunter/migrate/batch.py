@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion, UnreadableJobError, convert
+from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
+from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import Surroundings, surroundings_of
 
@@ -74,5 +75,6 @@ def _outcome(source: SourceObject, options: Options, surroundings: Surroundings)
     try:
         conversion = convert(source, options, surroundings)
     except UnreadableJobError as error:
-        return Outcome(source, None, (Finding(UNREADABLE, source.title, source.place(), (), error.message, error.remedy),))
+        finding = Finding(UNREADABLE, source.title, source.place(error.path), error.path, f"{error.fault}.", error.remedy)
+        return Outcome(source, None, (finding,))
     return Outcome(source, conversion, conversion.findings)

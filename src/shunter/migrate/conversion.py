@@ -14,13 +14,13 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.errors import InputError
 from shunter.migrate.draft import Draft, Profile
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.kinds import Arranger, arrangers
 from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
 from shunter.migrate.paths import leaves, shown, value_at
+from shunter.migrate.reading import read
 from shunter.migrate.rules import ORDER, names
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, Surroundings
@@ -40,10 +40,6 @@ NOT_UNDERSTOOD = Topic(
     traps=("I7",),
     acceptable=True,
 )
-
-
-class UnreadableJobError(InputError):
-    """The source is not what its kind should be: fields of a wrong type."""
 
 
 @dataclass(frozen=True)
@@ -109,18 +105,11 @@ def _account_for_rest(draft: Draft, results: Mapping[Manifest, Json]) -> None:
 def drafted(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Draft:
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
-    try:
-        job = framework.read(msgspec.convert(source.value, framework.view))
-    except msgspec.ValidationError as error:
-        fault, _, place = str(error).partition(" - at `$")
-        field = place.rstrip("`").removeprefix(".") or "the object"
-        raise UnreadableJobError(
-            f"{source.place()}: {source.title}: {field}: {fault}.", "Give it the type that v1 asks for."
-        ) from error
-    draft = _arranged(Draft(source, framework, job, options, surroundings, names.wanted(source, options, surroundings)))
+    job, faults = read(source, framework)
+    draft = _arranged(Draft(source, framework, job, options, surroundings, names.wanted(source, options, surroundings), faults))
     fitting = names.fitting(draft)
     if fitting != draft.name:
-        draft = _arranged(Draft(source, framework, job, options, surroundings, fitting))
+        draft = _arranged(Draft(source, framework, job, options, surroundings, fitting, faults))
     for apply in ORDER:
         apply(draft)
     return draft

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
@@ -96,7 +97,9 @@ class Draft:
     options: Options
     surroundings: Surroundings = NOTHING
     name: str = ""
-    """The TrainJob's; decided by `rules/names`."""
+    """The TrainJob's, or the beginning of a generated one; decided by `rules/names`."""
+    faults: list[FieldError] = field(default_factory=list)
+    """What v1's admission has against the source."""
     profile: Profile = "P2"
     reason: str = ""
     """Why this profile."""

@@ -15,13 +15,14 @@ from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.backup.index import needs_of
 from shunter.migrate.backup.taking import listed
 from shunter.migrate.batch import Batch, converted
-from shunter.migrate.conversion import Conversion, UnreadableJobError, convert
+from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.planning import Cluster
 from shunter.migrate.options import Options
+from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import surroundings_of
 
@@ -92,7 +93,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
         if source is None:
             refused[item.title] = "it is gone"
             continue
-        if digest(source.value) not in (item.sha256, *journal.digests(item.kind, item.namespace, item.name)):
+        if digest(source.value) not in {item.sha256, *journal.digests(item.kind, item.namespace, item.name)}:
             refused[item.title] = "it was changed since the plan was made; plan again"
             continue
         try:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from shunter.migrate.draft import Draft
 from shunter.migrate.rules import (
+    admission,
     aftermath,
     containers,
     deadline,
@@ -35,6 +36,7 @@ from shunter.migrate.rules import (
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
+    admission.apply,
     roles.apply,
     names.apply,
     owners.apply,
