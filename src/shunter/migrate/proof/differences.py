@@ -29,6 +29,14 @@ class Pair(NamedTuple):
         """`Worker 1`."""
         return self.mark.strip("<>")
 
+    @property
+    def role(self) -> str:
+        return self.title.rpartition(" ")[0]
+
+    @property
+    def number(self) -> str:
+        return self.title.rpartition(" ")[2]
+
 
 class Difference(NamedTuple):
     pair: Pair
@@ -51,6 +59,7 @@ class Matched:
     pairs: tuple[Pair, ...]
     facts: tuple[tuple[Facts, Facts], ...]
     """Of each pair; empty for a pod that is not there."""
+    hosts: tuple[Hosts, Hosts]
 
     def differences(self) -> Iterator[Difference]:
         """All of them, not judged yet: pods in rank order, facts in the order of v1."""
@@ -70,16 +79,14 @@ class Matched:
 def matched(v1: V1, v2: V2) -> Matched:
     """Pairs the pods. Raises ValueError for a reference in a pod that Kubernetes does not offer."""
     pairs = tuple(_pairs(v1, v2))
-    before = Side(
+    hosts = (
         Hosts({pair.v1.host: pair.mark for pair in pairs if pair.v1}, v1.job.namespace),
-        {pair.mark: pair.v1.pod["metadata"].get("labels") or {} for pair in pairs if pair.v1},
-    )
-    after = Side(
         Hosts({pair.v2.host: pair.mark for pair in pairs if pair.v2}, v2.jobset["metadata"]["namespace"]),
-        {pair.mark: pair.v2.pod["metadata"].get("labels") or {} for pair in pairs if pair.v2},
     )
+    before = Side(hosts[0], {pair.mark: pair.v1.pod["metadata"].get("labels") or {} for pair in pairs if pair.v1})
+    after = Side(hosts[1], {pair.mark: pair.v2.pod["metadata"].get("labels") or {} for pair in pairs if pair.v2})
     facts = tuple((before.facts(pair.v1) if pair.v1 else {}, after.facts(pair.v2) if pair.v2 else {}) for pair in pairs)
-    return Matched(v1, v2, pairs, facts)
+    return Matched(v1, v2, pairs, facts, hosts)
 
 
 def _pairs(v1: V1, v2: V2) -> Iterator[Pair]:

@@ -26,11 +26,15 @@ from shunter.kube.plan import Delete
 from shunter.migrate.proof.differences import Matched, Pair
 from shunter.migrate.proof.pods import V1, V2, Replica
 from shunter.operator.training.children import children_of
-from shunter.operator.training.conditions import is_true
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 
 Ending = Literal["succeeds", "fails", "goes on", "starts the pod again"]
+Subject = Literal["success", "failure", "restarts"]
+EXIT_CODES = (1, 127, 128, 137, 255)
+"""On both sides of what ExitCode takes for worth another try."""
+DEFAULT_LIMIT = 6
+"""backoffLimit of a Job that says none."""
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -40,8 +44,12 @@ class Case(NamedTuple):
     title: str
     """Half a sentence: `when Worker 1 has exited with code 1`."""
     ended: Mapping[str, int | None]
-    subject: str
-    """`success`, or `failure of ROLE`: what findings may explain."""
+    subject: Subject
+    """What of the job's fields decides."""
+    role: str = ""
+    """Whose pods have failed."""
+    restarts: int = 0
+    """How often the pods of `ended` have been started again before; they run now."""
 
 
 class Disagreement(NamedTuple):
@@ -62,12 +70,12 @@ def disagreements(both: Matched) -> Iterator[Disagreement]:
 
 
 def cases(both: Matched) -> Iterator[Case]:
-    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role that fails: by the
-    program's own word, by a signal, or evicted."""
+    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role that fails, by the
+    program's own word, by a signal, or evicted; and one that has been started again as often as a limit may count."""
     marks = [pair.mark for pair in both.pairs]
     roles: dict[str, list[str]] = {}
     for pair in both.pairs:
-        roles.setdefault(_role(pair), []).append(pair.mark)
+        roles.setdefault(pair.role, []).append(pair.mark)
     chosen = {
         f"when only {_title(marks[0])} has ended well": marks[:1],
         f"when all but {_title(marks[0])} have ended well": marks[1:],
@@ -80,10 +88,16 @@ def cases(both: Matched) -> Iterator[Case]:
         if members and key not in seen:
             seen.add(key)
             yield Case(title, dict.fromkeys(members, 0), "success")
+    limit = both.v1.job.run_policy.backoff_limit
+    counts = {1, DEFAULT_LIMIT + 1} if limit is None else {1, *(number for number in range(limit - 1, limit + 2) if number > 0)}
     for role, members in roles.items():
-        for code in (1, 127, 128, 137, 255):
-            yield Case(f"when {_title(members[-1])} exits with code {code}", {members[-1]: code}, f"failure of {role}")
-        yield Case(f"when {_title(members[-1])} is evicted", {members[-1]: None}, f"failure of {role}")
+        last = members[-1]
+        for code in EXIT_CODES:
+            yield Case(f"when {_title(last)} exits with code {code}", {last: code}, "failure", role)
+        yield Case(f"when {_title(last)} is evicted", {last: None}, "failure", role)
+        for count in sorted(counts) if both.v1.job.replicas[role].restart_policy != "Never" else ():
+            times = "once" if count == 1 else f"{count} times"
+            yield Case(f"when {_title(last)} has been started again {times}", {last: 137}, "restarts", role, count)
 
 
 class _V1:
@@ -96,7 +110,7 @@ class _V1:
         self._job = msgspec.structs.replace(job, status=status, run_policy=policy)
 
     def ending(self, case: Case) -> Ending:
-        pods = [_pod(replica, case.ended, mark) for mark, replica in self._replicas]
+        pods = [_pod(replica, case, mark) for mark, replica in self._replicas]
         observed = Observed(job=self._job, children=children_of(self._job, pods, ()))
         seen = plan(self._side.framework, observed, _NOW)
         conditions = seen.status.wanted.get("conditions", ()) if seen.status else ()
@@ -105,6 +119,8 @@ class _V1:
             return "fails"
         if "Succeeded" in states:
             return "succeeds"
+        if case.restarts:
+            return "goes on"
         again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in seen.writes)
         return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"
 
@@ -128,11 +144,15 @@ class _V2:
         if success_policy.is_met(self._jobset, children):
             return "succeeds"
         has_failed = any(code != 0 for code in case.ended.values())
-        return "starts the pod again" if has_failed else "goes on"
+        return "starts the pod again" if has_failed and not case.restarts else "goes on"
 
     def _judged(self, job: Job, members: list[tuple[str, Replica]], case: Case) -> Job:
-        pods = tuple(_pod(replica, case.ended, mark) for mark, replica in members)
+        pods = tuple(_pod(replica, case, mark) for mark, replica in members)
         job = msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=False, active_deadline_seconds=None))
+        if case.restarts:
+            # Pods that do not start again in place have been replaced: the Job counts those that failed.
+            replaced = sum(mark in case.ended and not _starts_again(replica, case.ended[mark]) for mark, replica in members)
+            job = msgspec.structs.replace(job, status=JobStatus(failed=case.restarts * replaced))
         tally = Tally.of(job, pods, _NOW)
         verdict = verdict_of(tally, _NOW) or completed(tally, len(tally.active))
         if verdict is None:
@@ -141,21 +161,22 @@ class _V2:
         return msgspec.structs.replace(job, status=JobStatus(conditions=(condition,)))
 
 
-def _pod(replica: Replica, ended: Mapping[str, int | None], mark: str) -> Pod:
+def _pod(replica: Replica, case: Case, mark: str) -> Pod:
     """The pod as a controller would see it: running, or ended in the way of the case. A container that the node starts again in
     place runs, and has been started once before."""
     names = [container["name"] for container in replica.pod["spec"]["containers"]]
     status: Json
-    if mark not in ended:
+    if mark not in case.ended or (case.restarts and not _starts_again(replica, case.ended[mark])):
         status = {"phase": "Running", "containerStatuses": [{"name": name, "state": {"running": {}}} for name in names]}
-    elif (code := ended[mark]) is None:
+    elif (code := case.ended[mark]) is None:
         status = {"phase": "Failed", "reason": "Evicted"}
     elif _starts_again(replica, code):
         before = {"terminated": {"exitCode": code}}
         status = {
             "phase": "Running",
             "containerStatuses": [
-                {"name": name, "state": {"running": {}}, "restartCount": 1, "lastState": before} for name in names
+                {"name": name, "state": {"running": {}}, "restartCount": case.restarts or 1, "lastState": before}
+                for name in names
             ],
         }
     else:
@@ -175,10 +196,6 @@ def _starts_again(replica: Replica, code: int | None) -> bool:
     """Whether the node starts a container again that has exited with the code; None is that of no container."""
     policy = replica.pod["spec"]["restartPolicy"]
     return code is not None and (policy == "Always" or (policy == "OnFailure" and code != 0))
-
-
-def _role(pair: Pair) -> str:
-    return pair.title.rpartition(" ")[0]
 
 
 def _title(mark: str) -> str:

@@ -6,93 +6,27 @@ A rule says why in half a sentence, or nothing. What no rule knows must be told 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 from shunter.api.batch import JOB_TRACKING_FINALIZER
-from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_GROUP, VOLCANO_GROUP_NAME, VOLCANO_TASK
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
-from shunter.api.training.job_kind import JobKind
-from shunter.api.training.kinds import JOB_KINDS
-from shunter.api.training.mpi import MPI_JOBS, WORKER
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
-from shunter.migrate.proof.differences import Difference, Matched
+from shunter.migrate.proof.context import Context
+from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
-from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME, OPEN_MPI_ENVIRONMENT
+from shunter.migrate.proof.mpi_expectations import MPI_RULES
+from shunter.migrate.rules.ssh import SETUP
+from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT
-from shunter.operator.training.mpi import names as mpi_names
-from shunter.operator.training.mpi import pods as mpi_pods
 
 OF_V1 = "training.kubeflow.org/"
 OF_V2 = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", OF_V1)
 """Beginnings of keys that controllers write; ours may repeat v1's on request (S-H)."""
 _JAX = "JAX_"
 _PORT_OF_V2 = str(PORT)
-_REFERENCE = re.compile(r"\$\(([^)]+)\)")
-
-
-@dataclass(frozen=True)
-class Context:
-    """What rules look at beside the difference itself."""
-
-    matched: Matched
-
-    @cached_property
-    def kind(self) -> JobKind:
-        return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
-
-    @property
-    def is_mpi(self) -> bool:
-        return self.kind.resource == MPI_JOBS
-
-    @cached_property
-    def appended(self) -> Mapping[str, frozenset[str]]:
-        """The variables that v1's operator added to the pods of each role, to whichever container."""
-        job = self.matched.v1.job
-        found: dict[str, set[str]] = {}
-        for replica in self.matched.v1.replicas:
-            containers = (job.replicas[replica.role].template.get("spec") or {}).get("containers") or []
-            for given, made in zip(containers, replica.pod["spec"]["containers"], strict=True):
-                own = (made.get("env") or [])[len(given.get("env") or []) :]
-                found.setdefault(replica.role, set()).update(variable["name"] for variable in own)
-        return {role: frozenset(names) for role, names in found.items()}
-
-    @cached_property
-    def waiting(self) -> frozenset[str]:
-        """The init containers that v1's operator added."""
-        job, framework = self.matched.v1.job, self.matched.v1.framework
-        added = {container["name"] for role in job.replicas for container in framework.init_containers(job, role)}
-        return frozenset(added | {*self.kind.added_containers})
-
-    @cached_property
-    def ports(self) -> frozenset[str]:
-        """The ports at which v1's pods meet: those of the name that the kind gives them."""
-        port = self.kind.port
-        if port is None:
-            return frozenset()
-        found = {
-            str(one.get("containerPort"))
-            for replica in self.matched.v1.replicas
-            for container in replica.pod["spec"]["containers"]
-            for one in container.get("ports") or []
-            if one.get("name") == port.name
-        }
-        return frozenset(found)
-
-    @cached_property
-    def helpers(self) -> frozenset[str]:
-        """Variables of v2 that others are made of."""
-        return frozenset(
-            name
-            for replica in self.matched.v2.replicas
-            for container in replica.pod["spec"]["containers"]
-            for variable in container.get("env") or []
-            for name in _REFERENCE.findall(str(variable.get("value", "")))
-        )
 
 
 Rule = Callable[[Difference, Context], str]
@@ -100,7 +34,8 @@ Rule = Callable[[Difference, Context], str]
 
 def expected(difference: Difference, context: Context) -> str:
     """Why the difference is as it should be; empty when no rule knows it."""
-    return next((reason for rule in RULES if (reason := rule(difference, context))), "")
+    rules = (*RULES, *MPI_RULES) if context.is_mpi else RULES
+    return next((reason for rule in rules if (reason := rule(difference, context))), "")
 
 
 def labels(difference: Difference, context: Context) -> str:
@@ -137,7 +72,8 @@ def waiting_containers(difference: Difference, context: Context) -> str:
     reason = "the v1 operator's own; v2's programs find each other without"
     if len(difference.place) == 1:
         kept = [name for name in difference.v1 or () if name not in context.waiting]
-        return reason if kept == (difference.v2 or []) else ""
+        own = [name for name in difference.v2 or () if not (context.is_mpi and name == SETUP)]
+        return reason if kept == own else ""
     return reason if difference.v2 is None and difference.place[1] in context.waiting else ""
 
 
@@ -153,7 +89,7 @@ def ports(difference: Difference, context: Context) -> str:
 
 
 def added_variables(difference: Difference, context: Context) -> str:
-    name = _variable(difference)
+    name = variable_of(difference)
     if not name or difference.v1 is not None:
         return ""
     of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT)
@@ -164,7 +100,7 @@ def added_variables(difference: Difference, context: Context) -> str:
 
 def meeting_port(difference: Difference, context: Context) -> str:
     """v1 and v2 meet at different ports; every pod is told the same, so a program that listens to it need not care."""
-    name, pair = _variable(difference), difference.pair
+    name, pair = variable_of(difference), difference.pair
     if not name or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
         return ""
     before, after = (_without_ports(value, context.ports | {_PORT_OF_V2}) for value in (difference.v1, difference.v2))
@@ -173,7 +109,7 @@ def meeting_port(difference: Difference, context: Context) -> str:
 
 def own_address(difference: Difference, context: Context) -> str:
     """PaddleJob tells the pod that all others meet its own address."""
-    name = _variable(difference)
+    name = variable_of(difference)
     if not name or not isinstance(difference.v1, str) or not isinstance(difference.v2, str):
         return ""
     named = difference.v1.replace("<address of the pod>", difference.pair.mark)
@@ -184,7 +120,7 @@ def own_address(difference: Difference, context: Context) -> str:
 
 def dropped_helpers(difference: Difference, context: Context) -> str:
     """A variable of v1's operator that only its own other variables were made of."""
-    name, pair = _variable(difference), difference.pair
+    name, pair = variable_of(difference), difference.pair
     if not name or difference.v2 is not None or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
         return ""
     used = (
@@ -195,44 +131,17 @@ def dropped_helpers(difference: Difference, context: Context) -> str:
     return "v1 made other variables of it" if any(used) else ""
 
 
-def kubectl_exec(difference: Difference, context: Context) -> str:
-    """MPIJob: mpirun starts its processes by ssh, where it was `kubectl exec`."""
-    pair, place = difference.pair, difference.place
-    if not context.is_mpi or pair.v1 is None:
+def unread(difference: Difference, context: Context) -> str:
+    """PET_* are options of torchrun; where it starts nothing, nobody reads them."""
+    name, pair = variable_of(difference), difference.pair
+    if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None:
         return ""
-    reason = "mpirun reaches the nodes by ssh, where v1 ran kubectl exec"
-    if place[0] == "volumes" and place[1] in (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME):
-        return reason
-    if "volumeMounts" in place:
-        ours = (mpi_pods.CONFIG_PATH, mpi_pods.DELIVERY_PATH)
-        names = (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME)
-        is_ours = place[3] in ours or any(value in names for value in (difference.v1, difference.v2))
-        return reason if is_ours or _mounts_keys(difference) else ""
-    if place in (("spec", "serviceAccountName"), ("spec", "serviceAccount")):
-        own = mpi_names.launcher_name(context.matched.v1.job)
-        return reason if difference.v1 in (own, pair.mark) and difference.v2 is None else ""
-    name = _variable(difference)
-    if name and difference.v2 is None and name in context.appended.get(pair.v1.role, ()):
-        return reason if name.startswith(("OMPI_MCA_plm_rsh_agent", "I_MPI_")) else ""
-    if pair.v1.role != WORKER or place[:2] != ("containers", TRAINING):
-        return ""
-    if place[2] == "program" and difference.v1 == ["sleep", "365d"]:
-        return reason if "sshd" in str(difference.v2) else ""
-    return reason if place[2] == "readinessProbe" and difference.v1 is None else ""
+    launch = context.launch(pair.v1)
+    is_read = launch.launcher != "python" or any(use.name == name for use in launch.uses)
+    return "" if is_read else "only torchrun reads it, and the program is started by Python"
 
 
-def _mounts_keys(difference: Difference) -> bool:
-    """Whether the mount is one of v2's keys or host list."""
-    if difference.v1 is not None or difference.pair.v2 is None:
-        return False
-    path = difference.place[3]
-    mounts: list[Json] = [
-        mount for container in difference.pair.v2.pod["spec"]["containers"] for mount in container.get("volumeMounts") or []
-    ]
-    return any(mount["mountPath"] == path and mount["name"] in (KEYS_VOLUME, HOST_FILE_VOLUME) for mount in mounts)
-
-
-def _variable(difference: Difference) -> str:
+def variable_of(difference: Difference) -> str:
     """The name of the variable that the difference is about, or nothing."""
     place = difference.place
     return place[3] if len(place) == 4 and place[2] == "env" and place[0] == "containers" else ""
@@ -261,5 +170,6 @@ RULES: tuple[Rule, ...] = (
     meeting_port,
     own_address,
     dropped_helpers,
-    kubectl_exec,
+    unread,
 )
+"""Of all kinds; those of one kind are in `mpi_expectations`."""

@@ -100,3 +100,16 @@ OTHER_GROUP = Topic(
     effort=3,
     traps=("T1",),
 )
+MORE_PATIENT = Topic(
+    id="PROOF007",
+    title="v2 starts a pod again that was taken away, where v1 fails the job",
+    severity="info",
+    impact="none",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "XGBoostJobs, and others whose pods never restart, failed under v1 as soon as a pod was evicted or its node went away. "
+        "The Jobs of v2 replace such a pod; the program finds the others again, or fails as it would have."
+    ),
+    remedy="Nothing, unless the program must not be started a second time: then set restartPolicy Never.",
+)

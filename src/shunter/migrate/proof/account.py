@@ -1,0 +1,30 @@
+"""The conversion's own account, checked: what it says it carried stands in the result, with the value of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.ledger import Row
+from shunter.migrate.paths import MISSING, value_at
+
+
+def faults(conversion: Conversion) -> Iterator[tuple[Row, str]]:
+    """The carried fields that are not there, or are otherwise. A row with a note says itself how its value was changed; it is not
+    looked at."""
+    for row in conversion.rows:
+        if row.outcome != "carried" or row.target is None or row.note:
+            continue
+        manifest = conversion.train_job if row.target.manifest == "TrainJob" else conversion.runtime
+        there = value_at(manifest, row.target.path)
+        given = value_at(conversion.source.value, row.path)
+        if there is MISSING and given not in ({}, [], None, ""):
+            yield row, "is not there"
+        elif there is not MISSING and there != given:
+            yield row, f"is {_shown(there)} there, and {_shown(given)} in v1"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]} ..."

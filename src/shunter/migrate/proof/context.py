@@ -1,0 +1,86 @@
+"""What rules about differences look at beside the difference itself: worked out once for a comparison."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.training.mpi import MPI_JOBS
+from shunter.migrate.launch import Launch, understood
+from shunter.migrate.proof.differences import Matched
+from shunter.migrate.proof.pods import Replica
+
+_REFERENCE = re.compile(r"\$\(([^)]+)\)")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What rules look at beside the difference itself."""
+
+    matched: Matched
+    _launches: dict[str, Launch] = field(default_factory=dict)
+
+    @cached_property
+    def kind(self) -> JobKind:
+        return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
+
+    def launch(self, replica: Replica) -> Launch:
+        """What the container that trains starts, by the texts of its manifest."""
+        if replica.role not in self._launches:
+            containers = replica.pod["spec"]["containers"]
+            container = next(one for one in containers if one["name"] == replica.container)
+            self._launches[replica.role] = understood(container, replica.pod["spec"].get("volumes") or ())
+        return self._launches[replica.role]
+
+    @property
+    def is_mpi(self) -> bool:
+        return self.kind.resource == MPI_JOBS
+
+    @cached_property
+    def appended(self) -> Mapping[str, frozenset[str]]:
+        """The variables that v1's operator added to the pods of each role, to whichever container."""
+        job = self.matched.v1.job
+        found: dict[str, set[str]] = {}
+        for replica in self.matched.v1.replicas:
+            containers = (job.replicas[replica.role].template.get("spec") or {}).get("containers") or []
+            for given, made in zip(containers, replica.pod["spec"]["containers"], strict=True):
+                own = (made.get("env") or [])[len(given.get("env") or []) :]
+                found.setdefault(replica.role, set()).update(variable["name"] for variable in own)
+        return {role: frozenset(names) for role, names in found.items()}
+
+    @cached_property
+    def waiting(self) -> frozenset[str]:
+        """The init containers that v1's operator added."""
+        job, framework = self.matched.v1.job, self.matched.v1.framework
+        added = {container["name"] for role in job.replicas for container in framework.init_containers(job, role)}
+        return frozenset(added | {*self.kind.added_containers})
+
+    @cached_property
+    def ports(self) -> frozenset[str]:
+        """The ports at which v1's pods meet: those of the name that the kind gives them."""
+        port = self.kind.port
+        if port is None:
+            return frozenset()
+        found = {
+            str(one.get("containerPort"))
+            for replica in self.matched.v1.replicas
+            for container in replica.pod["spec"]["containers"]
+            for one in container.get("ports") or []
+            if one.get("name") == port.name
+        }
+        return frozenset(found)
+
+    @cached_property
+    def helpers(self) -> frozenset[str]:
+        """Variables of v2 that others are made of."""
+        return frozenset(
+            name
+            for replica in self.matched.v2.replicas
+            for container in replica.pod["spec"]["containers"]
+            for variable in container.get("env") or []
+            for name in _REFERENCE.findall(str(variable.get("value", "")))
+        )

@@ -1,0 +1,104 @@
+"""Which finding of a conversion explains a difference: the one that is about the field which differs, or whose topic says so."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+
+from shunter.migrate.draft import role_path
+from shunter.migrate.findings import Finding
+from shunter.migrate.paths import Path, value_at
+from shunter.migrate.proof.differences import Difference, Matched
+from shunter.migrate.proof.endings import Case
+from shunter.migrate.proof.facts import TRAINING
+from shunter.migrate.source.objects import SourceObject
+
+PODS = "pods"
+"""What a topic says to explain pods that have no counterpart."""
+_TEMPLATE = 5
+"""Steps from the root of a v1 job to what a pod template says: `spec.pytorchReplicaSpecs.Worker.template.spec`."""
+_ENDINGS = {
+    "success": (("spec", "successPolicy"), ("spec", "enableDynamicWorker")),
+    "failure": (("spec", "runPolicy", "backoffLimit"),),
+    "restarts": (("spec", "runPolicy", "backoffLimit"),),
+}
+"""The fields that decide how a job ends, beside the roles' restartPolicy."""
+
+
+def explains(finding: Finding, difference: Difference, source: SourceObject, both: Matched) -> bool:
+    place = ".".join(_without_container(difference)) if difference.place else PODS
+    if any(fnmatch.fnmatchcase(place, pattern) for pattern in finding.topic.explains):
+        return True
+    return any(_overlap(finding.path, field) for field in source_paths(source, both, difference))
+
+
+def explains_ending(finding: Finding, case: Case, source: SourceObject, both: Matched) -> bool:
+    """A topic says `ending.success`, `ending.failure` or `ending.restarts`."""
+    if any(fnmatch.fnmatchcase(f"ending.{case.subject}", pattern) for pattern in finding.topic.explains):
+        return True
+    fields: list[Path] = [*_ENDINGS[case.subject]]
+    if case.role:
+        fields.append((*role_path(source, both.v1.framework, case.role), "restartPolicy"))
+    return finding.path in fields
+
+
+def source_paths(source: SourceObject, both: Matched, difference: Difference) -> tuple[Path, ...]:
+    """The fields of the v1 job that a difference is about, the most precise first."""
+    pair = difference.pair
+    if pair.v1 is None or not difference.place:
+        return ()
+    role = role_path(source, both.v1.framework, pair.v1.role)
+    template = (*role, "template")
+    section, *rest = difference.place
+    match section:
+        case "labels" | "annotations" | "finalizers":
+            return ((*template, "metadata", section, *rest),)
+        case "spec":
+            path = (*template, "spec", *rest)
+            return ((*role, "restartPolicy"), path) if rest == ["restartPolicy"] else (path,)
+    items = (*template, "spec", section)
+    if not rest:
+        return (items,)
+    name = pair.v1.container if rest[0] == TRAINING and section == "containers" else rest[0]
+    item = (*items, *_index(source, items, "name", name))
+    return ((*item, *rest[1:]),) if section == "volumes" else tuple(_container_fields(source, item, rest[1:]))
+
+
+def _container_fields(source: SourceObject, container: Path, rest: list[str]) -> Iterator[Path]:
+    match rest:
+        case ["env", name]:
+            env = (*container, "env")
+            yield (*env, *_index(source, env, "name", name))
+        case ["program"]:
+            yield (*container, "command")
+            yield (*container, "args")
+        case ["volumeMounts", path, *fields]:
+            mounts = (*container, "volumeMounts")
+            yield (*mounts, *_index(source, mounts, "mountPath", path), *fields)
+        case ["ports", number]:
+            items = (*container, "ports")
+            yield (*items, *_index(source, items, "containerPort", int(number.partition("/")[0])))
+        case _:
+            yield (*container, *rest)
+
+
+def _index(source: SourceObject, items: Path, key: str, value: str | int) -> Path:
+    """The place of the last item of a list whose key has the value; nothing when there is none."""
+    found = value_at(source.value, items)
+    if not isinstance(found, list):
+        return ()
+    places = [place for place, item in enumerate(found) if isinstance(item, dict) and item.get(key) == value]
+    return (places[-1],) if places else ()
+
+
+def _without_container(difference: Difference) -> tuple[str, ...]:
+    """`env.RANK` for a variable of any container; other places as they are."""
+    place = difference.place
+    return place[2:] if place[0] in ("containers", "initContainers") and len(place) > 2 else place
+
+
+def _overlap(finding: Path, field: Path) -> bool:
+    """Whether one of them leads to the other. A finding about a whole template says nothing of single fields."""
+    shorter = min(len(finding), len(field))
+    is_single = len(finding) > _TEMPLATE or (finding == field and len(field) == _TEMPLATE - 1)
+    return is_single and finding[:shorter] == field[:shorter]

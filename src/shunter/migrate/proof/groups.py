@@ -1,0 +1,144 @@
+"""The group of processes that each program takes itself to be in: how many there are, which of them it is, where they meet.
+
+What decides is the launcher of the container that trains: torchrun takes its own options and PET_*, programs of Python what their
+kind of job has always told them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS
+from shunter.api.training.jax import KIND as JAX
+from shunter.api.training.mpi import KIND as MPI
+from shunter.api.training.paddle import KIND as PADDLE
+from shunter.api.training.pytorch import KIND as PYTORCH
+from shunter.api.training.tensorflow import KIND as TENSORFLOW
+from shunter.api.training.xgboost import KIND as XGBOOST
+from shunter.migrate.launch import understood
+from shunter.migrate.launch.launchers import Started
+from shunter.migrate.proof.differences import Matched, Pair
+from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.proof.pods import Replica
+from shunter.operator.trainer.plugins.mpi import HOST_FILE
+from shunter.operator.training.mpi.objects import hostfile
+
+EXPLAINED = "group"
+"""What a topic says to explain that a job's group is another one."""
+
+
+class Member(NamedTuple):
+    """One pod's program as part of a group; None for what it is not told."""
+
+    size: str | None = None
+    rank: str | None = None
+    place: str | None = None
+    """The pod at which all meet, by its mark; without a port."""
+
+    def __str__(self) -> str:
+        if self.size is None and self.place is None:
+            return "on its own"
+        parts = [f"of {self.size}" if self.rank is None else f"rank {self.rank} of {self.size}"]
+        return " ".join([*parts, *([f"at {self.place.strip('<>')}"] if self.place else [])])
+
+
+def members(both: Matched) -> list[tuple[Pair, Member, Member]]:
+    """Of each pair of pods in which a container trains: what its program takes itself for, on either side."""
+    before, after = both.hosts
+    return [
+        (pair, _member(pair.v1, before, both), _member(pair.v2, after, both))
+        for pair in both.pairs
+        if pair.v1 and pair.v2 and pair.v1.container and pair.v2.container
+    ]
+
+
+def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
+    """The pods whose group is not that of v1, and how."""
+    for pair, before, after in members(both):
+        if before != after:
+            yield pair, f"{pair.title} takes itself for {before} in v1, and for {after} in v2."
+    if both.v1.job.resource == MPI.resource:
+        yield from _host_list_faults(both)
+
+
+def _member(replica: Replica, hosts: Hosts, both: Matched) -> Member:
+    container: Json = next(one for one in replica.pod["spec"]["containers"] if one["name"] == replica.container)
+    environment = seen(replica.pod, container).environment
+    known = {**container, "env": [{"name": name, "value": value} for name, value in environment.items()]}
+    main = understood(known, replica.pod["spec"].get("volumes") or ()).main
+    tell = _torchrun if main.launcher == "torchrun" else _TOLD.get(both.v1.job.resource.kind, _nothing)
+    member = tell(environment, main)
+    place = member.place and hosts.marked(member.place.replace("<address of the pod>", replica.host))
+    return member._replace(place=place and _without_port(place))
+
+
+def _torchrun(environment: Mapping[str, str], main: Started) -> Member:
+    """torch/distributed/run.py: an option of the command line wins over its PET_ variable."""
+
+    def told(option: str) -> str | None:
+        return main.option(option) or environment.get(f"PET_{option.replace('-', '_').upper()}")
+
+    size = f"{told('nnodes') or 1} x {told('nproc-per-node') or 1}"
+    if endpoint := told("rdzv-endpoint"):
+        return Member(size, None, endpoint)
+    return Member(size, told("node-rank") or "0", told("master-addr"))
+
+
+def _pytorch(environment: Mapping[str, str], main: Started) -> Member:
+    return Member(environment.get("WORLD_SIZE"), environment.get("RANK"), environment.get("MASTER_ADDR"))
+
+
+def _jax(environment: Mapping[str, str], main: Started) -> Member:
+    return Member(environment.get("NUM_PROCESSES"), environment.get("PROCESS_ID"), environment.get("COORDINATOR_ADDRESS"))
+
+
+def _paddle(environment: Mapping[str, str], main: Started) -> Member:
+    return Member(environment.get("PADDLE_NNODES"), None, environment.get("PADDLE_MASTER"))
+
+
+def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
+    text = environment.get("TF_CONFIG")
+    if text is None:
+        return Member()
+    try:
+        config: Any = msgspec.json.decode(text)
+        sizes = ", ".join(f"{len(tasks)} {role}" for role, tasks in sorted(config["cluster"].items()) if tasks)
+        return Member(sizes, f"{config['task']['type']} {config['task']['index']}")
+    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+        return Member("a TF_CONFIG that is none")
+
+
+def _nothing(environment: Mapping[str, str], main: Started) -> Member:
+    return Member()
+
+
+def _without_port(place: str) -> str:
+    return place.rpartition(":")[0] if place.rpartition(":")[2].isdecimal() else place
+
+
+def _host_list_faults(both: Matched) -> Iterator[tuple[Pair, str]]:
+    """mpirun reads its hosts and how many processes each may run from a list."""
+    before, after = (hosts.marked(text) for hosts, text in zip(both.hosts, _host_lists(both), strict=True))
+    if sorted(before.splitlines()) != sorted(after.splitlines()):
+        first, second = (", ".join(text.split("\n")).strip(", ") or "nobody" for text in (before, after))
+        yield both.pairs[0], f"mpirun's hosts are {first} in v1, and {second} in v2."
+
+
+def _host_lists(both: Matched) -> tuple[str, str]:
+    config_maps = (obj for obj in both.v2.rendered.objects if obj["kind"] == CONFIG_MAPS.kind)
+    after: str = next((obj["data"][HOST_FILE] for obj in config_maps if HOST_FILE in obj.get("data", {})), "")
+    return hostfile(both.v1.job), after
+
+
+_TOLD: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
+    PYTORCH.resource.kind: _pytorch,
+    XGBOOST.resource.kind: _pytorch,
+    JAX.resource.kind: _jax,
+    PADDLE.resource.kind: _paddle,
+    TENSORFLOW.resource.kind: _tensorflow,
+}

@@ -1,0 +1,80 @@
+"""Differences of MPIJobs that follow from ssh in the place of `kubectl exec`: keys and host lists of v2's plugin, the set-up of
+`rules/ssh`, and what v1 brought that nobody needs any more.
+"""
+
+from __future__ import annotations
+
+from shunter.api.training.mpi import WORKER
+from shunter.migrate.proof.context import Context
+from shunter.migrate.proof.differences import Difference
+from shunter.migrate.proof.facts import TRAINING
+from shunter.migrate.proof.pods import Replica
+from shunter.migrate.rules.ssh import SETUP, client_environment
+from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME
+from shunter.operator.training.mpi import names as mpi_names
+from shunter.operator.training.mpi import pods as mpi_pods
+
+REASON = "mpirun reaches the nodes by ssh, where v1 ran kubectl exec"
+_VOLUMES = (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME, SETUP)
+_INTEL = "I_MPI_"
+"""v1 told Intel MPI of its script as well; v2 runs Open MPI only."""
+
+
+def volumes(difference: Difference, context: Context) -> str:
+    place = difference.place
+    if place[0] == "volumes":
+        return REASON if place[1] in _VOLUMES else ""
+    if len(place) < 4 or place[2] != "volumeMounts":
+        return ""
+    mounted = {_mounted(replica, place) for replica in difference.pair[1:] if isinstance(replica, Replica)}
+    return REASON if mounted & {*_VOLUMES} and mounted <= {*_VOLUMES, ""} else ""
+
+
+def set_up(difference: Difference, context: Context) -> str:
+    """The init container that prepares keys, and the right to read them."""
+    place = difference.place
+    if difference.v1 is not None:
+        return ""
+    is_ours = place[:2] == ("initContainers", SETUP) or place == ("spec", "securityContext", "fsGroup")
+    return REASON if is_ours else ""
+
+
+def environment(difference: Difference, context: Context) -> str:
+    place, pair = difference.place, difference.pair
+    if len(place) != 4 or place[2] != "env" or pair.v1 is None:
+        return ""
+    name, ours = place[3], {variable["name"]: variable["value"] for variable in client_environment()}
+    if difference.v2 is not None and ours.get(name) == difference.v2:
+        return REASON
+    is_of_v1 = name in context.appended.get(pair.v1.role, ()) and (name in ours or name.startswith(_INTEL))
+    return REASON if is_of_v1 and difference.v2 is None else ""
+
+
+def account(difference: Difference, context: Context) -> str:
+    """The launcher's own account could run `kubectl exec`."""
+    if difference.place not in (("spec", "serviceAccountName"), ("spec", "serviceAccount")):
+        return ""
+    own = mpi_names.launcher_name(context.matched.v1.job)
+    return REASON if difference.v1 in (own, difference.pair.mark) and difference.v2 is None else ""
+
+
+def servers(difference: Difference, context: Context) -> str:
+    """Workers that slept until mpirun came run its servers."""
+    pair, place = difference.pair, difference.place
+    if pair.v1 is None or pair.v1.role != WORKER or place[:2] != ("containers", TRAINING):
+        return ""
+    if place[2] == "program" and difference.v1 == ["sleep", "365d"]:
+        return REASON if "sshd" in str(difference.v2) else ""
+    return REASON if place[2] == "readinessProbe" and difference.v1 is None else ""
+
+
+def _mounted(replica: Replica, place: tuple[str, ...]) -> str:
+    """The volume that a container mounts at the path that the place names."""
+    section, name, _, path, *_ = place
+    wanted = replica.container if section == "containers" and name == TRAINING else name
+    containers = replica.pod["spec"].get(section) or []
+    mounts = (mount for one in containers if one["name"] == wanted for mount in one.get("volumeMounts") or [])
+    return next((str(mount["name"]) for mount in mounts if mount["mountPath"] == path), "")
+
+
+MPI_RULES = (volumes, set_up, environment, account, servers)
