@@ -11,6 +11,7 @@ from conformance.process_node import TAINT, ProcessNode
 from control_plane import ControlPlane
 from e2e.running_cluster import REPOSITORY
 from shunter.api.meta import Json
+from shunter.cluster.node.process import remove_files
 
 GROUP = "admissionregistration.k8s.io"
 SHIMS = Path(__file__).parent / "bin"
@@ -39,6 +40,7 @@ class ProcessCluster:
     def stop(self) -> None:
         self.run("kubectl delete deployments --all -A --wait=false; kubectl delete pods --all -A --grace-period=1 --timeout=30s")
         self.node.terminate()
+        remove_files(self.node.state_dir)
 
     def run(self, script: str, *, kubeconfig: Path | None = None, seconds: float = 240) -> subprocess.CompletedProcess[str]:
         """What bash makes of a script, in the repository. Files that it names without a directory land in the test's own."""

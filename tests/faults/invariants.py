@@ -109,11 +109,12 @@ def events_are_not_repeated(history: History, namespace: str) -> None:
 
 def incarnations(history: History, namespace: str) -> Mapping[str, int]:
     """How many objects ever had each name: an object that was made again counts again. What the controllers of JobSets and Jobs
-    make is not ours and left out: JobSet's makes a Job anew that is deleted just before it learns that its JobSet is."""
+    make is not ours and left out: JobSet's makes Jobs and services anew that are deleted just before it learns that its JobSet
+    is."""
     uids: defaultdict[str, set[str]] = defaultdict(set)
     for resource in {*CHILDREN, *(kind for kinds in CHILDREN.values() for kind in kinds)}:
         for seen in history.of(resource, namespace):
-            if (resource != PODS or JOB_NAME in seen.object["metadata"].get("labels", {})) and _name(seen.object) != ROOT_CA:
+            if _owner_kind(seen.object) not in (JOBSETS.kind, "Job") and _name(seen.object) != ROOT_CA:
                 uids[f"{resource.kind}/{_name(seen.object)}"].add(seen.object["metadata"]["uid"])
     return {name: len(found) for name, found in uids.items()}
 
@@ -150,6 +151,11 @@ def _is_live(seen: Seen) -> bool:
     phase = seen.object.get("status", {}).get("phase")
     is_leaving = seen.object["metadata"].get("deletionTimestamp") is not None
     return seen.type != "DELETED" and phase not in ("Succeeded", "Failed") and not is_leaving
+
+
+def _owner_kind(obj: Json) -> str:
+    owners = (owner["kind"] for owner in obj["metadata"].get("ownerReferences", ()) if owner.get("controller"))
+    return next(owners, "")
 
 
 def _is_ours(obj: Json) -> bool:
