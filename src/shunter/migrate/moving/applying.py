@@ -220,7 +220,12 @@ async def _pods(client: Client, job: Json) -> int:
     """How many pods of the v1 job may still do something."""
     metadata = job["metadata"]
     pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
-    return sum(is_pod_of(job, pod) and (pod.get("status") or {}).get("phase") not in POD_IS_OVER for pod in pods)
+    return sum(is_pod_of(job, pod) and may_run(pod) for pod in pods)
+
+
+def may_run(pod: Json) -> bool:
+    """Whether a pod does something, or may yet."""
+    return (pod.get("status") or {}).get("phase") not in POD_IS_OVER
 
 
 async def _why_not_made(client: Client, step: Step) -> str:

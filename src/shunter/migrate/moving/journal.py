@@ -127,13 +127,13 @@ class Journal:
         return self._last.get(step)
 
     def digest(self, kind: str, namespace: str, name: str) -> str:
-        """What an object was after our last write to it; empty when there was none, or it took the object away."""
-        return next(iter(self.digests(kind, namespace, name)), "")
+        """What an object was after our last write to it that was answered; empty when there was none, or it took it away."""
+        records = reversed(self._of.get((kind, namespace, name), ()))
+        return next((record.after for record in records if record.phase in ("done", "undone")), "")
 
-    def digests(self, kind: str, namespace: str, name: str) -> list[str]:
-        """What an object was after each of our writes to it, the last first."""
-        settled = (record for record in reversed(self._of.get((kind, namespace, name), ())) if record.phase in ("done", "undone"))
-        return [record.after for record in settled]
+    def digests(self, kind: str, namespace: str, name: str) -> set[str]:
+        """What an object may be by our writes to it, answered or not."""
+        return {record.after for record in self._of.get((kind, namespace, name), ())}
 
     async def announce(self, record: Record) -> Record:
         """The record with number and time, safe in the file and in the cluster before this returns."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import PODS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.backup.taking import listed
+from shunter.migrate.moving.applying import ASK_SECONDS, may_run
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone
-from shunter.operator.overview import overview
+from shunter.operator.overview import overview, pod_selector
+
+GONE_SECONDS = 60.0
+"""How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again."""
 
 
 async def preview(client: Client, journal: Journal, plan_id: str) -> list[Undo]:
@@ -47,8 +52,10 @@ async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callab
 
 
 async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, *, ahead: bool) -> Undo:
+    twin = Twin()
+    if record.verb == "patch" and record.api_version != TRAIN_JOBS.api_version:
+        twin = await (_twin(client, journal, record, ahead=ahead) if ahead else _settled_twin(client, journal, record))
     present = await _present(client, _resource(record), record)
-    twin = await _twin(client, journal, record, ahead=ahead) if record.verb == "patch" else Twin()
     users = await _users(client, record, plan_id) if record.kind == TRAINING_RUNTIMES.kind else []
     settled = journal.digest(*record.object)
     known = {settled} if record.phase == "done" else {settled, record.after}
@@ -72,17 +79,30 @@ async def _write(client: Client, undo: Undo) -> str:
     return digest(patched)
 
 
+async def _settled_twin(client: Client, journal: Journal, record: Record) -> Twin:
+    """What became of the TrainJob, once its pods are gone or were waited for long enough."""
+    deadline = asyncio.get_running_loop().time() + GONE_SECONDS
+    while True:
+        twin = await _twin(client, journal, record, ahead=False)
+        if twin.is_finished or not twin.is_running or asyncio.get_running_loop().time() > deadline:
+            return twin
+        await asyncio.sleep(ASK_SECONDS)
+
+
 async def _twin(client: Client, journal: Journal, record: Record, *, ahead: bool) -> Twin:
     """What became of the TrainJob of the record's v1 job. `ahead` of a rollback a twin that this plan started will have been
     stopped by then."""
     made = [other for other in journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
-    if not made:
-        return Twin()
-    present = await _present(client, TRAIN_JOBS, made[-1])
+    present = await _present(client, TRAIN_JOBS, made[-1]) if made else None
     if present is None:
         return Twin()
+    if overview(present).is_finished:
+        return Twin(is_finished=True)
     started = any(other.verb == "patch" and other.phase == "done" for other in made)
-    return Twin(overview(present).is_finished, not is_suspended(present) and not (ahead and started))
+    if ahead:
+        return Twin(is_running=not is_suspended(present) and not started)
+    pods = (await client.list(PODS, made[-1].namespace, label_selector=pod_selector(present))).items
+    return Twin(is_running=not is_suspended(present) or any(may_run(pod) for pod in pods))
 
 
 async def _users(client: Client, record: Record, plan_id: str) -> Sequence[str]:

@@ -1,0 +1,177 @@
+"""What tests of moves do and see in one namespace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES, PODS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.kube.faults import FaultTransport
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.transport import HttpTransport
+from shunter.kube.watch_events import Change
+from shunter.migrate.backup.cleaning import clean
+from shunter.migrate.moving import gathering, rolling_back, running
+from shunter.migrate.moving.applying import Outcome, Patience
+from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.plan import Plan
+from shunter.migrate.moving.planning import Wishes, planned
+from shunter.migrate.moving.undoing import Undo
+from shunter.migrate.options import Options
+from shunter.operator.overview import overview
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+QUICK = Patience(stopped=20.0, made=20.0)
+
+
+class Screen:
+    def begin(self, total: int) -> None:
+        return
+
+    def doing(self, text: str) -> None:
+        return
+
+    def done(self, outcome: Outcome) -> None:
+        return
+
+
+def pytorch_job(name: str, namespace: str, *, suspend: bool = False, workers: int = 1, **metadata: Any) -> Json:
+    container = {"name": "pytorch", "image": "trainer:1", "command": ["torchrun", "train.py"]}
+    replica = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name, "namespace": namespace, **metadata},
+        "spec": {
+            "runPolicy": {"suspend": suspend},
+            "pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}, "Worker": {"replicas": workers, **replica}},
+        },
+    }
+
+
+class Moves:
+    def __init__(self, client: Client, connection: Connection, namespace: str, directory: Path) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.directory = directory
+        self.connection = connection
+
+    async def make_namespace(self) -> None:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        await self.client.create(NAMESPACES, body)
+
+    async def submit(self, name: str, **options: Any) -> Json:
+        job: Json = await self.client.create(PYTORCH_JOBS, pytorch_job(name, self.namespace, **options))
+        return job
+
+    async def plan(self, wishes: Wishes = Wishes(), options: Options = Options()) -> Plan:  # noqa: B008 -- frozen
+        wishes = wishes._replace(namespaces=(self.namespace,), journal_namespace=self.namespace)
+        found = await gathering.read(self.client, wishes.namespaces)
+        cluster, unread = await gathering.cluster(self.client, "https://server", wishes.namespaces)
+        return planned(found.batch(options), cluster, wishes, unread)
+
+    async def apply(self, plan: Plan, *, client: Client | None = None, waves: Sequence[str] = ()) -> running.Run:
+        client = client or self.client
+        with self.journal(plan, client) as journal:
+            await journal.load()
+            backup = self.directory / "backup"
+            return await running.run(client, plan, journal, Screen(), waves=waves, backup=backup, now=NOW, patience=QUICK)
+
+    async def roll_back(self, plan: Plan, *, client: Client | None = None) -> list[tuple[Undo, str]]:
+        client = client or self.client
+        with self.journal(plan, client) as journal:
+            await journal.load()
+            return await rolling_back.roll_back(client, journal, plan.id, lambda undo, failure: None)
+
+    async def preview(self, plan: Plan) -> list[Undo]:
+        return await rolling_back.preview(self.client, await self.read_journal(plan), plan.id)
+
+    async def read_journal(self, plan: Plan) -> Journal:
+        journal = self.journal(plan, self.client)
+        await journal.load()
+        return journal
+
+    def journal(self, plan: Plan, client: Client) -> Journal:
+        return Journal(self.directory, plan.id, client, plan.journal_namespace, lambda: NOW)
+
+    @asynccontextmanager
+    async def dying(self, writes: int) -> AsyncIterator[Client]:
+        """A client of a process that is dead after so many writes."""
+        faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
+        faults.kill_after(writes)
+        try:
+            yield Client(faults, field_manager="shunter-migrate")
+        finally:
+            await faults.close()
+
+    async def v1(self, name: str) -> Json:
+        return await self.get(PYTORCH_JOBS, name)
+
+    async def twin(self, name: str) -> Json:
+        return await self.get(TRAIN_JOBS, name)
+
+    async def get(self, resource: Resource, name: str) -> Json:
+        """The object; empty when there is none."""
+        try:
+            found: Json = await self.client.get(resource, name, self.namespace)
+        except NotFound:
+            return {}
+        return {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+
+    async def state(self) -> dict[str, Json]:
+        """What users wrote, or we did for them, of all jobs and runtimes: comparable between namespaces."""
+        found: dict[str, Json] = {}
+        for resource in (PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES):
+            for obj in (await self.client.list(resource, self.namespace)).items:
+                body = clean(obj)
+                body["metadata"] = {
+                    **body["metadata"],
+                    "namespace": "",
+                    "annotations": sorted(body["metadata"].get("annotations") or {}),
+                }
+                found[f"{resource.kind} {obj['metadata']['name']}"] = {**body, "apiVersion": "", "kind": ""}
+        return found
+
+    async def uids(self) -> dict[str, str]:
+        found = {}
+        for resource in (PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES):
+            for obj in (await self.client.list(resource, self.namespace)).items:
+                found[f"{resource.kind} {obj['metadata']['name']}"] = obj["metadata"]["uid"]
+        return found
+
+    async def finish(self, resource: Resource, name: str, type: str) -> None:
+        """Says that a job has come to its end."""
+        condition = {
+            "type": type,
+            "status": "True",
+            "reason": "Test",
+            "message": "",
+            "lastTransitionTime": "2026-11-21T00:00:00Z",
+        }
+        await self.client.patch_status(resource, name, self.namespace, {"status": {"conditions": [condition]}})
+
+    async def pods(self) -> list[str]:
+        return [pod["metadata"]["name"] for pod in (await self.client.list(PODS, self.namespace)).items]
+
+    async def until_state(self, name: str, state: str, *, seconds: float = 20.0) -> None:
+        """Returns when the operator has given a v1 job this state."""
+        named = f"metadata.name={name}"
+        async with asyncio.timeout(seconds):
+            async for change in self.client.watch(
+                PYTORCH_JOBS, self.namespace, field_selector=named, send_initial_events=True, view=dict
+            ):
+                if isinstance(change, Change) and overview({**change.object, "kind": "PyTorchJob"}).state == state:
+                    return
+
+
+def shape(records: Sequence[Record], namespace: str) -> dict[str, str]:
+    """The last phase of each step."""
+    return {record.step.replace(namespace, "NS"): record.phase for record in records}

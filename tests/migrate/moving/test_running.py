@@ -1,0 +1,174 @@
+"""Plans applied and taken back on a control plane, with the operator at work."""
+
+from __future__ import annotations
+
+import msgspec
+
+from migrate.moving.moves import Moves, shape
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.migrate.moving.plan import Item, Plan, text
+from shunter.migrate.moving.planning import Wishes
+from shunter.operator.overview import overview
+
+
+def with_action(plan: Plan, name: str, action: str) -> Plan:
+    def item(found: Item) -> Item:
+        return msgspec.structs.replace(found, action=action) if found.name == name else found
+
+    waves = tuple(msgspec.structs.replace(wave, jobs=tuple(map(item, wave.jobs))) for wave in plan.waves)
+    return msgspec.structs.replace(plan, waves=waves)
+
+
+async def test_a_suspended_job_gets_a_suspended_twin_and_stays_as_it_is(moves: Moves) -> None:
+    before = await moves.submit("bert", suspend=True)
+    plan = await moves.plan()
+    run = await moves.apply(plan)
+    assert run.is_complete, run
+    assert (await moves.twin("bert"))["spec"]["suspend"] is True
+    assert (await moves.v1("bert"))["spec"] == before["spec"]
+    again = await moves.apply(plan)
+    assert {outcome.verdict for outcome in again.outcomes} == {"before"}
+
+
+async def test_a_running_job_is_moved_only_when_asked_for_and_never_trains_twice_at_once(moves: Moves) -> None:
+    await moves.submit("bert")
+    waiting = await moves.plan()
+    assert [item.action for item in waiting.items] == ["wait"]
+    assert (await moves.apply(waiting)).outcomes == []
+    plan = await moves.plan(Wishes(running="move"))
+    run = await moves.apply(plan)
+    assert run.is_complete, run
+    assert [outcome.step.verb for outcome in run.outcomes] == ["create", "create", "patch", "patch"]
+    assert overview(await moves.v1("bert")).state == "Suspended"
+    assert (await moves.twin("bert"))["spec"]["suspend"] is False
+
+
+async def test_rollback_leaves_what_was_there_before(moves: Moves) -> None:
+    await moves.submit("runs")
+    await moves.submit("waits", suspend=True)
+    before = await moves.state()
+    plan = await moves.plan(Wishes(running="move"))
+    assert (await moves.apply(plan)).is_complete
+    assert await moves.state() != before
+    previewed = await moves.preview(plan)
+    assert {undo.verdict for undo in previewed} == {"delete", "patch"}
+    undone = await moves.roll_back(plan)
+    assert [undo.verdict for undo, _ in undone] == [undo.verdict for undo in previewed]
+    assert [failure for _, failure in undone if failure] == []
+    assert await moves.state() == before
+    assert set(shape((await moves.read_journal(plan)).records, moves.namespace).values()) == {"undone"}
+
+
+async def test_after_a_rollback_the_plan_can_be_applied_again(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = await moves.plan()
+    await moves.apply(plan)
+    await moves.roll_back(plan)
+    assert await moves.twin("bert") == {}
+    assert (await moves.apply(plan)).is_complete
+    assert await moves.twin("bert") != {}
+
+
+async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(moves: Moves) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(Wishes(running="move"))
+    assert (await moves.apply(plan)).is_complete
+    await moves.finish(TRAIN_JOBS, "bert", "Complete")
+    undone = {undo.record.step: undo for undo, _ in await moves.roll_back(plan)}
+    assert undone[f"suspend PyTorchJob {moves.namespace}/bert"].verdict == "keep"
+    assert undone[f"create TrainJob {moves.namespace}/bert"].verdict == "keep"
+    assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
+    assert overview(await moves.twin("bert")).state == "Succeeded"
+
+
+async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = await moves.plan()
+    await moves.apply(plan)
+    await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
+    undone = {undo.record.kind: undo for undo, _ in await moves.roll_back(plan)}
+    assert (undone["TrainJob"].verdict, undone["TrainJob"].why) == ("refuse", "it was changed since it was made")
+    assert await moves.twin("bert") != {}
+
+
+async def test_a_job_that_was_changed_since_the_plan_is_left_alone(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = await moves.plan()
+    await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
+    run = await moves.apply(plan)
+    assert run.outcomes == []
+    assert run.refused == {f"PyTorchJob {moves.namespace}/bert": "it was changed since the plan was made; plan again"}
+
+
+async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -> None:
+    await moves.submit("bert")
+    await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
+    plan = await moves.plan(Wishes(running="move"))
+    assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]
+    moved = await moves.apply(with_action(plan, "bert", "move"))
+    assert [outcome.verdict for outcome in moved.outcomes] == ["done", "done", "refused", "left"]
+    assert (await moves.twin("bert"))["spec"]["suspend"] is True
+
+
+async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is_not_touched(moves: Moves) -> None:
+    await moves.submit(
+        "bert", suspend=True, annotations={"meta.helm.sh/release-name": "jobs", "meta.helm.sh/release-namespace": "x"}
+    )
+    before = await moves.state()
+    plan = await moves.plan()
+    assert [(item.action, item.owner) for item in plan.items] == [("source", "Helm release x/jobs")]
+    run = await moves.apply(plan)
+    assert run.outcomes == []
+    assert [patch.file for patch in run.patches] == [f"{moves.namespace}-pytorchjob-bert.yaml"]
+    assert "kind: TrainJob" in run.patches[0].text
+    assert await moves.state() == before
+
+
+async def test_a_replacement_waits_until_no_v1_job_runs_and_begins_with_a_backup(moves: Moves) -> None:
+    await moves.submit("runs")
+    await moves.submit("waits", suspend=True)
+    plan = await moves.plan(Wishes(strategy="replacement", freeze="none"))
+    run = await moves.apply(plan)
+    assert list(run.active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
+    assert run.outcomes == []
+    assert not (moves.directory / "backup").exists()
+    await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
+    assert (await moves.apply(plan)).is_complete
+    assert (moves.directory / "backup" / "index.yaml").exists()
+    assert await moves.twin("waits") != {}
+
+
+async def test_a_job_that_is_in_the_way_stops_only_its_own_steps(moves: Moves) -> None:
+    await moves.submit("a", suspend=True)
+    await moves.submit("b", suspend=True)
+    plan = await moves.plan()
+    body = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "a", "namespace": moves.namespace},
+    }
+    await moves.client.create(TRAIN_JOBS, {**body, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
+    run = await moves.apply(plan)
+    verdicts = {outcome.step.id.replace(moves.namespace, "NS"): outcome.verdict for outcome in run.outcomes}
+    assert verdicts["create TrainJob NS/a"] == "refused"
+    assert verdicts["create TrainJob NS/b"] == "done"
+
+
+async def test_the_journal_survives_the_loss_of_its_file(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    before = await moves.state()
+    plan = await moves.plan()
+    await moves.apply(plan)
+    next(moves.directory.glob("*.jsonl")).unlink()
+    await moves.roll_back(plan)
+    assert await moves.state() == before
+
+
+async def test_two_plans_of_the_same_cluster_are_the_same_text(moves: Moves) -> None:
+    for name in ("b", "a", "c"):
+        await moves.submit(name, suspend=True)
+        await moves.until_state(name, "Suspended")
+    first = text(await moves.plan())
+    assert text(await moves.plan()) == first
+    assert first.index("name: a") < first.index("name: b") < first.index("name: c")
