@@ -52,7 +52,7 @@ def expected(case: Path) -> Expectation:
 
 def seen(case: Path) -> Expectation:
     given = Input((text_file(case.read_bytes().decode(), case.name),))
-    converted = batch.converted(given.jobs, options_of(case), [source.value for source in given.others])
+    converted = batch.converted(given.convertible, options_of(case), [source.value for source in given.others])
     out = files.stream(given, converted) if files.usable(converted) else ""
     return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *converted.findings]))
 

@@ -111,7 +111,7 @@ def convert(
     if in_place and not force:
         refuse_unsaved([Path(file) for file in files or ()])
     given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
-    jobs = given.jobs
+    jobs = given.convertible
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
     batch, faults = take_on(batch, [*given.findings, *faults], configuration)

@@ -20,6 +20,7 @@ from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, written
 from shunter.migrate.source.documents import Document
+from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input, TextFile
 
@@ -35,6 +36,8 @@ class Desk:
 
     outcomes: Mapping[int, Outcome]
     runtimes: dict[RuntimeKey, str]
+    embedded: Mapping[int, list[tuple[Embedded, Outcome]]]
+    """The jobs within the objects of a document, by the document."""
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
 
@@ -57,7 +60,7 @@ def runtime_key(runtime: Json) -> RuntimeKey:
 
 def stream(given: Input, batch: Batch) -> str:
     """One YAML stream: every file that holds a v1 job, and the jobs of the cluster. JSON when all that was given is JSON."""
-    desk = _desk(batch, keeps_blocked=False)
+    desk = _desk(given, batch, keeps_blocked=False)
     texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or file.path is None]
     texts += [_live_text(source, desk) for source in given.live]
     return joined([text for text in texts if text.strip()])
@@ -82,7 +85,7 @@ def in_place(given: Input, batch: Batch) -> dict[Path, str]:
     for file in given.files:
         if file.path is None:
             continue
-        desk = desks.setdefault(file.path.parent, _desk(batch, keeps_blocked=True))
+        desk = desks.setdefault(file.path.parent, _desk(given, batch, keeps_blocked=True))
         text = _file_text(file, desk)
         if text != file.text:
             changed[file.path] = text
@@ -91,7 +94,7 @@ def in_place(given: Input, batch: Batch) -> dict[Path, str]:
 
 def tree(given: Input, batch: Batch) -> dict[Path, str]:
     """The texts of a directory of results by their paths in it: every file that was read, and the runtimes that files share."""
-    desk = _desk(batch, keeps_blocked=False)
+    desk = _desk(given, batch, keeps_blocked=False)
     texts: dict[Path, str] = {}
     for folder, files in _by_folder(given).items():
         local = replace(desk, runtimes={})
@@ -122,12 +125,20 @@ def joined(texts: Iterable[str]) -> str:
     return whole
 
 
-def _desk(batch: Batch, *, keeps_blocked: bool) -> Desk:
-    return Desk({id(outcome.source): outcome for outcome in batch.outcomes}, {}, keeps_blocked)
+def _desk(given: Input, batch: Batch, *, keeps_blocked: bool) -> Desk:
+    outcomes = {id(outcome.source): outcome for outcome in batch.outcomes}
+    embedded: dict[int, list[tuple[Embedded, Outcome]]] = {}
+    for document in (document for file in given.files for document in file.documents):
+        within = [(found, outcomes[id(found.job)]) for found in document.embedded if id(found.job) in outcomes]
+        if within:
+            embedded[id(document)] = within
+    return Desk(outcomes, {}, embedded, keeps_blocked)
 
 
 def _has_job(file: TextFile, desk: Desk) -> bool:
-    return any(desk.outcome(source) for document in file.documents for source in document.objects)
+    return any(
+        id(document) in desk.embedded or any(desk.outcome(source) for source in document.objects) for document in file.documents
+    )
 
 
 def _by_folder(given: Input) -> dict[Path, list[TextFile]]:
@@ -172,6 +183,9 @@ def _live_text(source: SourceObject, desk: Desk) -> str:
 
 
 def _document_text(document: Document, desk: Desk) -> str:
+    embedded = [found for found in desk.embedded.get(id(document), ()) if not _is_left(found[1])]
+    if embedded:
+        return _host_text(document, embedded, desk)
     known = [desk.outcome(source) for source in document.objects]
     jobs = [outcome for outcome in known if outcome is not None]
     if not jobs or (desk.keeps_blocked and all(_is_left(outcome) for outcome in jobs)):
@@ -188,6 +202,28 @@ def _document_text(document: Document, desk: Desk) -> str:
     if not document.text.endswith("\n"):
         text = text.rstrip("\r\n")
     return separator + text
+
+
+def _host_text(document: Document, embedded: list[tuple[Embedded, Outcome]], desk: Desk) -> str:
+    """An object with TrainJobs in place of the v1 jobs within, behind their runtimes."""
+    text = document.text
+    runtimes: list[str] = []
+    for found, outcome in reversed(embedded):
+        node = found.job.node
+        assert outcome.conversion is not None, "what is left was sorted out"
+        assert node is not None, "what stands in a text was sorted out"
+        result = desk.write(outcome.conversion, is_whole_document=False)
+        runtimes.insert(0, result.runtime)
+        start, end = node.start_mark, node.end_mark
+        margin = " " * start.column
+        lines = f"{result.head}{result.train_job}{result.tail}".rstrip("\n").split("\n")
+        replaced = "\n".join(margin + line if line and number else line for number, line in enumerate(lines))
+        rest = text[end.index :]
+        is_last = not rest.strip()
+        text = text[: start.index] + replaced + ("\n" if document.text.endswith("\n") or not is_last else "")
+        text += rest if is_last else " " * end.column + rest
+    body = text[len(document.separator) :]
+    return document.separator + joined([*(runtime for runtime in runtimes if runtime), body])
 
 
 def _object_text(source: SourceObject, outcome: Outcome, desk: Desk, *, is_whole_document: bool) -> str:

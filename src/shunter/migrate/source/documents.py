@@ -19,14 +19,15 @@ import yaml
 from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.source import templates
+from shunter.migrate.source.embedded import V1, Embedded, found_in
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.versions import findings_of
+from shunter.migrate.source.versions import findings_of, is_v1_job
 
 MAXIMUM_EXPANDED_NODES = 1_000_000
 """What aliases may make of one document: far above any manifest, far below what fills a memory."""
 
 UNPARSABLE = Topic(
-    id="INPUT002",
+    id="INPUT011",
     title="a document that is not valid YAML or JSON",
     severity="error",
     impact="blocking",
@@ -40,7 +41,7 @@ UNPARSABLE = Topic(
     effort=1,
 )
 UNRELATED = Topic(
-    id="INPUT003",
+    id="INPUT012",
     title="a document that cannot be read and seems to hold no v1 job",
     severity="info",
     impact="none",
@@ -81,6 +82,14 @@ class Document:
     def is_json(self) -> bool:
         """Whether it is JSON, not only YAML in brackets."""
         return _as_json(self.text[len(self.separator) :]) is not None
+
+    @cached_property
+    def embedded(self) -> tuple[Embedded, ...]:
+        """The v1 jobs within its objects, or within its values when it is no object."""
+        if V1 not in self.text or not isinstance(self.value, dict):
+            return ()
+        hosts = self.objects or (SourceObject(self.value, self.source, self.node, self.first_line, self.text),)
+        return tuple(inner for host in hosts if not is_v1_job(host) for inner in found_in(host))
 
     @property
     def is_list(self) -> bool:

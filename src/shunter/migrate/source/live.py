@@ -15,6 +15,7 @@ from shunter.migrate.source.objects import SourceObject
 
 CLUSTER = "cluster"
 ALL = ""
+KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
 KINDS = tuple(kind.resource for kind in JOB_KINDS)
 
 UNREADABLE_KIND = Topic(
@@ -49,27 +50,34 @@ async def jobs(
     each page how many jobs it has."""
     found: list[SourceObject] = []
     findings: list[Finding] = []
+    async for page in pages(client, namespaces, label_selector=label_selector, kinds=kinds, findings=findings):
+        found += page
+        read(len(page))
+    found.sort(key=lambda source: (source.kind, source.namespace, source.name))
+    return Live(tuple(found), tuple(findings))
+
+
+async def pages(
+    client: Client,
+    namespaces: Sequence[str] = (ALL,),
+    *,
+    label_selector: str = "",
+    kinds: Sequence[Resource] = KINDS,
+    findings: list[Finding],
+) -> AsyncGenerator[list[SourceObject]]:
+    """The same page by page, for who need not hold them all at once. What cannot be read is added to `findings`."""
     for resource in kinds:
         for namespace in namespaces:
             try:
-                async for page in _pages(client, resource, namespace, label_selector):
-                    found += page
-                    read(len(page))
+                async for page in client.pages(resource, namespace, label_selector=label_selector):
+                    yield [source(item, resource) for item in page.items]
             except NotFound:
                 continue
             except Forbidden as error:
                 where = f"namespace {namespace}" if namespace else "all namespaces"
                 place = Place(f"{CLUSTER}:{resource.plural}.{resource.group}")
-                findings.append(
-                    Finding(UNREADABLE_KIND, resource.kind, place, (), f"{resource.kind}s of {where}: {error.message}")
-                )
-    found.sort(key=lambda source: (source.kind, source.namespace, source.name))
-    return Live(tuple(found), tuple(findings))
-
-
-async def _pages(client: Client, resource: Resource, namespace: str, selector: str) -> AsyncGenerator[list[SourceObject]]:
-    async for page in client.pages(resource, namespace, label_selector=selector):
-        yield [source(item, resource) for item in page.items]
+                message = f"{resource.kind}s of {where}: {error.message}"
+                findings.append(Finding(UNREADABLE_KIND, resource.kind, place, (), message))
 
 
 def source(item: Json, resource: Resource) -> SourceObject:

@@ -13,6 +13,7 @@ from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.source.documents import Document, parsed
+from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
 
@@ -70,6 +71,16 @@ class Input:
         return [found for found in self.objects if is_v1_job(found)]
 
     @property
+    def embedded(self) -> list[Embedded]:
+        """v1 jobs within other objects and values of charts."""
+        return [inner for file in self.files for document in file.documents for inner in document.embedded]
+
+    @property
+    def convertible(self) -> list[SourceObject]:
+        """The v1 jobs, and those within other objects that can be converted where they stand."""
+        return [*self.jobs, *(embedded.job for embedded in self.embedded if not embedded.is_text)]
+
+    @property
     def others(self) -> list[SourceObject]:
         return [found for found in self.objects if not is_v1_job(found)]
 
@@ -86,7 +97,7 @@ class Input:
             found += file.findings
             for document in file.documents:
                 found += document.findings
-        return found
+        return found + [embedded.finding for embedded in self.embedded]
 
     def __add__(self, other: Input) -> Input:
         return Input(self.files + other.files, self.live + other.live)

@@ -8,7 +8,7 @@ from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.source.objects import SourceObject
 
 OLD_VERSION = Topic(
-    id="INPUT004",
+    id="INPUT013",
     title="a job of a version before kubeflow.org/v1",
     severity="error",
     impact="blocking",
