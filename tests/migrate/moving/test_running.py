@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from faults.operators import Operator
 from migrate.moving.moves import Moves, shape
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
@@ -70,10 +71,11 @@ async def test_after_a_rollback_the_plan_can_be_applied_again(moves: Moves) -> N
     assert await moves.twin("bert") != {}
 
 
-async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(moves: Moves) -> None:
+async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(moves: Moves, operator: Operator) -> None:
     await moves.submit("bert")
     plan = await moves.plan(Wishes(running="move"))
     assert (await moves.apply(plan)).is_complete
+    await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
     undone = {undo.record.step: undo for undo, _ in await moves.roll_back(plan)}
     assert undone[f"suspend PyTorchJob {moves.namespace}/bert"].verdict == "keep"
@@ -103,6 +105,7 @@ async def test_a_job_that_was_changed_since_the_plan_is_left_alone(moves: Moves)
 
 async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -> None:
     await moves.submit("bert")
+    await moves.until_state("bert", "Created")
     await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
     plan = await moves.plan(Wishes(running="move"))
     assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]

@@ -21,6 +21,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.backup.cleaning import clean, digest_of, suspended
 from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, state_of
+from shunter.migrate.writing import write_whole
 
 RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
 """What is backed up, in the order in which it is restored: a TrainJob needs its runtime."""
@@ -78,7 +79,7 @@ async def take(
             verified=verify,
             objects=tuple(entries),
         )
-        _write_file(partial / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)))
+        write_whole(partial / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
         partial.replace(directory)
         _sync(directory.parent)
     except BaseException:
@@ -110,7 +111,7 @@ def _write(directory: Path, obj: Json) -> Entry:
     resource = BY_KIND[body["apiVersion"], body["kind"]]
     file = Path(metadata["namespace"]) / f"{resource.plural}.{resource.group}" / f"{metadata['name']}.yaml"
     content = msgspec.yaml.encode(body)
-    _write_file(directory / file, content)
+    write_whole(directory / file, content.decode())
     return Entry(
         file=file.as_posix(),
         sha256=digest_of(content),
@@ -122,14 +123,6 @@ def _write(directory: Path, obj: Json) -> Entry:
         owner=owner_of(obj),
         needs=needs_of(obj),
     )
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync(directory: Path) -> None:

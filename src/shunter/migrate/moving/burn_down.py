@@ -8,7 +8,7 @@ from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
+from shunter.migrate.moving.marks import COMPARED, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.operator.overview import FINISHED_STATES, overview
 
@@ -41,7 +41,7 @@ class Progress(Struct, frozen=True):
 def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
     """v1 jobs and TrainJobs as they are now."""
     jobs = {_title(job): job for job in v1_jobs}
-    twins = {mark(job, SOURCE): job for job in train_jobs if mark(job, SOURCE)}
+    twins = twins_of(plan.id, train_jobs)
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
     rows = [

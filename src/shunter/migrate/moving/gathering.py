@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, SERVICES, TRAIN_JOBS, Resource
-from shunter.api.training.kinds import JOB_KINDS
+from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest
@@ -18,11 +18,12 @@ from shunter.migrate.batch import Batch, converted
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.marks import PLAN, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.planning import Cluster
 from shunter.migrate.options import Options
 from shunter.migrate.reading import UnreadableJobError
+from shunter.migrate.source import live
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import surroundings_of
 
@@ -50,10 +51,13 @@ class Ready(NamedTuple):
 
 
 async def read(client: Client, namespaces: Collection[str]) -> Input:
-    """All v1 jobs of the namespaces (of all when none is named), with the ConfigMaps that they name. ApiError when jobs may not
-    be read."""
-    jobs = [obj for kind in JOB_KINDS for obj in await listed(client, kind.resource, namespaces)]
-    wanted = {(job["metadata"]["namespace"], name) for job in jobs for name in _config_maps(job)}
+    """All v1 jobs of the namespaces (of all when none is named), with the ConfigMaps that they name. EnvironmentProblem when jobs
+    may not be read: what is not seen may run."""
+    found = await live.jobs(client, sorted(namespaces) or [live.ALL])
+    if found.findings:
+        said = "; ".join(finding.message for finding in found.findings)
+        raise EnvironmentProblem(f"not all jobs may be read: {said}", found.findings[0].advice)
+    wanted = {(job.namespace, name) for job in found.jobs for name in _config_maps(job.value)}
     others: list[Json] = []
     unread: set[str] = set()
     for namespace, name in sorted(wanted):
@@ -63,7 +67,7 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
             continue
         except Forbidden:
             unread.add(f"configmaps in namespace {namespace}")
-    return Input(tuple(SourceObject(job, "cluster") for job in jobs), tuple(others), tuple(sorted(unread)))
+    return Input(found.jobs, tuple(others), tuple(sorted(unread)))
 
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
@@ -77,7 +81,8 @@ async def cluster(client: Client, server: str, namespaces: Collection[str]) -> t
             unread.append(f"{resource.plural}.{resource.group}".rstrip("."))
             continue
         for obj in found:
-            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = mark(obj, SOURCE)
+            twin_of = mark(obj, SOURCE) if mark(obj, PLAN) else ""
+            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = twin_of
     return Cluster(server, await freeze.is_possible(client), taken), tuple(unread)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shunter.api.meta import Json
 
 PLAN = "migrate.shunter.dev/plan"
@@ -21,3 +23,8 @@ def marked(obj: Json, annotations: dict[str, str]) -> Json:
 def mark(obj: Json, annotation: str) -> str:
     """The value of one of our annotations; empty when it is not there."""
     return str((obj["metadata"].get("annotations") or {}).get(annotation) or "")
+
+
+def twins_of(plan_id: str, train_jobs: Iterable[Json]) -> dict[str, Json]:
+    """The TrainJobs that a plan made, by the titles of their v1 jobs."""
+    return {mark(job, SOURCE): job for job in train_jobs if mark(job, PLAN) == plan_id}

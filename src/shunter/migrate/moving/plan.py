@@ -9,6 +9,7 @@ import msgspec
 
 from shunter.api.meta import Struct
 from shunter.errors import InputError
+from shunter.migrate.inventory.classes import JobClass
 from shunter.migrate.options import Options
 
 FORMAT = 1
@@ -44,7 +45,7 @@ class Item(Struct, frozen=True):
     sha256: str
     """Of the job as it was planned for: one that was changed since is not touched."""
     state: str
-    job_class: str = msgspec.field(name="class")
+    job_class: JobClass = msgspec.field(name="class")
     action: Action
     why: str
     train_job: str = ""

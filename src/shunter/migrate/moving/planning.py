@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,18 +14,23 @@ from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.findings import Finding
+from shunter.migrate.inventory.classes import JobClass, Subject, judged
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.operator.overview import FINISHED_STATES, overview
 
-WAVES: Mapping[str, str] = {
+WAVES: Mapping[JobClass, str] = {
     "simple": "no field changes its meaning: a fair trial for everything after it",
     "standard": "these need runtimes of their own",
     "complex": "something changes its meaning: look at each result",
-    "source": "somebody else makes these: mend the source, the cluster follows",
+    "owned": "somebody else makes these: mend the source, the cluster follows",
     "finished": "nothing is left to run: they are archived",
     "blocked": "these stay on v1 until their findings are dealt with",
 }
 """Waves in their order, with the reason for each."""
+
+
+IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
+"""Kinds of objects that a TrainJob is, or makes under its own name."""
 
 
 class Cluster(NamedTuple):
@@ -35,8 +40,7 @@ class Cluster(NamedTuple):
     has_policies: bool
     """Whether it serves ValidatingAdmissionPolicies, which freeze v1."""
     taken: Mapping[tuple[str, str, str], str] = MappingProxyType({})
-    """Kind, namespace and name of objects that a result's own would meet (TrainJobs, Services, PodGroups), and the v1 job whose
-    twin each is, if any."""
+    """Kind, namespace and name of objects that a result's own would meet, and the v1 job whose twin each is, if any."""
 
 
 class Wishes(NamedTuple):
@@ -53,10 +57,10 @@ class Wishes(NamedTuple):
 
 def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str] = ()) -> Plan:
     """The plan for the v1 jobs of a batch, which were read from the cluster."""
-    waves: dict[str, list[Item]] = {name: [] for name in WAVES}
+    waves: dict[JobClass, list[Item]] = {name: [] for name in WAVES}
     for outcome in sorted(batch.outcomes, key=_order):
         item = item_for(outcome, cluster, wishes)
-        waves[_wave(item)].append(item)
+        waves[item.job_class].append(item)
     freeze, why = _freeze(cluster, wishes)
     return Plan(
         format=FORMAT,
@@ -74,9 +78,14 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
     )
 
 
+def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
+    """The object that one of a TrainJob's own would meet by its name; empty when there is none."""
+    return next((f"{kind} {twin}" for kind in IN_THE_WAY if (kind, namespace, twin) in taken), "")
+
+
 def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes) -> Item:
     source, conversion = outcome.source, outcome.conversion
-    state = overview(source.value).state
+    state, owner = overview(source.value).state, owner_of(source.value)
     twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
     action, why = _action(outcome, twin, state, cluster, wishes)
     return Item(
@@ -85,31 +94,29 @@ def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes) -> Item:
         name=source.name,
         sha256=digest(source.value),
         state=state,
-        job_class=_class(outcome, state),
+        job_class=judged(Subject(outcome, state, owner, "")).job_class,
         action=action,
         why=why,
         train_job=twin,
-        owner=owner_of(source.value),
+        owner=owner,
         decisions=tuple(_decisions(conversion, outcome.findings)),
     )
 
 
 def _action(outcome: Outcome, twin: str, state: str, cluster: Cluster, wishes: Wishes) -> tuple[Action, str]:
     source = outcome.source
-    if owner := owner_of(source.value):
-        return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
     if state in FINISHED_STATES:
         return "archive", f"it has finished ({state}): a TrainJob of it would train again"
+    if owner := owner_of(source.value):
+        return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
     if outcome.conversion is None or outcome.is_blocked:
         ids = sorted({finding.topic.id for finding in outcome.findings if finding.is_blocking})
         return "leave", f"its conversion is blocked by {', '.join(ids)}"
     title = f"{source.kind} {source.namespace}/{source.name}"
-    for kind in ("TrainJob", "Service", "PodGroup"):
-        met = cluster.taken.get((kind, source.namespace, twin))
-        if met == title:
-            return "leave", f"TrainJob {twin} was made of it already"
-        if met is not None:
-            return "leave", f"a {kind} {twin} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
+    if cluster.taken.get(("TrainJob", source.namespace, twin)) == title:
+        return "leave", f"TrainJob {twin} was made of it already"
+    if met := in_the_way(cluster.taken, source.namespace, twin):
+        return "leave", f"{met} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
     if is_suspended(source.value):
         return "create", "it is suspended: nothing runs that could get lost"
     match wishes.running:
@@ -132,20 +139,6 @@ def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> It
     for finding in findings:
         stands = f" (taken on: {finding.suppressed})" if finding.suppressed else ""
         yield f"{finding.topic.id} {finding.topic.impact}: {finding.message}{stands}"
-
-
-def _class(outcome: Outcome, state: str) -> str:
-    if state in FINISHED_STATES:
-        return "finished"
-    if outcome.conversion is None or outcome.is_blocked:
-        return "blocked"
-    return "simple" if outcome.conversion.grade in ("E", "Q") else "complex"
-
-
-def _wave(item: Item) -> str:
-    if item.owner:
-        return "source"
-    return item.job_class if item.job_class in WAVES else "complex"
 
 
 def _freeze(cluster: Cluster, wishes: Wishes) -> tuple[Freeze, str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.migrate.backup.cleaning import digest
-from shunter.migrate.moving.marks import COMPARED, PASSED, SOURCE, mark
+from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step
 from shunter.operator.overview import FINISHED_STATES, overview
@@ -25,7 +25,7 @@ class Tidying(NamedTuple):
 def tidied(plan: Plan, v1_jobs: Iterable[Json], train_jobs: Iterable[Json], *, i_know: bool = False) -> Iterator[Tidying]:
     """What becomes of each v1 job of the plan that is still there. With `i_know` it is enough that the TrainJob is there, or that
     the v1 job has finished; one that runs is deleted in no case."""
-    twins = {mark(job, SOURCE): job for job in train_jobs if mark(job, SOURCE)}
+    twins = twins_of(plan.id, train_jobs)
     jobs = {f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}": job for job in v1_jobs}
     for item in plan.items:
         if (job := jobs.get(item.title)) is not None:
