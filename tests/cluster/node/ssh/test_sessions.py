@@ -50,10 +50,10 @@ def pod(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Pod:
 
 
 class Server:
-    def __init__(self, pod: Pod) -> None:
+    def __init__(self, pod: Pod, *arguments: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = str(probe.getsockname()[1])
-        self.process = pod.sshd("-p", self.port)
+        self.process = pod.sshd("-p", self.port, *arguments)
         assert self.next_line() == f"Server listening on 0.0.0.0 port {self.port}."
 
     def next_line(self) -> str:
@@ -80,6 +80,17 @@ def test_a_session_has_the_images_environment_and_not_the_pods(pod: Pod, server:
     done = pod.ssh("-p", server.port, "127.0.0.1", "echo $PATH; echo ${SECRET:-none}; pwd")
     assert done.stdout.splitlines() == [pod.environment["PATH"], "none", pod.environment["HOME"]]
     server.next_line()
+
+
+def test_a_forced_command_finds_what_was_asked_for_in_its_environment(pod: Pod) -> None:
+    """So a runtime lets sessions have the environment that its container declares."""
+    server = Server(pod, "-o", 'ForceCommand=SECRET=known; export SECRET; eval "$SSH_ORIGINAL_COMMAND"')
+    try:
+        done = pod.ssh("-p", server.port, "127.0.0.1", "echo $SECRET; exit 3")
+        assert (done.returncode, done.stdout) == (3, "known\n")
+    finally:
+        server.process.terminate()
+        server.process.wait(10)
 
 
 def test_a_command_that_is_killed_is_a_failure(pod: Pod, server: Server) -> None:

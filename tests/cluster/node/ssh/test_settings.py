@@ -37,6 +37,8 @@ Port 2222
         ("-o Port=25 -D", "Port 22", OF_THE_JOB._replace(port=25)),
         ("-D", "  port=26\n#Port 22", OF_THE_JOB._replace(port=26)),
         ("-D", "Match User root\nPort 27", OF_THE_JOB),
+        ("-D", 'ForceCommand . /e; eval "$SSH"', OF_THE_JOB._replace(forced_command='. /e; eval "$SSH"')),
+        ("-D", "ForceCommand none", OF_THE_JOB),
         ("-D", "HostKey /a\nHostKey /b", OF_THE_JOB._replace(host_keys=(Path("/a"), Path("/b")))),
         (
             "-D",

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import asyncssh
@@ -46,7 +47,7 @@ async def _serve(settings: ServerSettings) -> None:
         server_factory=_Guard,
         server_host_keys=[str(file) for file in settings.host_keys],
         authorized_client_keys=[str(file) for file in settings.authorized_keys],
-        process_factory=_run,
+        process_factory=partial(_run, settings.forced_command),
         encoding=None,
         config=None,
         reuse_address=True,
@@ -86,15 +87,17 @@ class _Guard(asyncssh.SSHServer):
         _say(f"Accepted publickey for {self._user} from {self._peer}")
 
 
-async def _run(process: asyncssh.SSHServerProcess[bytes]) -> None:
+async def _run(forced_command: str, process: asyncssh.SSHServerProcess[bytes]) -> None:
     """One session: a command, or a shell that reads its commands. It is over when nobody writes to its output any more."""
+    command = forced_command or process.command
+    asked = {"SSH_ORIGINAL_COMMAND": process.command} if forced_command and process.command else {}
     child = await asyncio.create_subprocess_exec(
         _SHELL,
-        *(["-c", process.command] if process.command else []),
+        *(["-c", command] if command else []),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={name: os.environ[name] for name in ("PATH", "HOME", "LANG", *INHERITED) if name in os.environ},
+        env={name: os.environ[name] for name in ("PATH", "HOME", "LANG", *INHERITED) if name in os.environ} | asked,
         cwd=os.environ.get("HOME", "/"),
         start_new_session=True,
     )

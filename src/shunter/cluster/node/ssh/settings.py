@@ -29,6 +29,8 @@ class ServerSettings(NamedTuple):
     port: int
     host_keys: tuple[Path, ...]
     authorized_keys: tuple[Path, ...]
+    forced_command: str = ""
+    """Run in place of what is asked for, which it finds in SSH_ORIGINAL_COMMAND."""
 
 
 class ClientSettings(NamedTuple):
@@ -63,6 +65,7 @@ def server_settings(arguments: Iterable[str], configuration: str, keys: Path) ->
         _number("Port", next((value for keyword, value in said if keyword == "port"), str(PORT))),
         tuple(host_keys),
         tuple(home / file.replace("%h", str(home)).replace("%u", USER) for file in shlex.split(authorized)),
+        next((value for keyword, value in said if keyword == "forcecommand" and value != "none"), ""),
     )
 
 
@@ -103,7 +106,8 @@ def _configured(text: str) -> Iterator[tuple[str, str]]:
         if keyword.lower() == "match":
             return
         if keyword and not keyword.startswith("#"):
-            yield keyword.lower(), value.strip().strip('"')
+            value = value.strip()
+            yield keyword.lower(), value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
 
 
 def _options(words: list[str], with_value: str) -> list[tuple[str, str]]:

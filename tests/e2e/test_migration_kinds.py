@@ -1,0 +1,47 @@
+"""Converted jobs train as v1 trained them: from the same seed the same number of processes comes to the same loss in each step."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from e2e.running_cluster import Cluster
+from shunter.migrate.conversion import convert
+from shunter.migrate.options import Options
+from shunter.migrate.source.objects import SourceObject
+
+MANIFESTS = Path(__file__).parent / "manifests/migration"
+STEPS = 8
+RANKS = 2
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.mark.parametrize(
+    ("job", "accepted"),
+    [("tfjob", ()), ("xgboostjob", ()), ("jaxjob", ()), ("paddlejob", ()), ("mpijob", ("MPI001",))],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_converted_job_has_the_losses_of_v1(cluster: Cluster, namespace: str, job: str, accepted: tuple[str, ...]) -> None:
+    source = yaml.safe_load((MANIFESTS / f"{job}.yaml").read_text())
+    source["metadata"]["namespace"] = namespace
+    conversion = convert(SourceObject(source, f"{job}.yaml"), Options(accepted=accepted))
+    assert not conversion.is_blocked, [finding.message for finding in conversion.findings if finding.is_blocking]
+    before = losses(cluster, source)
+    assert len(before) == RANKS * STEPS
+    assert conversion.runtime is not None
+    cluster.apply(conversion.runtime)
+    assert losses(cluster, conversion.train_job) == before
+
+
+def losses(cluster: Cluster, job: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """By rank and step, what the job prints until it has succeeded."""
+    done = cluster.shunter("run", "-", stdin=json.dumps(job), timeout=90)
+    assert done.returncode == 0, done.stderr + done.stdout
+    found = re.findall(r"rank=(\d+/\d+) step=(\d+) loss=(\S+)", done.stdout)
+    return {(rank, step): loss for rank, step, loss in found}
