@@ -24,10 +24,13 @@ faults: setup ## kills, outages, mangled answers: what the operator must survive
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
+	@$(PY) -m pytest -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
 again: setup ## what failed in the last make test, once more, one test at a time
 	@$(PY) -m pytest --last-failed --last-failed-no-failures none --ignore tests/faults
+
+conformance-again: setup ## what failed in the last make conformance, once more, one test at a time
+	@$(PY) -m pytest --last-failed --last-failed-no-failures none $(CONFORMANCE)
 
 lint: setup
 	@.venv/bin/ruff check .
@@ -54,4 +57,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test faults conformance again lint generate lock vectors format clean
+.PHONY: help setup demo test faults conformance again conformance-again lint generate lock vectors format clean
