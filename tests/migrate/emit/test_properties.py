@@ -83,12 +83,18 @@ class Typist:
         self.draw = draw
         self.lines: list[str] = []
         self.comments: list[str] = []
+        self.is_kept = False
+        """Whether a block scalar has just ended to which an empty line would belong."""
         self.step = draw(st.sampled_from((2, 4)))
         self.dash = draw(st.sampled_from((0, 2)))
 
     def maybe_comment(self, indent: int) -> None:
         for _ in range(self.draw(st.sampled_from((0, 0, 0, 1, 2)))):
-            self.lines.append(" " * indent + self.comment() if self.draw(st.booleans()) else "")
+            if self.draw(st.booleans()):
+                self.lines.append(" " * indent + self.comment())
+                self.is_kept = False
+            elif not self.is_kept:
+                self.lines.append("")
 
     def comment(self) -> str:
         comment = self.draw(COMMENTS)
@@ -105,6 +111,7 @@ class Typist:
 
     def field(self, head: str, value: Any, indent: int, deeper: int, items: int) -> None:
         if isinstance(value, dict | list) and value and self.draw(st.integers(0, 5)):
+            self.is_kept = False
             self.lines.append(head + self.behind())
             if isinstance(value, dict):
                 self.mapping(value, deeper)
@@ -114,9 +121,13 @@ class Typist:
                     self.item(item, items)
                 self.maybe_comment(items)
         elif is_block_text(value) and self.draw(st.booleans()):
-            self.lines.append(f"{head} |{'' if value.endswith(chr(10)) else '-'}" + self.behind())
-            self.lines += [" " * deeper + line for line in value.removesuffix("\n").split("\n")]
+            ends = len(value) - len(value.rstrip("\n"))
+            self.lines.append(f"{head} |{('-', '', '+')[ends]}" + self.behind())
+            self.lines += [" " * deeper + line if line else "" for line in value.removesuffix("\n").split("\n")]
+            self.is_kept = ends == 2
+            return
         else:
+            self.is_kept = False
             self.lines.append(f"{head} {escaped(value)}" + self.behind())
 
     def item(self, value: Any, indent: int) -> None:
@@ -138,7 +149,7 @@ def escaped(value: Any) -> str:
 
 
 def is_block_text(value: Any) -> bool:
-    return value in ("a\nb\n", "a\nb", "#!/bin/sh\n# no comment\nrun\n")
+    return value in ("a\nb\n", "a\nb", "a\n\n", "#!/bin/sh\n# no comment\nrun\n")
 
 
 @st.composite

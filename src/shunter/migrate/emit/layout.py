@@ -73,7 +73,8 @@ def layout_of(source: SourceObject, *, is_whole_document: bool) -> Layout:
     walk = _Walk(layout)
     walk.visit(source.node, source.value, (), 0, is_block=True)
     _measure(layout, walk.events)
-    last = len(source.text.split("\n")) if is_whole_document else source.node.end_mark.line
+    lines = source.text.count("\n") + (not source.text.endswith("\n"))
+    last = lines if is_whole_document else source.node.end_mark.line
     _attach(layout, walk, source.node.start_mark.line if not is_whole_document else 0, last)
     return layout
 
@@ -150,12 +151,14 @@ class _Walk:
             self.scalars.append((start.index, end.index))
             return
         header, _, content = text.partition("\n")
-        if "+" not in header.partition("#")[0]:
+        if "+" in header.partition("#")[0]:
+            count = content.count("\n")
+        else:
             content = content.rstrip()
-        self.scalars.append((start.index + len(header) + 1, start.index + len(header) + 1 + len(content)))
-        self.inside.update(
-            range(start.line + 1, start.line + 1 + content.rstrip("\n").count("\n") + 1 if content else start.line + 1)
-        )
+            count = content.count("\n") + 1 if content else 0
+        first = start.index + len(header) + 1
+        self.scalars.append((first, first + len(content)))
+        self.inside.update(range(start.line + 1, start.line + 1 + count))
 
     def is_in_scalar(self, index: int) -> bool:
         at = bisect_right(self.scalars, (index, 1 << 62)) - 1

@@ -33,6 +33,8 @@ class _Writer:
         self._layout = layout
         self._origins = origins
         self._placed = placed
+        self._end_of_kept = -1
+        """Where a block scalar ended that keeps line breaks at its end: an empty line there would belong to it."""
 
     def mapping(self, value: Json, path: Path, indent: int) -> None:
         margin = " " * indent
@@ -92,6 +94,8 @@ class _Writer:
         rest = text[1:]
         if is_block or not rest:
             self.lines += [first + behind, *rest]
+            if is_block and "+" in text[0]:
+                self._end_of_kept = len(self.lines)
         else:
             self.lines += [first, *rest[:-1], rest[-1] + behind]
 
@@ -172,12 +176,17 @@ class _Writer:
         return self._placed.remarks.get(Target(self._manifest, path), _NO_REMARKS)
 
     def _before(self, remarks: Remarks, margin: str) -> None:
-        for line in remarks.before:
-            if line or self.lines:
-                self.lines.append(margin + line if line else "")
+        self._remark(remarks.before if self.lines else [line for line in remarks.before if line], margin)
 
     def _after(self, remarks: Remarks, margin: str) -> None:
-        self.lines += [margin + line if line else "" for line in remarks.after]
+        self._remark(remarks.after, margin)
+
+    def _remark(self, lines: list[str], margin: str) -> None:
+        for line in lines:
+            if line:
+                self.lines.append(margin + line)
+            elif len(self.lines) != self._end_of_kept:
+                self.lines.append("")
 
 
 def _shifted(line: str, by: int, least: int) -> str:
