@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -85,9 +85,11 @@ def _in_namespace(obj: Json, namespace: str) -> Json:
     return {**obj, "metadata": {"namespace": namespace, **obj["metadata"]}}
 
 
-def assert_alike(wanted: dict[str, Json], got: list[Json]) -> None:
-    """The objects that were recorded, and no others. Recordings say `xxxxx` for generated names."""
+def assert_alike(wanted: dict[str, Json], got: list[Json], owners: Iterable[Json] = ()) -> None:
+    """The objects that were recorded, and no others. Recordings say `xxxxx` for generated names, and name owners by uid."""
     shapes = Shapes()
+    for obj in (*owners, *got):
+        shapes.see(obj)
     found = {obj["metadata"]["name"]: _shown(shapes, obj) for obj in got}
     assert sorted(found) == sorted(wanted)
     for name, obj in wanted.items():
@@ -126,8 +128,8 @@ def test_a_trainjob_gets_the_jobset_the_jobs_and_the_pods_that_were_recorded(one
     jobs = one.owned_by("JobSet", one.name, "Job")
     pods = {name: pod for job in jobs for name, pod in one.owned_by("Job", job, "Pod").items()}
     made_pods = {replica.pod["metadata"]["name"]: replica.pod for replica in side.replicas}
-    assert_alike(jobs, [job for job in side.jobs if job["metadata"]["name"] in jobs])
-    assert_alike(pods, [pod for name, pod in made_pods.items() if name in pods])
+    assert_alike(jobs, [job for job in side.jobs if job["metadata"]["name"] in jobs], [side.jobset])
+    assert_alike(pods, [pod for name, pod in made_pods.items() if name in pods], [side.jobset, *side.jobs])
 
 
 @pytest.mark.parametrize(
@@ -135,15 +137,17 @@ def test_a_trainjob_gets_the_jobset_the_jobs_and_the_pods_that_were_recorded(one
 )
 def test_a_jobset_gets_the_jobs_that_were_recorded(one: Made) -> None:
     jobs = one.owned_by("JobSet", one.name, "Job")
-    made_jobs = [admitted(job, one.classes) for job in jobs_of(admitted(one.applied, one.classes))]
-    assert_alike(jobs, [job for job in made_jobs if job["metadata"]["name"] in jobs])
+    jobset = admitted(one.applied, one.classes)
+    made_jobs = [admitted(job, one.classes) for job in jobs_of(jobset)]
+    assert_alike(jobs, [job for job in made_jobs if job["metadata"]["name"] in jobs], [jobset])
 
 
 @pytest.mark.parametrize("one", [one for one in made("job") if one.owned_by("Job", one.name, "Pod")], ids=lambda one: one.id)
 def test_a_job_gets_the_pods_that_were_recorded(one: Made) -> None:
     pods = one.owned_by("Job", one.name, "Pod")
-    made_pods = [admitted(pod, one.classes) for pod in pods_of(admitted(one.applied, one.classes))]
-    assert_alike(pods, [pod for pod in made_pods if pod["metadata"]["name"] in pods])
+    job = admitted(one.applied, one.classes)
+    made_pods = [admitted(pod, one.classes) for pod in pods_of(job)]
+    assert_alike(pods, [pod for pod in made_pods if pod["metadata"]["name"] in pods], [job])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ runtimes, and `ladder` asks them where it has both.
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Iterable
 from functools import cache
 
@@ -24,6 +25,7 @@ GENERATED = "xxxxx"
 """Stands for the characters by which the API server completes a generateName."""
 NAMESPACE = "default"
 """Of objects that name none."""
+_UIDS = uuid.UUID("6d0f7c1e-8a55-4b0e-9f0c-5e2d3a9b7c41")
 
 
 class RefusedError(InputError):
@@ -50,8 +52,8 @@ ANY_PRIORITY_CLASS = PriorityClasses()
 
 def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
     """The object as it is stored: decoded, pruned, with all defaults, and with what admission and the kind's strategy add. Its
-    uid is `<uid KIND/NAME>`, so that what is made of it is the same every time. Raises RefusedError for what cannot be decoded or
-    is forbidden; whether its fields are valid is for the other functions here to say."""
+    uid follows from its kind and name (`uid_of`), so that what is made of it is the same every time. Raises RefusedError for what
+    cannot be decoded or is forbidden; whether its fields are valid is for the other functions here to say."""
     kind, stored = _kind_of(obj), copy.deepcopy(obj)
     stored["metadata"] = stored.get("metadata") or {}
     try:
@@ -66,9 +68,15 @@ def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
         _fill_defaults(kind, stored)
     except (MalformedError, RejectedError) as error:
         raise RefusedError(f"{title(obj)} is refused: {error}") from error
-    metadata["uid"] = f"<uid {obj.get('kind')}/{metadata.get('name', '')}>"
+    metadata["uid"] = uid_of(stored)
     kind.prepare(stored, None)
     return stored
+
+
+def uid_of(obj: Json) -> str:
+    """The uid that we give to the object of that kind, namespace and name."""
+    metadata = obj["metadata"]
+    return str(uuid.uuid5(_UIDS, f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name', '')}"))
 
 
 def unknown_fields(obj: Json) -> list[str]:

@@ -43,7 +43,7 @@ class Member(NamedTuple):
     def __str__(self) -> str:
         if self.size is None and self.place is None:
             return "on its own"
-        parts = [f"of {self.size}" if self.rank is None else f"rank {self.rank} of {self.size}"]
+        parts = [f"one of {self.size}" if self.rank is None else f"rank {self.rank} of {self.size}"]
         return " ".join([*parts, *([f"at {self.place.strip('<>')}"] if self.place else [])])
 
 

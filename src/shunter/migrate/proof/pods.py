@@ -113,7 +113,7 @@ def v2_side(train_job: Json, runtime: Json | None, classes: PriorityClasses = AN
     NoPodsError when there is none of that name, BuildError when job and runtime do not go together, RefusedError."""
     stored = admitted(train_job)
     view = _view(stored, TrainJob)
-    blueprint = as_go_writes(admitted(runtime)) if runtime is not None else _shipped(stored)
+    blueprint = runtime_of(stored, runtime)
     made = rendered(view, blueprint)
     jobset = admitted(made.jobset)
     jobs = tuple(admitted(job) for job in jobs_of(jobset))
@@ -156,6 +156,12 @@ def _member(options: Options, job: AnyJob, role: str, pod: Json) -> Json:
     """The pod as the v1 operator made it where it was told of a gang scheduler, which no job says (NX31)."""
     scheduler = options.gang.removeprefix("coscheduling:")
     return pod if scheduler in ("", "none") else gang.member(pod, job, role, gang.Gang(scheduler=scheduler))
+
+
+def runtime_of(train_job: Json, runtime: Json | None) -> Json:
+    """The runtime as the operator reads it; None is the shipped one that the job names. Raises NoPodsError when there is none,
+    RefusedError."""
+    return as_go_writes(admitted(runtime)) if runtime is not None else _shipped(train_job)
 
 
 def _shipped(train_job: Json) -> Json:

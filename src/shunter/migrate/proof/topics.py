@@ -113,3 +113,98 @@ MORE_PATIENT = Topic(
     ),
     remedy="Nothing, unless the program must not be started a second time: then set restartPolicy Never.",
 )
+NOT_THE_SAME_TEXT = Topic(
+    id="PROOF010",
+    title="the text of the result does not say what was meant",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The manifests are written with the comments and the layout of the source, then read again; what was read is not "
+        "what was written. This is a fault of the tool."
+    ),
+    remedy="Please report it, with the manifest.",
+)
+REFUSED_BY_SCHEMA = Topic(
+    id="PROOF011",
+    title="the result does not fit the schema",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "An API server that has the definitions of Trainer 2.3 would refuse the object, or drop the field without a word. "
+        "v1's definitions say less about values than those of v2."
+    ),
+    remedy="Correct the value in the source.",
+    effort=1,
+    traps=("T35", "NX28"),
+)
+REFUSED_BY_CEL = Topic(
+    id="PROOF012",
+    title="the result breaks a rule of the definition",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="The definitions of TrainJobs and runtimes have rules in CEL, which an API server checks after the schema.",
+    remedy="Correct the value in the source.",
+    effort=1,
+    traps=("T11", "NX24", "NX30"),
+)
+REFUSED_BY_WEBHOOK = Topic(
+    id="PROOF013",
+    title="Trainer's webhook refuses the result",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Trainer's webhooks look at runtimes, and at TrainJobs together with their runtime: reserved variables, patches to "
+        "what is not there, containers that must be there."
+    ),
+    remedy="Correct what the message names.",
+    effort=1,
+)
+NO_OBJECTS = Topic(
+    id="PROOF014",
+    title="what follows from the result would be refused",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "A TrainJob that was accepted becomes a JobSet, that becomes Jobs, and those become pods; each has rules of its own, "
+        "the longest name of a pod among them. Upstream tells of a refusal there only in events of the TrainJob, sets no "
+        "condition and tries again for ever."
+    ),
+    remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",
+    effort=1,
+    traps=("T11", "NX24"),
+)
+REFUSED_BY_SERVER = Topic(
+    id="PROOF015",
+    title="the cluster refuses the result in a dry run",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The runtime was made in a scratch namespace, for a TrainJob is judged together with it; then the cluster was asked, "
+        "without storing anything, whether it would take the TrainJob and the JobSet that follows from it."
+    ),
+    remedy="Correct what the message names, or the policy of the cluster that it comes from.",
+    effort=1,
+)
+NOT_STARTED = Topic(
+    id="PROOF016",
+    title="the result does not train on the embedded cluster",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="The converted job was run for a short while on the embedded cluster, and has failed or never started.",
+    remedy="Look at its logs, which the message names.",
+    effort=3,
+)

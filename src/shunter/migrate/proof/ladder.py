@@ -1,0 +1,232 @@
+"""How far a conversion is proved: rungs, each of which presupposes those below it.
+
+Nothing is called validated for a rung that was not reached: below `runs` nobody has seen both jobs train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import msgspec
+import yaml
+
+from shunter.api.field_errors import FieldError
+from shunter.api.meta import Json
+from shunter.api.trainer import runtime_validation, validation
+from shunter.api.trainer.runtime import TrainingRuntime
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.errors import InputError
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit.job import text_of
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.ledger import Manifest
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, shown
+from shunter.migrate.proof.admission import admitted, cel_errors, rule_errors, schema_errors, title, unknown_fields
+from shunter.migrate.proof.comparison import Comparison, compared
+from shunter.migrate.proof.pods import V2, runtime_of, v2_side
+from shunter.migrate.proof.topics import NO_OBJECTS, NOT_THE_SAME_TEXT, REFUSED_BY_CEL, REFUSED_BY_SCHEMA, REFUSED_BY_WEBHOOK
+from shunter.operator.trainer.go_types import go_decode_error
+from shunter.operator.trainer.render import trainjob_errors
+
+RungName = Literal["yaml", "schema", "cel", "webhooks", "objects", "pods", "server", "smoke", "runs"]
+RUNGS: dict[RungName, str] = {
+    "yaml": "the text of the result is read again as the objects that it was made of",
+    "schema": "TrainJob and runtime fit the schemas of Trainer",
+    "cel": "they keep the CEL rules of those schemas",
+    "webhooks": "Trainer's webhooks let them pass",
+    "objects": "JobSet, Jobs and pods that follow keep the rules of their kinds, names included",
+    "pods": "pods, process groups and endings are those of v1, or differ for a reason that is told",
+    "server": "the cluster takes everything in a dry run",
+    "smoke": "one step of training runs on the embedded cluster",
+    "runs": "a run of each side was compared",
+}
+"""From the lowest to the highest, and what is true there."""
+
+
+class Step(NamedTuple):
+    """One rung that was tried."""
+
+    rung: RungName
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+    """What was seen there, in half a sentence."""
+
+    @property
+    def holds(self) -> bool:
+        return not any(finding.is_blocking for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """`steps` from the lowest rung on; the first that does not hold is the last."""
+
+    conversion: Conversion
+    steps: tuple[Step, ...]
+    comparison: Comparison | None = None
+    """None when the rung `pods` was not tried."""
+
+    @property
+    def reached(self) -> RungName | None:
+        """The highest rung that holds; None when not even the lowest does."""
+        held = [step.rung for step in self.steps if step.holds]
+        return held[-1] if held else None
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that was tried holds."""
+        return all(step.holds for step in self.steps)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for step in self.steps for finding in step.findings)
+
+    def higher(self, step: Step) -> Ladder:
+        """With one more rung tried."""
+        assert self.holds, "a rung is tried when all below it hold"
+        return replace(self, steps=(*self.steps, step))
+
+
+def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # noqa: B008
+    """Up to the rung `pods`, which is as far as one comes without a cluster. Never raises."""
+    ladder = Ladder(conversion, ())
+    for rung, tried in _TRIED.items():
+        ladder = ladder.higher(Step(rung, tuple(tried(conversion, _Teller(conversion, options)))))
+        if not ladder.holds:
+            return ladder
+    comparison = compared(conversion, options)
+    step = Step("pods", comparison.findings, _note(comparison))
+    return replace(ladder.higher(step), comparison=comparison)
+
+
+class _Teller:
+    """Makes findings about fields of the result, at the place in the source that they come from."""
+
+    def __init__(self, conversion: Conversion, options: Options) -> None:
+        self._conversion = conversion
+        self._accepted = options.accepted
+
+    def __call__(
+        self, topic: Topic, message: str, *, manifest: Manifest | None = None, field: str = "", remedy: str = ""
+    ) -> Finding:
+        source, path = self._conversion.source, self._origin(manifest, field)
+        target = f"{manifest} {field}" if manifest else ""
+        accepted = "accepted with --accept" if topic.acceptable and topic.id in self._accepted else ""
+        return Finding(topic, source.title, source.place(path), path, message, remedy, target, accepted)
+
+    def _origin(self, manifest: Manifest | None, field: str) -> Path:
+        """The field of the source that stands at `field` of the result, or above it."""
+        rows = [
+            (len(there), row.path)
+            for row in self._conversion.rows
+            if row.target and row.target.manifest == manifest and field.startswith(there := shown(row.target.path))
+        ]
+        return max(rows, key=lambda row: row[0], default=(0, ()))[1]
+
+
+def _manifests(conversion: Conversion) -> Iterator[tuple[Manifest, Json]]:
+    if conversion.runtime is not None:
+        yield "TrainingRuntime", conversion.runtime
+    yield "TrainJob", conversion.train_job
+
+
+def _yaml(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+    text = text_of(conversion)
+    try:
+        found = [obj for obj in yaml.load_all(text, yaml.CSafeLoader) if obj is not None]
+    except yaml.YAMLError as error:
+        yield tell(NOT_THE_SAME_TEXT, f"The result is no YAML: {' '.join(str(error).split())}.")
+        return
+    wanted = [obj for _, obj in _manifests(conversion)]
+    if found != wanted:
+        yield tell(NOT_THE_SAME_TEXT, "The text of the result says something else than the objects that it was made of.")
+
+
+def _schema(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+    for manifest, obj in _manifests(conversion):
+        try:
+            unknown, stored = unknown_fields(obj), admitted(obj)
+        except InputError as error:
+            yield tell(REFUSED_BY_SCHEMA, error.message, manifest=manifest)
+            continue
+        for field in unknown:
+            yield tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
+        yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, schema_errors(stored), tell)
+
+
+def _cel(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+    for manifest, obj in _manifests(conversion):
+        yield from _errors(REFUSED_BY_CEL, manifest, obj, cel_errors(admitted(obj)), tell)
+
+
+def _webhooks(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+    """What Trainer's webhooks say: to the runtime when it is made, to the job when its runtime is there."""
+    if conversion.runtime is not None:
+        runtime = msgspec.convert(admitted(conversion.runtime), TrainingRuntime)
+        yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), tell)
+    obj = conversion.train_job
+    if unreadable := go_decode_error(obj):
+        yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unreadable}.", manifest="TrainJob")
+        return
+    job = msgspec.convert(admitted(obj), TrainJob)
+    if unsupported := validation.unsupported_runtime(job.spec.runtime_ref):
+        yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unsupported}.", manifest="TrainJob", field="spec.runtimeRef")
+        return
+    try:
+        errors = trainjob_errors(job, runtime_of(admitted(obj), conversion.runtime))
+    except InputError as error:
+        yield tell(REFUSED_BY_WEBHOOK, error.message, manifest="TrainJob", remedy=error.remedy)
+        return
+    yield from _errors(REFUSED_BY_WEBHOOK, "TrainJob", obj, errors, tell)
+
+
+def _objects(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+    """What follows from the TrainJob is made later, by controllers: a refusal there is told in events only, and tried again for
+    ever."""
+    try:
+        side = v2_side(conversion.train_job, conversion.runtime)
+    except InputError as error:
+        yield tell(NO_OBJECTS, error.message, remedy=error.remedy)
+        return
+    for obj in _followers(side):
+        faults = [*map(str, schema_errors(obj)), *map(str, cel_errors(obj)), *rule_errors(obj)]
+        for fault in dict.fromkeys(faults):
+            yield tell(NO_OBJECTS, f"{title(obj)} would be refused: {fault}.")
+
+
+def _followers(side: V2) -> Iterator[Json]:
+    """The JobSet, its Jobs, and of each Job's pods the first and the last: all others differ from them in their numbers only."""
+    yield side.jobset
+    yield from side.jobs
+    pods: dict[str, list[Json]] = {}
+    for replica in side.replicas:
+        pods.setdefault(replica.pod["metadata"]["ownerReferences"][0]["name"], []).append(replica.pod)
+    for found in pods.values():
+        yield from (found[0], found[-1]) if len(found) > 1 else found
+
+
+def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Teller) -> Iterator[Finding]:
+    for error in errors:
+        yield tell(topic, f"{title(obj)}: {error}.", manifest=manifest, field=error.field.lstrip("."))
+
+
+def _note(comparison: Comparison) -> str:
+    if comparison.matched is None:
+        return ""
+    counts: dict[str, int] = {}
+    for difference in comparison.differences:
+        counts[difference.verdict] = counts.get(difference.verdict, 0) + 1
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("expected", "reported", "unexplained") if verdict in counts)
+    pods = len(comparison.matched.pairs)
+    return f"{pods} pod{'' if pods == 1 else 's'} on each side; differences: {told or 'none'}"
+
+
+_TRIED: dict[RungName, Callable[[Conversion, _Teller], Iterator[Finding]]] = {
+    "yaml": _yaml,
+    "schema": _schema,
+    "cel": _cel,
+    "webhooks": _webhooks,
+    "objects": _objects,
+}
