@@ -7,6 +7,7 @@ from typing import Any
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.paths import Path, value_at
 from shunter.migrate.rules.restart_policy import pod_restart_policy, restart_policy
+from shunter.migrate.templates import differing_ports
 
 _IGNORED_METADATA = ("name", "generateName", "namespace", "creationTimestamp")
 
@@ -17,13 +18,15 @@ def apply(draft: Draft) -> None:
         for role, template in zip(group.roles, draft.template_paths(group), strict=True):
             draft.carry(template, "TrainingRuntime", draft.pod_template_path(group))
             draft.default((*draft.role_path(role), "replicas"), f"counted in numNodes, or as the pods of {group.name}")
+        for path in differing_ports(draft, group.roles):
+            draft.default(path, f"ports are but words for readers; those of {group.roles[0]} stand")
         _leave_out(draft, group)
         group.pod["spec"]["restartPolicy"] = pod_restart_policy(restart_policy(draft, group))
         training = draft.training_container(group)
-        path: Path = ("spec", "containers", draft.container_index(group.roles[0]))
+        place: Path = ("spec", "containers", draft.container_index(group.roles[0]))
         for field, change in group.changes.items():
             training[field] = change.value
-            draft.changed(group, (*path, field), change.note)
+            draft.changed(group, (*place, field), change.note)
 
 
 def copied(value: Any) -> Any:

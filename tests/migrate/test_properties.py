@@ -1,0 +1,122 @@
+"""What holds for the conversion of any v1 job: every leaf accounted for, what is carried is there, and the result is one that v2 accepts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from migrate.generated_jobs import fields, smallest, with_fields
+from shunter.api.meta import Json
+from shunter.api.trainer import runtime_validation
+from shunter.api.trainer.runtime import TrainingRuntime
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.training.mpi import LAUNCHER
+from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, leaves, value_at
+from shunter.migrate.proof import admission
+from shunter.migrate.source.objects import SourceObject
+from shunter.operator.trainer.render import trainjob_errors
+
+ACCEPTING = Options(elastic_nodes="max", suspend=True)
+KINDS = [pytest.param(kind, id=kind.resource.kind) for kind in JOB_KINDS]
+
+
+def converted(job: Json, options: Options = ACCEPTING) -> Conversion:
+    return convert(SourceObject(job, "generated.yaml"), options)
+
+
+def lost(job: Json, conversion: Conversion) -> list[str]:
+    """Leaves that are not accounted for, that no rule knows, or that are said to be carried and are not."""
+    results: dict[str, Json | None] = {"TrainJob": conversion.train_job, "TrainingRuntime": conversion.runtime}
+    rows = {row.path: row for row in conversion.rows}
+    faults = []
+    for path, value in leaves(job):
+        row = rows.get(path)
+        if row is None:
+            faults.append(f"{path}: nothing is said of it")
+        elif row.finding is not None and row.finding.topic.id == "FIELD001":
+            faults.append(f"{path}: no rule knows it")
+        elif row.target is not None and not row.note and value_at(results[row.target.manifest], row.target.path) != value:
+            found = value_at(results[row.target.manifest], row.target.path)
+            faults.append(f"{path} is {value!r}, and {row.target} is {found!r}")
+    return faults
+
+
+def refused(conversion: Conversion) -> list[str]:
+    """What v2 has against a result that is not blocked."""
+    if conversion.is_blocked:
+        return []
+    faults = []
+    manifests = [conversion.train_job] + ([conversion.runtime] if conversion.runtime else [])
+    for manifest in manifests:
+        faults += [f"{field} is unknown" for field in admission.unknown_fields(manifest)]
+        stored = admission.admitted(manifest)
+        faults += map(str, admission.schema_errors(stored) or admission.cel_errors(stored))
+    if conversion.runtime:
+        faults += map(str, runtime_validation.errors(msgspec.convert(conversion.runtime, TrainingRuntime)))
+        job = msgspec.convert(admission.admitted(conversion.train_job), TrainJob)
+        faults += map(str, trainjob_errors(job, conversion.runtime))
+    return faults
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_the_schema_is_accounted_for(kind: JobKind) -> None:
+    base = smallest(kind)
+    for path in fields(kind):
+        for role in kind.roles if len(path) > 2 and path[1] == kind.replica_specs else kind.roles[:1]:
+            job = with_fields(kind, base, [path], role)
+            assert lost(job, converted(job)) == [], path
+
+
+def jobs(kind: JobKind) -> st.SearchStrategy[Json]:
+    def made(roles: list[str], paths: list[Path], role: int, replicas: int) -> Json:
+        return with_fields(kind, smallest(kind, roles, replicas), paths, roles[role % len(roles)])
+
+    some_roles = st.lists(st.sampled_from(kind.roles), min_size=1, unique=True)
+    return st.builds(
+        made,
+        some_roles.map(lambda roles: [LAUNCHER, *roles]) if LAUNCHER in kind.roles else some_roles,
+        st.lists(st.sampled_from(fields(kind)), max_size=25),
+        st.integers(0, 4),
+        st.integers(1, 3),
+    )
+
+
+JOBS: st.SearchStrategy[Json] = st.sampled_from(JOB_KINDS).flatmap(jobs)
+
+
+def generated(examples: int) -> Any:
+    ignored = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=ignored, derandomize=True, database=None)
+
+
+@generated(150)
+@given(JOBS)
+def test_fields_together_are_accounted_for_and_carried(job: Json) -> None:
+    assert lost(job, converted(job)) == []
+
+
+@generated(100)
+@given(JOBS)
+def test_a_result_that_is_not_blocked_is_one_that_v2_accepts(job: Json) -> None:
+    if not admission.schema_errors(admission.admitted(job)):
+        assert refused(converted(job)) == []
+
+
+@generated(50)
+@given(JOBS)
+def test_the_same_source_has_the_same_result(job: Json) -> None:
+    first, second = converted(job), converted(job)
+    assert (first.train_job, first.runtime, first.rows, first.findings) == (
+        second.train_job,
+        second.runtime,
+        second.rows,
+        second.findings,
+    )
