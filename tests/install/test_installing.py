@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
@@ -27,7 +28,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
 from shunter.install.installing import Wanted, install
 from shunter.install.removing import uninstall
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS
+from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client

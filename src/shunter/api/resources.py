@@ -50,6 +50,8 @@ PERSISTENT_VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes",
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CORE_EVENTS = Resource("", "v1", "Event", "events")
 EVENTS = Resource("events.k8s.io", "v1", "Event", "events")
+DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
+RESOURCE_QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas")
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
 ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shunter.api.resources import Resource
 
-DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
 POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)

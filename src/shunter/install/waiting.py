@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from shunter.api.meta import Json
-from shunter.api.resources import PODS, TRAIN_JOBS
+from shunter.api.resources import DEPLOYMENTS, PODS, TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
 from shunter.install.installing import Screen, Wanted
 from shunter.install.names import OPERATOR, SELECTOR
-from shunter.install.resources import DEPLOYMENTS
 from shunter.kube.canary import asked_by_server, canary
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError

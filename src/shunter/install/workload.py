@@ -7,7 +7,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_SCHEDULER
-from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
+from shunter.api.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
 from shunter.install import resources
 from shunter.install.kinds import RESOURCES
 from shunter.install.names import (
@@ -89,7 +89,7 @@ def deployment() -> Json:
         "selector": {"matchLabels": SELECTOR},
         "template": template,
     }
-    return obj(resources.DEPLOYMENTS, OPERATOR, labels=SELECTOR, spec=spec)
+    return obj(DEPLOYMENTS, OPERATOR, labels=SELECTOR, spec=spec)
 
 
 def _pod() -> Json:
