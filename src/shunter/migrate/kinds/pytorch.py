@@ -1,35 +1,211 @@
-"""PyTorchJob (3.4): a Master and Workers become the nodes of one group, rank 0 first."""
+"""PyTorchJob (3.4): Master and Workers become the nodes of one group, rank 0 first, or a group each where they differ.
+
+What their processes are told of each other depends on what starts them (`rules/launcher`). Variables of the torch plugin are
+declared before those that are made of them, so that Kubernetes replaces $(PET_...) (S-B): the plugin fills them in in place.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
-from shunter.migrate.draft import Draft, Group
+from shunter.migrate.draft import Change, Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.launch.rewriting import with_option
+from shunter.migrate.rules import elastic, launcher, processes
+from shunter.migrate.rules.elastic import Nodes
+from shunter.migrate.rules.launcher import Seen, Telling
+from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
+from shunter.migrate.templates import Difference, differences, differing_ports
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
+from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 KIND = "PyTorchJob"
-PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NPROC_PER_NODE")
+PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+_STANDALONE = "PET_STANDALONE"
+
+APART = Topic(
+    id="TORCH014",
+    title="Master and Workers differ, so each role has a replicated job",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
+        "Worker a Job of its own, whose number is its rank; a plain runtime tells them what v1 told them. The trainer section of "
+        "the TrainJob is about the Master only, gang schedulers count one pod for each replicated job, and queues see more and "
+        "smaller Jobs."
+    ),
+    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    effort=3,
+    traps=("NX12", "T34", "T18"),
+)
+MASTERS_END = Topic(
+    id="TORCH017",
+    title="the job ends with its Master",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 calls a job done when its Master is, whatever its Workers do; v2 when all nodes are. A successPolicy in the "
+        "generated runtime restores that, and stops Workers that still run, which v1 left alone. Needs Kubernetes 1.31."
+    ),
+    remedy="Nothing, if processes end together.",
+    traps=("T2", "T3", "NX34"),
+)
+SEVERAL_MASTERS = Topic(
+    id="TORCH018",
+    title="more than one Master",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="v1's webhook allows exactly one Master; the job is older, or came around it. Ranks of Workers count from there.",
+    remedy="Set Master.replicas to 1.",
+    effort=1,
+)
 
 
 def arrange(draft: Draft) -> None:
-    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
-    nodes = sum(draft.job.replica_count(role) for role in roles)
-    group = Group(name=NODE, roles=roles, count=nodes)
-    group.plugin_placeholders = [{"name": name, "value": ""} for name in PLACEHOLDERS]
-    group.environment = _environment()
-    draft.groups = [group]
-    draft.ml_policy = {"torch": {}}
-    draft.trainer |= {"numNodes": nodes}
-    draft.profile, draft.reason = "P2", "Master and Workers are alike, and keep their restart policy"
-    group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (*draft.job.replicas,)[:1]
+    if draft.job.replica_count(MASTER) > 1:
+        text = f"Master.replicas is {draft.job.replica_count(MASTER)}, v1 allows 1."
+        draft.report(SEVERAL_MASTERS, (*draft.role_path(MASTER), "replicas"), text)
+    is_elastic = draft.job.spec.elastic_policy is not None
+    chosen = elastic.nodes(draft) if is_elastic else Nodes(max(draft.job.total_replicas, 1), draft.job.total_replicas)
+    if differing := differences(draft, roles):
+        _arrange_apart(draft, chosen, differing)
+    else:
+        _arrange_together(draft, roles, chosen)
+    for path in differing_ports(draft, roles):
+        draft.default(path, "ports of containers are words for readers")
+    if is_elastic:
+        elastic.account(draft, chosen)
 
 
-def _environment() -> list[Json]:
-    """What v1 told its pods, made of what v2's torch plugin tells them (S-B)."""
-    told = {
-        "MASTER_ADDR": "PET_MASTER_ADDR",
-        "MASTER_PORT": "PET_MASTER_PORT",
-        "RANK": "PET_NODE_RANK",
-        "WORLD_SIZE": "PET_NNODES",
-    }
-    return [{"name": "PYTHONUNBUFFERED", "value": "1"}, *({"name": name, "value": f"$({told[name]})"} for name in told)]
+def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> None:
+    group = Group(name=NODE, roles=roles, count=chosen.count)
+    draft.groups, draft.ml_policy = [group], {"torch": {}}
+    draft.trainer["numNodes"] = chosen.count
+    draft.profile, draft.reason = "P2", "all pods are alike"
+    place_roles(draft)
+    found = launcher.seen(draft, roles[0])
+    told = launcher.telling(draft, group, found)
+    options = processes.options(draft, group, found, told, is_rewritten="command" in group.changes)
+    group.explicit_environment = _explicit_environment(draft, roles[0])
+    if told == "nothing":
+        draft.ml_policy, draft.profile, draft.reason = (
+            {},
+            "P3",
+            "v1 told the pods nothing of each other, nor does a plain runtime",
+        )
+        group.environment = group.explicit_environment
+    elif draft.job.spec.elastic_policy is not None and (told == "plugin" or MASTER in roles):
+        _tell_elastic(draft, group, found, chosen, options)
+    else:
+        _tell(draft, group, told)
+    _say_options(group, found, options)
+    _set_success(draft, group)
+
+
+def _tell(draft: Draft, group: Group, told: Telling) -> None:
+    """v1's variables, made of those of the torch plugin (S-B). WORLD_SIZE counts as v1 does (E3)."""
+    group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
+    if told == "variables":
+        factor = processes_per_node(draft.job.spec.nproc_per_node)
+        group.plugin_placeholders = [{"name": name, "value": ""} for name in PLACEHOLDERS]
+        group.environment += [
+            {"name": "MASTER_ADDR", "value": "$(PET_MASTER_ADDR)"},
+            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)"},
+            {"name": "RANK", "value": "$(PET_NODE_RANK)"},
+            {"name": "WORLD_SIZE", "value": "$(PET_NNODES)" if factor == 1 else str(group.count * factor)},
+        ]
+
+
+def _tell_elastic(draft: Draft, group: Group, found: Seen, chosen: Nodes, options: list[str]) -> None:
+    """What v1 told torchrun. The number of nodes is the plugin's to tell, so a range of it takes an option; where none can be
+    given, a plain runtime says it all."""
+    is_told_by_option = bool(found.launch.main.option("nnodes"))
+    if is_told_by_option or chosen.fewest == chosen.count or found.can_be_told:
+        group.environment = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
+        if not is_told_by_option and chosen.fewest < chosen.count:
+            options.append(f"--nnodes={chosen.fewest}:{chosen.count}")
+    else:
+        draft.ml_policy, draft.profile = {}, "P3"
+        draft.reason = "torchrun can be told by variables only how few nodes it may go on with: a plain runtime with v1's"
+        draft.trainer.pop("numProcPerNode", None)
+        group.environment = group.explicit_environment
+
+
+def _explicit_environment(draft: Draft, role: str) -> list[Json]:
+    """v1's variables for the pods of one group, nothing left to a plugin."""
+    told = told_by_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE)
+    return _with_own_hosts(draft, told)
+
+
+def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
+    """Without what stopped torchrun in v1 (NX4); with the place of a pod that the user named for the rendezvous."""
+    policy = draft.job.spec.elastic_policy
+    host = policy.rdzv_host if policy else None
+    kept = [variable for variable in told if variable["name"] != _STANDALONE]
+    if host not in draft.hosts:
+        return kept
+    group, index = draft.hosts[host]
+    return [
+        {**variable, "value": variable["value"].replace(host, draft.host(group, index), 1)}
+        if variable["name"] == "PET_RDZV_ENDPOINT"
+        else variable
+        for variable in kept
+    ]
+
+
+def _say_options(group: Group, found: Seen, options: list[str]) -> None:
+    changed = with_option(found.container, found.launch.main, *options) if options else None
+    for field, value in (changed or {}).items():
+        group.changes[field] = Change(value, f"torchrun is told {' '.join(options)}")
+
+
+def _set_success(draft: Draft, group: Group) -> None:
+    """The Master's end is that of the job; without one all Workers', or that of any one of an elastic job (S9)."""
+    if group.count == 1:
+        return
+    if MASTER in group.roles:
+        group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+        draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the Job's successPolicy.")
+    elif draft.job.spec.elastic_policy is not None:
+        group.job_spec["successPolicy"] = {"rules": [{"succeededCount": 1}]}
+        draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is done when one node is, by the Job's successPolicy.")
+
+
+def _arrange_apart(draft: Draft, chosen: Nodes, differing: list[Difference]) -> None:
+    master = Group("master", (MASTER,), 1)
+    worker = Group("worker", (WORKER,), 1, replicas=max(chosen.count - 1, 1), trains=False)
+    draft.groups = [master, worker]
+    draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
+    draft.trainer["numNodes"] = 1
+    draft.profile, draft.reason = "P3", "Master and Workers differ, and one replicated job has one pod template"
+    place_roles(draft)
+    for group in draft.groups:
+        role, found = group.roles[0], launcher.seen(draft, group.roles[0])
+        source = RANK_SOURCE if role == MASTER else GLOBAL_INDEX_SOURCE
+        group.environment = _with_own_hosts(draft, told_by_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
+        if launcher.rewrite(draft, group, found) and processes_per_node(draft.job.spec.nproc_per_node) == 1:
+            group.environment = [_one_process(variable) for variable in group.environment]
+        group.explicit_environment = group.environment
+    draft.default(processes.FIELD, "the runtime says it in PET_NPROC_PER_NODE")
+    draft.default(processes.ELASTIC_FIELD, "the runtime says it in PET_NPROC_PER_NODE")
+    for difference in differing:
+        path = (*draft.role_path(difference.role), *difference.path)
+        field = difference.field.removeprefix("template.")
+        draft.report(APART, path, f"{difference.role} differs from Master in {field}.")
+    draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the JobSet's successPolicy.")
+
+
+def _one_process(variable: Json) -> Json:
+    """What torchrun starts in place of a program that was one process."""
+    return {**variable, "value": "1"} if variable["name"] == "PET_NPROC_PER_NODE" else variable

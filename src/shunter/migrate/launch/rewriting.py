@@ -26,22 +26,22 @@ def with_torchrun(container: Json, found: Started) -> Json | None:
     if found.launcher != "python" or found.kind not in {"script", "module"} or not found.program:
         return None
     edits = _torchrun_edits(found)
-    return _edited(container, edits) if all(_is_editable(edit.spot) for edit in edits) else None
+    return _edited(container, edits) if all(is_editable(edit.spot) for edit in edits) else None
 
 
-def with_option(container: Json, found: Started, option: str) -> Json | None:
-    """`command` and `args`, those that change, with an option more for the launcher; None if its text is not the container's."""
+def with_option(container: Json, found: Started, *options: str) -> Json | None:
+    """`command` and `args`, those that change, with further options for the launcher; None if its text is not the container's."""
     last = found.head[-1] if found.head else None
-    if last is None or not _is_editable(last.spot):
+    if last is None or not is_editable(last.spot):
         return None
-    return _edited(container, [_Edit(last.spot, (_written(container, last.spot), option))])
+    return _edited(container, [_Edit(last.spot, (_written(container, last.spot), *options))])
 
 
 def without_options(container: Json, options: Sequence[Option]) -> Json | None:
     """`command` and `args`, those that change, without these options and their values; None if one of them is not written in the
     container's own text."""
     spots = [word.spot for option in options for word in option.words]
-    return _edited(container, [_Edit(spot, ()) for spot in spots]) if all(_is_editable(spot) for spot in spots) else None
+    return _edited(container, [_Edit(spot, ()) for spot in spots]) if all(is_editable(spot) for spot in spots) else None
 
 
 def _torchrun_edits(found: Started) -> list[_Edit]:
@@ -59,7 +59,7 @@ def _torchrun_edits(found: Started) -> list[_Edit]:
     return [_Edit(interpreter.spot, ("torchrun",)), *removed]
 
 
-def _is_editable(spot: Spot) -> bool:
+def is_editable(spot: Spot) -> bool:
     return spot.is_exact and not spot.file
 
 

@@ -1,0 +1,247 @@
+"""What is told of how the processes of a PyTorchJob are started and learn of each other; `launcher` and `processes` tell it."""
+
+from __future__ import annotations
+
+from shunter.migrate.findings import Topic
+
+_V1_TOLD = "v1 told every pod of a PyTorchJob with a Master MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. "
+_V2_TELLS = "v2's torch runtime tells PET_* only, which torchrun reads and hands on to its processes as the former. "
+
+UNTOLD = Topic(
+    id="TORCH001",
+    title="nothing tells the processes of each other: each pod would train a model of its own",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        _V1_TOLD + _V2_TELLS + "A program that is started without torchrun finds none of them. At best it stops "
+        "(`environment variable RANK expected, but not set`); one that takes a missing WORLD_SIZE as 1 trains alone in every "
+        "pod, all pods succeed, and the job is Complete."
+    ),
+    remedy=(
+        "Convert with --torch-launch=auto (the runtime tells v1's variables, made of v2's) or --torch-launch=torchrun. "
+        "If the program does not need them, accept with --accept TORCH001."
+    ),
+    effort=3,
+    upstream="kubeflow/trainer#2412",
+    traps=("T1", "T37", "T39"),
+    acceptable=True,
+)
+SEPARATE = Topic(
+    id="TORCH002",
+    title="each pod trains a model of its own, in v1 and in the result",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="Q",
+    explanation=(
+        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank, so a program of plain Python "
+        "trains as many models as there are pods; torchrun with --standalone or --nnodes=1 does so in any job. The result does "
+        "the same. That is rarely what was meant, so somebody has to say that it is."
+    ),
+    remedy=(
+        "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate trainings are meant, "
+        "accept with --accept TORCH002."
+    ),
+    effort=3,
+    traps=("T1", "E2"),
+    acceptable=True,
+)
+VARIABLES = Topic(
+    id="TORCH003",
+    title="the runtime tells the program the variables of v1",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from what the plugin sets, which works because it declares "
+        "the plugin's variables before its own: the plugin fills them in where they stand, and Kubernetes replaces $(PET_...) in "
+        "what comes after. Image and command stay as they are."
+    ),
+    remedy="Nothing to do. In the long run start the program with torchrun, and any torch runtime will do.",
+    traps=("T1", "T32", "T37"),
+)
+ONE_GROUP = Topic(
+    id="TORCH004",
+    title="Workers that v1 left to themselves become one group",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun waits there for "
+        "ever, plain Python trains in each pod by itself. v2 tells every node of a torch runtime of the others."
+    ),
+    remedy="Nothing to do if one training was meant.",
+    effort=1,
+    traps=("E2",),
+)
+OWN_MEETING = Topic(
+    id="TORCH005",
+    title="the job itself says where its processes meet",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 tells Workers without a Master no address. This job has one of its own, in an option, an argument or a variable; it "
+        "is left as it is, but for host names of pods, which are other ones in v2."
+    ),
+    remedy="Check that the address is one that exists in v2. With torchrun, the options can go: v2 tells it.",
+    effort=1,
+    traps=("E2", "T9"),
+)
+UNTOLD_ALONE = Topic(
+    id="TORCH006",
+    title="a job of one pod is not told RANK and WORLD_SIZE",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=_V1_TOLD + _V2_TELLS + "A single process that calls init_process_group stops without them.",
+    remedy="Convert with --torch-launch=auto.",
+    effort=1,
+    traps=("T1",),
+)
+NODES_DIFFER = Topic(
+    id="TORCH007",
+    title="torchrun is told another number of nodes than there are",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="Q",
+    explanation=(
+        "Options of torchrun win over what v1 and v2 tell it. With more nodes than pods the group never comes together; with "
+        "fewer, some pods are left out. It was so in v1 as well."
+    ),
+    remedy="Remove --nnodes from the command: v2 tells the right number.",
+    effort=1,
+)
+OWN_LAUNCHER = Topic(
+    id="TORCH008",
+    title="a PyTorchJob that starts its processes by MPI",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="Q",
+    explanation=(
+        "mpirun and horovodrun start processes on the hosts that they are told of. A PyTorchJob has no such list, nor ssh "
+        "between its pods, so each pod starts a group of its own, in v1 and in v2."
+    ),
+    remedy="Use a runtime with the mpi policy (see the conversion of MPIJobs) if the pods should be one group.",
+    effort=5,
+)
+MACHINES_UNTOLD = Topic(
+    id="TORCH009",
+    title="accelerate or deepspeed is not told of the other machines",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="Q",
+    explanation=(
+        "`accelerate launch` and `deepspeed` have options and files of their own for the number of machines, the rank of this "
+        "one and the address of the first. Without them they may start a group on each machine alone. The result gives them the "
+        "same variables as v1 did."
+    ),
+    remedy=(
+        "Say them: accelerate launch --num_machines=$PET_NNODES --machine_rank=$PET_NODE_RANK --main_process_ip=$PET_MASTER_ADDR "
+        "--main_process_port=$PET_MASTER_PORT, or start the program with torchrun."
+    ),
+    effort=3,
+)
+SCALED_WORLD_SIZE = Topic(
+    id="TORCH010",
+    title="WORLD_SIZE counts nprocPerNode processes a pod, RANK counts pods",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 multiplies WORLD_SIZE by a numeric nprocPerNode and gives each pod one RANK. That fits neither one process a pod, "
+        "which waits for processes that nobody starts, nor --nnodes=$WORLD_SIZE. The result tells the same numbers as v1."
+    ),
+    remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
+    effort=1,
+    upstream="kubeflow/trainer#1790",
+    traps=("T37", "E3"),
+)
+PROCESSES_BY_OPTION = Topic(
+    id="TORCH011",
+    title="torchrun is told by an option how many processes to start",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 hands nprocPerNode on to torchrun as a word (`auto`, `cpu`, `gpu`). A TrainJob takes a number only, and without GPUs "
+        "v2 takes the requested CPUs, where torchrun in v1 took those of the machine. An option of torchrun wins over what v2 "
+        "tells it, so the command says the word now, and as many processes start as in v1."
+    ),
+    remedy="Better say a number: remove the option and set spec.trainer.numProcPerNode.",
+    effort=1,
+    upstream="kubeflow/trainer#2650",
+    traps=("T6", "NX21"),
+)
+PROCESSES_BY_REQUEST = Topic(
+    id="TORCH012",
+    title="v2 may start another number of processes on each node",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "Without nprocPerNode v1 lets torchrun start as many processes as there are GPUs, else CPUs of the machine. Where a "
+        "container has no GPUs v2 takes the CPUs that it requests. The command is not in the job, so it can be given no option."
+    ),
+    remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the number that is meant.",
+    effort=1,
+    traps=("T6",),
+)
+PROCESSES_BY_WORD = Topic(
+    id="TORCH013",
+    title="nprocPerNode is a word, and there is no torchrun that could be told it",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "A TrainJob takes a number of processes, no word such as `cpu` or `gpu`. torchrun could take the word as an option, but "
+        "what starts it is not in the job."
+    ),
+    remedy="Set nprocPerNode in the source to the number that is meant, or accept v2's own count with --accept TORCH013.",
+    effort=3,
+    traps=("NX21",),
+    acceptable=True,
+)
+REWRITTEN = Topic(
+    id="TORCH015",
+    title="torchrun starts the program now",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "As --torch-launch=torchrun asks. Script and arguments are the same. torchrun sets RANK, WORLD_SIZE, LOCAL_RANK, "
+        "MASTER_ADDR and MASTER_PORT itself and starts its process again when it fails, if --max-restarts says so. One process a "
+        "pod, as with plain Python, unless nprocPerNode says a number."
+    ),
+    remedy="To use several GPUs of a node raise spec.trainer.numProcPerNode; the program must then heed LOCAL_RANK.",
+    effort=1,
+    traps=("T1",),
+)
+NOT_REWRITTEN = Topic(
+    id="TORCH016",
+    title="torchrun cannot be put in front of the program",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "--torch-launch=torchrun changes the words that start a script or module, where they stand in command or args. Code in "
+        "the command line, programs of the image and scripts in ConfigMaps are left as they are, and told v1's variables instead."
+    ),
+    remedy="Change the command by hand, or leave it: the runtime tells v1's variables.",
+    effort=1,
+)

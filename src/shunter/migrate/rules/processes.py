@@ -1,0 +1,86 @@
+"""nprocPerNode: how many processes torchrun starts in each pod (3.4; T6, T37, NX21).
+
+v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a number, and counts GPUs or requested CPUs without.
+"""
+
+from __future__ import annotations
+
+from shunter.migrate.draft import Draft, Group
+from shunter.migrate.paths import Path
+from shunter.migrate.rules import launcher_topics as topics
+from shunter.migrate.rules.launcher import Seen, Telling
+from shunter.operator.trainer.resources import cpu_count, gpu_count
+from shunter.operator.training.frameworks.pytorch import processes_per_node
+
+FIELD: Path = ("spec", "nprocPerNode")
+ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
+AUTO = "auto"
+
+
+def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewritten: bool) -> list[str]:
+    """Says numProcPerNode, as far as it is a number. Returns what torchrun must be told by an option."""
+    number = _number(draft)
+    word = None if number is not None else draft.job.spec.nproc_per_node or AUTO
+    main = found.launch.main
+    if number is not None:
+        draft.trainer["numProcPerNode"] = number
+        for field in (FIELD, ELASTIC_FIELD):
+            if draft.is_given(field):
+                draft.carry(field, "TrainJob", ("spec", "trainer", "numProcPerNode"), "a number in v2")
+        _warn_of_scaled_world_size(draft, group, found, number, told, is_rewritten=is_rewritten)
+    elif main.launcher == "python":
+        draft.trainer["numProcPerNode"] = 1
+        draft.default(FIELD, "a program of plain Python is one process, whatever the word")
+    elif main.launcher == "torchrun" and main.option("nproc-per-node"):
+        draft.default(FIELD, "an option of torchrun wins over it")
+    elif word == AUTO and gpu_count(found.container.get("resources") or {}):
+        draft.default(FIELD, "v2 tells torchrun auto where there are GPUs")
+    elif found.can_be_told:
+        path, offset = found.place(found.start)
+        text = f"{found.text} is told --nproc_per_node={word}, as nprocPerNode {word} told it in v1."
+        draft.report(topics.PROCESSES_BY_OPTION, path, text, offset=offset)
+        draft.default(FIELD, "an option of torchrun says it")
+        return [f"--nproc_per_node={word}"]
+    else:
+        _warn_of_other_count(draft, found, word or AUTO)
+    return []
+
+
+def number_of_processes(draft: Draft, found: Seen) -> int:
+    """How many processes v2 starts in a pod without GPUs when the job does not say (Trainer v2.3, torch plugin)."""
+    return max(1, cpu_count(found.container.get("resources") or {}))
+
+
+def _number(draft: Draft) -> int | None:
+    """nprocPerNode where it is a number; torchrun heeds that of elasticPolicy, should both be there."""
+    spec = draft.job.spec
+    if spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None:
+        return int(spec.elastic_policy.n_proc_per_node)
+    text: str = spec.nproc_per_node or AUTO
+    return int(text) if text.lstrip("+-").isdecimal() else None
+
+
+def _warn_of_scaled_world_size(
+    draft: Draft, group: Group, found: Seen, number: int, told: Telling, *, is_rewritten: bool
+) -> None:
+    if number <= 1 or told != "variables" or is_rewritten:
+        return
+    uses_world_size = any(use.name == "WORLD_SIZE" for use in found.told_uses)
+    if found.launch.launcher == "python" or uses_world_size:
+        total = group.count * processes_per_node(draft.job.spec.nproc_per_node)
+        text = f"WORLD_SIZE is {total}, for {group.count} pods with a RANK each."
+        draft.report(topics.SCALED_WORLD_SIZE, FIELD, text)
+
+
+def _warn_of_other_count(draft: Draft, found: Seen, word: str) -> None:
+    """What starts the processes cannot be told, or is not known to be torchrun."""
+    if word != AUTO:
+        text = f"nprocPerNode is {word}, and {found.text} cannot be told so."
+        draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
+        return
+    count = number_of_processes(draft, found)
+    draft.trainer["numProcPerNode"] = count
+    draft.default(FIELD, f"numProcPerNode says what v2 counts: {count}")
+    path, offset = found.place(found.start)
+    text = f"If {found.text} starts torchrun, v2 tells it {count} process{'es' if count > 1 else ''} a pod."
+    draft.report(topics.PROCESSES_BY_REQUEST, path, text, offset=offset)
