@@ -22,6 +22,7 @@ from shunter.migrate import batch
 from shunter.migrate.emit import files
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
+from shunter.migrate.provenance import MADE_BY
 from shunter.migrate.source.provider import Input, text_file
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
@@ -54,6 +55,7 @@ def seen(case: Path) -> Expectation:
     given = Input((text_file(case.read_bytes().decode(), case.name),))
     converted = batch.converted(given.convertible, options_of(case), [source.value for source in given.others])
     out = files.stream(given, converted) if files.usable(converted) else ""
+    out = out.replace(MADE_BY, "shunter/VERSION")
     return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *converted.findings]))
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.migrate import mpi_operator, provenance
 from shunter.migrate.draft import Draft, Profile
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.kinds import Arranger, arrangers
@@ -66,8 +67,8 @@ class Conversion:
 
 
 def framework_of(source: SourceObject) -> AnyFramework | None:
-    """The v1 kind that the object is of, or None."""
-    for framework in FRAMEWORKS:
+    """The v1 kind that the object is of, or the MPIJob of mpi-operator; None for all else."""
+    for framework in (*FRAMEWORKS, mpi_operator.FRAMEWORK):
         if source.kind == framework.resource.kind and source.api_version == framework.resource.api_version:
             return framework
     return None
@@ -122,11 +123,13 @@ def _arranged(draft: Draft) -> Draft:
 
 def _train_job(draft: Draft, runtime: Json) -> Json:
     spec = {key: value for key, value in draft.train_job.items() if key != "metadata"}
+    metadata = draft.train_job["metadata"]
+    annotations = {**metadata.get("annotations", {}), **provenance.of_train_job(draft.source, draft.options)}
     reference = {"apiGroup": TRAINING_RUNTIMES.group, "kind": runtime["kind"], "name": runtime["metadata"]["name"]}
     return {
         "apiVersion": TRAIN_JOBS.api_version,
         "kind": TRAIN_JOBS.kind,
-        "metadata": draft.train_job["metadata"],
+        "metadata": {**metadata, "annotations": annotations},
         "spec": {"runtimeRef": reference, **spec, "trainer": draft.trainer},
     }
 
@@ -138,9 +141,10 @@ def _runtime(draft: Draft) -> Json:
     policy = {"numNodes": 1, **draft.ml_policy}
     spec = {"mlPolicy": policy, **draft.runtime, "template": template}
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]
-    metadata = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}
+    metadata: Json = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}
     if draft.source.namespace:
         metadata["namespace"] = draft.source.namespace
+    metadata["annotations"] = provenance.of_runtime()
     return {"apiVersion": TRAINING_RUNTIMES.api_version, "kind": TRAINING_RUNTIMES.kind, "metadata": metadata, "spec": spec}
 
 

@@ -1,0 +1,29 @@
+"""Where a result comes from, said on it by annotations: what made it, of which v1 job, by which decisions."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from shunter import __version__
+from shunter.migrate.moving.marks import SOURCE
+from shunter.migrate.options import Options
+from shunter.migrate.source.objects import SourceObject
+
+GENERATOR = "migrate.shunter.dev/generator"
+"""Annotation on all that was converted: the tool and its version."""
+DECISIONS = "migrate.shunter.dev/decisions"
+"""Annotation on a TrainJob: a digest of the job's spec and of the options, so the same for a conversion that decides the same."""
+MADE_BY = f"shunter/{__version__}"
+_DIGITS = 12
+
+
+def of_runtime() -> dict[str, str]:
+    """A runtime may be that of several jobs, so it names none."""
+    return {GENERATOR: MADE_BY}
+
+
+def of_train_job(source: SourceObject, options: Options) -> dict[str, str]:
+    decided = msgspec.json.encode((source.value.get("spec"), options), order="deterministic")
+    return {GENERATOR: MADE_BY, SOURCE: source.title, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}
