@@ -57,7 +57,8 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
             source, ("spec", field), "the job has no pods", "Give a role of it replicas, or leave it behind."
         )
     for role in with_pods:
-        spelled = next((key for key in specs if key.lower() == role.lower()), role)
+        keys = specs if isinstance(specs, dict) else ()
+        spelled = next((key for key in keys if key.lower() == role.lower()), role)
         path: Path = ("spec", field, spelled, "template")
         template = value_at(source.value, path)
         _convert(source, {} if template is MISSING else template, _Template, path)

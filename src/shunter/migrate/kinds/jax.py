@@ -15,7 +15,7 @@ PLUGIN = {"NUM_PROCESSES": "JAX_NUM_PROCESSES", "PROCESS_ID": "JAX_PROCESS_ID"}
 
 
 def arrange(draft: Draft) -> None:
-    nodes = max(draft.job.replica_count(WORKER), 1)
+    nodes = draft.job.replica_count(WORKER)
     group = Group(NODE, (WORKER,), nodes)
     draft.groups = [group]
     place_roles(draft)

@@ -15,6 +15,7 @@ from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.kinds.mpi_command import adapt
+from shunter.migrate.mpi_operator import MPIOperatorSpec
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import SERVE, client_environment, mount_path
 from shunter.migrate.shims import place_roles
@@ -24,7 +25,7 @@ from shunter.operator.training.mpi.names import is_gpu_launcher, launcher_name, 
 from shunter.operator.training.names import replica_name
 
 KIND = "MPIJob"
-_IDLE = frozenset({"sleep", "tail", "cat", "pause", "true"})
+_WAITING = frozenset({"sleep", "tail", "cat", "pause", "sshd"})
 """Programs by which workers pass their time until mpirun comes."""
 _OTHER_MPI = ("I_MPI_", "HYDRA_", "MPICH_", "MV2_")
 """Beginnings of variables that Intel MPI and the family of MPICH read."""
@@ -195,7 +196,7 @@ USER = Topic(
 
 def arrange(draft: Draft) -> None:
     workers = draft.job.replica_count(WORKER)
-    is_launcher_node = is_gpu_launcher(draft.job) or not workers
+    is_launcher_node = _is_node(draft) or not workers
     _find_containers(draft)
     launcher = Group(LAUNCHERS, (LAUNCHER,), 1)
     # With a GPU launcher the plugin gives what the trainer section says of these to the nodes as well (9-S4).
@@ -203,6 +204,7 @@ def arrange(draft: Draft) -> None:
     launcher.environment = _launcher_environment(draft)
     if workers:
         nodes = Group(NODE, (WORKER,), workers, trains=False)
+        nodes.environment = _role_of_mpi_operator(draft, "worker")
         nodes.changes = {
             "command": Change(["sh", "-c"], "an ssh server waits for mpirun"),
             "args": Change([SERVE.format(keys=mount_path(draft))], "an ssh server waits for mpirun"),
@@ -249,8 +251,23 @@ def _containers(draft: Draft, role: str) -> list[Json]:
 
 def _launcher_environment(draft: Draft) -> list[Json]:
     """How to reach the nodes; a launcher that does not train sees no GPUs, as in v1."""
-    hidden = [] if is_gpu_launcher(draft.job) else ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"]
-    return [*client_environment(), *({"name": name, "value": ""} for name in hidden)]
+    hidden = [] if _is_node(draft) else ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"]
+    return [
+        *_role_of_mpi_operator(draft, "launcher"),
+        *client_environment(),
+        *({"name": name, "value": ""} for name in hidden),
+    ]
+
+
+def _is_node(draft: Draft) -> bool:
+    """Whether the launcher trains, too."""
+    spec = draft.job.spec
+    return spec.run_launcher_as_worker if isinstance(spec, MPIOperatorSpec) else is_gpu_launcher(draft.job)
+
+
+def _role_of_mpi_operator(draft: Draft, role: str) -> list[Json]:
+    is_told = isinstance(draft.job.spec, MPIOperatorSpec)
+    return [{"name": "K_MPI_JOB_ROLE", "value": role}] if is_told else []
 
 
 def _place(draft: Draft) -> None:
@@ -263,7 +280,9 @@ def _place(draft: Draft) -> None:
 
 def _report(draft: Draft) -> None:
     specs = ("spec", draft.replica_specs)
-    if fault := mpi_rules.fault(draft.job.spec):
+    if isinstance(draft.job.spec, MPIOperatorSpec):
+        _account_for_mpi_operator(draft, draft.job.spec)
+    elif fault := mpi_rules.fault(draft.job.spec):
         draft.report(REFUSED, specs, f"{fault}.")
     _report_image(draft)
     _report_command(draft)
@@ -281,6 +300,18 @@ def _report(draft: Draft) -> None:
         draft.report(USER, specs, "The pods run as another user than root, whom the image must know.")
 
 
+def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
+    """Fields that only its MPIJob has."""
+    draft.carry(("spec", "runLauncherAsWorker"), "TrainingRuntime", ("spec", "mlPolicy", "mpi", "runLauncherAsNode"))
+    draft.default(("spec", "sshAuthMountPath"), "the runtime tells ssh where the keys are")
+    draft.default(("spec", "launcherCreationPolicy"), "the launcher waits until all nodes are ready")
+    implementation = ("spec", "mpiImplementation")
+    if spec.mpi_implementation == OPEN_MPI:
+        draft.carry(implementation, "TrainingRuntime", ("spec", "mlPolicy", "mpi", "mpiImplementation"))
+    else:
+        draft.report(OTHER_MPI, implementation, f"mpiImplementation is {spec.mpi_implementation}.", dropped=True)
+
+
 def _report_image(draft: Draft) -> None:
     if not draft.job.replica_count(WORKER) or _serves_ssh(draft):
         return
@@ -293,25 +324,26 @@ def _report_image(draft: Draft) -> None:
 
 
 def _report_command(draft: Draft) -> None:
-    """The workers' command, unless it only waits."""
+    """The workers' command, unless it only waits, or is an ssh server itself."""
     container = _training(draft, WORKER)
     words = [str(word) for word in container.get("command") or []]
-    if not draft.job.replica_count(WORKER) or not words or _serves_ssh(draft) or _is_idle(container):
+    if not draft.job.replica_count(WORKER) or not words or _only_waits(container):
         return
     draft.report(OWN_COMMAND, (*_container_path(draft, WORKER), "command"), f"{' '.join(words)[:60]} is not started any more.")
 
 
-def _is_idle(container: Json) -> bool:
+def _only_waits(container: Json) -> bool:
+    """Whether the container runs one program, in a shell or by itself, that does nothing until mpirun comes."""
     words = [str(word) for field in ("command", "args") for word in container.get(field) or []]
     if words[:1] and words[0].rpartition("/")[2] in ("sh", "bash") and "-c" in words:
         words = words[words.index("-c") + 1 :][:1]
         words = words[0].replace("exec ", "").split() if words and not set(words[0]) & set(";&|\n") else words
-    return bool(words) and words[0].rpartition("/")[2] in _IDLE
+    return bool(words) and words[0].rpartition("/")[2] in _WAITING
 
 
 def _serves_ssh(draft: Draft) -> bool:
-    """Whether the workers are sshd's in v1 already, so that the image has it."""
-    return any("sshd" in word for _, word in _words(draft, WORKER))
+    """Whether the workers run an ssh server already, so that the image has it."""
+    return isinstance(draft.job.spec, MPIOperatorSpec) or any("sshd" in word for _, word in _words(draft, WORKER))
 
 
 def _report_main_container(draft: Draft) -> None:

@@ -86,11 +86,11 @@ NO_END = Topic(
 
 def arrange(draft: Draft) -> None:
     roles = [role for role in TENSORFLOW.roles if draft.job.replica_count(role)]
-    leader = next((role for role in (CHIEF, MASTER, WORKER) if role in roles), roles[0] if roles else WORKER)
+    leader = next((role for role in (CHIEF, MASTER, WORKER) if role in roles), roles[0])
     if len(roles) > 1:
         draft.groups = [Group(role.lower(), (role,), draft.job.replica_count(role), trains=role == leader) for role in roles]
     else:
-        draft.groups = [Group(NODE, (leader,), max(draft.job.replica_count(leader), 1))]
+        draft.groups = [Group(NODE, (leader,), draft.job.replica_count(leader))]
     place_roles(draft)
     draft.trainer["numNodes"] = draft.group_of(leader).count
     draft.profile = "P3"
@@ -166,7 +166,7 @@ def _report(draft: Draft, roles: list[str]) -> None:
     if any(group.environment for group in draft.groups):
         text = "TF_CONFIG lists the pods that the job has now."
         draft.report(FIXED_COUNTS, specs, text, target="TrainJob spec.trainer.numNodes")
-    if roles and not {CHIEF, MASTER, WORKER} & {*roles}:
+    if not {CHIEF, MASTER, WORKER} & {*roles}:
         draft.report(NO_END, specs, f"{', '.join(roles)} without Chief, Master or Worker never succeed in v1.")
     dynamic = ("spec", "enableDynamicWorker")
     if draft.job.spec.enable_dynamic_worker:

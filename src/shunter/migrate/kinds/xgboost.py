@@ -44,7 +44,7 @@ SEVERAL_MASTERS = Topic(
 
 
 def arrange(draft: Draft) -> None:
-    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (MASTER,)
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
     apart = differences(draft, roles)
     if apart:
         master, worker = _groups_apart(draft)
@@ -56,7 +56,7 @@ def arrange(draft: Draft) -> None:
             path = (*draft.role_path(MASTER), "replicas")
             draft.report(SEVERAL_MASTERS, path, f"Master.replicas is {draft.job.replica_count(MASTER)}, v1 allows 1.")
     else:
-        group = Group(NODE, roles, max(sum(draft.job.replica_count(role) for role in roles), 1))
+        group = Group(NODE, roles, sum(draft.job.replica_count(role) for role in roles))
         if MASTER in roles and group.count > 1:
             group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
         draft.groups = [group]

@@ -24,15 +24,16 @@ OLD_VERSION = Topic(
 OTHER_OPERATOR = Topic(
     id="INPUT005",
     title="an MPIJob of mpi-operator",
-    severity="info",
-    impact="none",
-    change="lossless",
-    grade="E",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="Q",
     explanation=(
         "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the name of its CRD with the Training "
-        "Operator's MPIJob. It does not go away with v1, and is left as it is."
+        "Operator's MPIJob. It does not go away with v1, so nothing has to be done for its jobs; they can be converted all the "
+        "same, as v2's mpi plugin is made after it."
     ),
-    remedy="Keep mpi-operator for it; do not delete the CRD mpijobs.kubeflow.org.",
+    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or move them to v2 as well.",
     traps=("A14",),
 )
 NO_SUCH_VERSION = Topic(
@@ -53,8 +54,12 @@ _V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
 
 
 def is_v1_job(source: SourceObject) -> bool:
-    """Whether it is of one of v1's kinds, in v1's version."""
-    return _V1.get(source.kind) == source.api_version
+    """Whether it is of one of v1's kinds, in v1's version, or an MPIJob of mpi-operator, which converts as well."""
+    return source.api_version == _V1.get(source.kind) or _is_of_mpi_operator(source)
+
+
+def _is_of_mpi_operator(source: SourceObject) -> bool:
+    return source.kind == "MPIJob" and source.api_version == MPI_OPERATOR
 
 
 def findings_of(source: SourceObject) -> tuple[Finding, ...]:
@@ -69,7 +74,7 @@ def findings_of(source: SourceObject) -> tuple[Finding, ...]:
 def _topic(source: SourceObject) -> Topic | None:
     group = source.api_version.partition("/")[0]
     if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
-        return OTHER_OPERATOR if source.kind == "MPIJob" and source.api_version == MPI_OPERATOR else OLD_VERSION
+        return OTHER_OPERATOR if _is_of_mpi_operator(source) else OLD_VERSION
     if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
         return NO_SUCH_VERSION
     return None

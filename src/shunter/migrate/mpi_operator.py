@@ -1,0 +1,67 @@
+"""The MPIJob of mpi-operator (kubeflow.org/v2beta1), another product: read as one of v1, with defaults of its own.
+
+It converts better than those of v1: its processes meet by ssh already, so its images have what v2 needs. Source of defaults and
+meanings: mpi-operator, pkg/apis/kubeflow/v2beta1.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from shunter.api.meta import Struct
+from shunter.api.resources import Resource
+from shunter.api.training import mpi_rules
+from shunter.api.training.job import MANAGED_BY_US, JobStatus, RunPolicy
+from shunter.api.training.mpi import LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJobMeta, MPIJobSpec
+from shunter.operator.training.framework import Environment, TrainingJob
+from shunter.operator.training.frameworks.mpi import MPI
+
+OPEN_MPI = "OpenMPI"
+LAUNCHER_BACKOFF_LIMIT = 6
+"""The launcher is a Job, which gives up after so many restarts where it is told nothing."""
+
+
+class MPIOperatorSpec(MPIJobSpec, frozen=True):
+    run_launcher_as_worker: bool = False
+    ssh_auth_mount_path: str = "/root/.ssh"
+    launcher_creation_policy: str = "AtStartup"
+    mpi_implementation: str = OPEN_MPI
+
+
+class MPIOperatorJob(Struct, frozen=True):
+    metadata: MPIJobMeta = MPIJobMeta()
+    spec: MPIOperatorSpec = MPIOperatorSpec()
+    status: JobStatus = JobStatus()
+
+
+class MPIOperator(MPI):
+    resource = Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural)
+    view = MPIOperatorJob  # type: ignore[assignment]
+
+    def read(self, view: MPIOperatorJob) -> TrainingJob[MPIJobSpec]:  # type: ignore[override]
+        spec = mpi_rules.with_defaults(view.spec)
+        replicas = dict(spec.mpi_replica_specs)
+        if not (given := view.spec.mpi_replica_specs.get(LAUNCHER)) or not given.restart_policy:
+            replicas[LAUNCHER] = replace(replicas[LAUNCHER], restart_policy="OnFailure")
+        return TrainingJob(
+            resource=self.resource,
+            metadata=view.metadata,
+            run_policy=_run_policy(spec.run_policy),
+            replicas=replicas,
+            status=view.status,
+            spec=view.spec,
+        )
+
+    def environment(self, job: TrainingJob[MPIJobSpec], replica_type: str) -> Environment:
+        """Nothing that would be in a user's way: what it sets is reserved in v2, too."""
+        return lambda index: []
+
+
+def _run_policy(policy: RunPolicy) -> RunPolicy:
+    """Its own name as the manager says as much as none does."""
+    limit = LAUNCHER_BACKOFF_LIMIT if policy.backoff_limit is None else policy.backoff_limit
+    manager = MANAGED_BY_US if policy.managed_by == MPI_OPERATOR else policy.managed_by
+    return replace(policy, backoff_limit=limit, managed_by=manager)
+
+
+FRAMEWORK = MPIOperator()
