@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from shunter.cli.migrate import compare, convert
+from shunter.cli.migrate import compare, convert, inventory, scan, trial
 
 app = typer.Typer(
     name="migrate",
@@ -15,3 +15,7 @@ app = typer.Typer(
 )
 app.command("compare", short_help="Compare a run of a v1 job with one of its successor.")(compare.compare)
 app.command("convert", short_help="Convert v1 jobs to TrainJobs and their runtimes.")(convert.convert)
+app.command("test", short_help="Run a converted job beside its original, and compare both.")(trial.trial)
+app.command("test-deploy", hidden=True)(trial.trial)
+app.command("inventory", short_help="List v1 jobs with the work that each means.")(inventory.inventory)
+app.command("scan", short_help="Find what else in a repository speaks of v1.")(scan.scan)

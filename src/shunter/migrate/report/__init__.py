@@ -5,7 +5,7 @@ A form is `written(contents) -> str`: deterministic (no time, no machine, input 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from shunter.errors import InputError
@@ -28,12 +28,12 @@ def written(form: str, batch: Batch, faults: Iterable[Finding] = ()) -> str:
     return FORMS[form](of_batch(batch, faults))
 
 
-def wanted(texts: Iterable[str]) -> list[tuple[str, Path]]:
+def wanted(texts: Iterable[str], forms: Collection[str] = tuple(FORMS)) -> list[tuple[str, Path]]:
     """What `--report FORM=PATH` asks for, as forms and paths. InputError for what is neither."""
     reports = []
     for text in texts:
         form, equals, path = text.partition("=")
-        if form not in FORMS or not equals or not path:
-            raise InputError(f"--report {text}: expected FORM=PATH.", f"FORM is one of {', '.join(FORMS)}.")
+        if form not in forms or not equals or not path:
+            raise InputError(f"--report {text}: expected FORM=PATH.", f"FORM is one of {', '.join(forms)}.")
         reports.append((form, Path(path)))
     return reports

@@ -120,7 +120,7 @@ def references(text: str) -> Found:
             node = loader.get_node()
             if isinstance(node, yaml.MappingNode):
                 _object(node, found)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return Found([], [])
     finally:
         loader.dispose()
@@ -221,26 +221,35 @@ def _sequence(node: yaml.Node | None) -> list[yaml.Node]:
 
 
 def _scalars(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.ScalarNode]:
-    """The scalar values below a node, with `keys` the keys of mappings as well, in the order of the text."""
-    if isinstance(node, yaml.ScalarNode):
-        yield node
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _scalars(item, keys=keys)
-    elif isinstance(node, yaml.MappingNode):
-        for key, inner in node.value:
-            if keys:
-                yield from _scalars(key)
-            yield from _scalars(inner, keys=keys)
+    """The scalar values below a node, with `keys` the keys of mappings as well, in the order of the text. What aliases repeat
+    comes once: it may contain itself."""
+    seen: set[int] = set()
+    left = [node]
+    while left:
+        inner = left.pop()
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, yaml.ScalarNode):
+            yield inner
+        elif isinstance(inner, yaml.SequenceNode):
+            left += reversed(inner.value)
+        elif isinstance(inner, yaml.MappingNode):
+            for key, value in reversed(inner.value):
+                left += (value, key) if keys else (value,)
 
 
 def _entries(node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-    """Every key below a node with its value."""
-    if isinstance(node, yaml.MappingNode):
-        for key, inner in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                yield key, inner
-            yield from _entries(inner)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _entries(item)
+    """Every key below a node with its value; what aliases repeat comes once."""
+    seen: set[int] = set()
+    left = [node]
+    while left:
+        inner = left.pop()
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, yaml.SequenceNode):
+            left += reversed(inner.value)
+        elif isinstance(inner, yaml.MappingNode):
+            yield from ((key, value) for key, value in inner.value if isinstance(key, yaml.ScalarNode))
+            left += [value for _, value in reversed(inner.value)]

@@ -89,6 +89,8 @@ UNPARSED = Topic(
     effort=1,
 )
 
+_WORDS = ("kubeflow", "flytekitplugins", "launcher", *KINDS)
+"""A module without any of these is not parsed: that takes most of the time of a scan."""
 _V1_PACKAGES = ("kubeflow.training", "kubeflow.tfjob", "kubeflow.pytorchjob")
 _PLUGIN_PACKAGES = ("flytekitplugins.kfpytorch", "flytekitplugins.kftensorflow", "flytekitplugins.kfmpi")
 _LAUNCHER = re.compile(r"kubeflow/(?:pytorch|tf|katib|xgboost|mpi|common)[-_]?launcher|(?:pytorch|tf)[-_]launcher", re.I)
@@ -102,6 +104,8 @@ _ONLY_OF_V1 = frozenset(call for move in MOVES for call in move.calls) - {
 
 def references(text: str) -> Iterator[Reference]:
     """Every use of v1 that the syntax tree shows, in the order of the lines."""
+    if not any(word in text for word in _WORDS):
+        return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's own strings, e.g. invalid escapes

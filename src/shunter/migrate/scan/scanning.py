@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.scan import files, manifests, python_code, text
-from shunter.migrate.scan.reference import ANY_KIND, Reference
+from shunter.migrate.scan.reference import WORDS, Reference
 
-_MAY_SPEAK_OF_V1 = re.compile(
-    rf"kubeflow|training[_-]operator|{ANY_KIND}|kfpytorch|kftensorflow|kfmpi|23456|replicaStatuses|condition[= ]+Succeeded"
-    r"|-(?:master|chief)-0|-(?:worker|ps|evaluator)-\d|-launcher|(?:pytorch|tf)[-_]launcher".encode(),
-    re.I,
-)
+_WORDS = tuple(word.encode() for word in WORDS)
 _OBJECTS = (".yaml", ".yml", ".json")
 _PYTHON = (".py", ".pyi")
 
@@ -42,7 +37,7 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
         content = files.read(path)
         if content is None:
             skipped += 1
-        elif _MAY_SPEAK_OF_V1.search(content):
+        elif _may_speak_of_v1(content):
             findings += findings_of(str(path), content.decode(errors="replace"))
         advance(1)
     return Scanned(tuple(findings), len(paths) - skipped, skipped)
@@ -64,3 +59,8 @@ def findings_of(name: str, content: str) -> list[Finding]:
         Finding(reference.topic, name, Place(name, reference.line, reference.column), (), reference.message, reference.remedy)
         for reference in told
     ]
+
+
+def _may_speak_of_v1(content: bytes) -> bool:
+    lowered = content.lower()
+    return any(word in lowered for word in _WORDS)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shunter.migrate.findings import Topic
-from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, Reference
+from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, WORDS, Reference
 
 QUOTA = Topic(
     id="SCAN010",
@@ -210,6 +210,14 @@ _LONGEST = 80
 """Characters of a line that a message quotes."""
 
 
+_VERBS = "get|describe|delete|apply|create|patch|edit|wait|logs|label|annotate|scale|explain|auth|replace|watch|top"
+_COMMAND = re.compile(
+    rf"\b(?:kubectl|oc|k)\s+(?:-\S+[ =]\S+\s+|-\S+\s+)*(?:{_VERBS})\b"
+    rf"[^\n|;&]*?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b",
+    re.I,
+)
+
+
 class Rule(NamedTuple):
     topic: Topic
     pattern: re.Pattern[str]
@@ -233,16 +241,16 @@ RULES = (
         ),
         "{}: no TrainJob gets there.",
     ),
-    Rule(
-        COMMAND,
-        re.compile(rf"\b(?:kubectl|oc|k)\b[^\n|;&]*?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b", re.I),
-        "`{}` does not see jobs that have moved.",
-    ),
+    Rule(COMMAND, _COMMAND, "`{}` does not see jobs that have moved."),
     Rule(KUEUE_FRAMEWORK, re.compile(rf"\bkubeflow\.org/(?=[a-z]){ANY_KIND.lower()}\b"), "{} is the framework of v1 jobs."),
     Rule(GO_CODE, re.compile(r"github\.com/kubeflow/training-operator/pkg/[\w./-]+"), "{} holds v1 types."),
-    Rule(INSTALLATION, re.compile(r"\bkubeflow/training-operator\b[\w./:@?=-]*|\btraining-operator/manifests/[\w./-]+"), "{}."),
+    Rule(INSTALLATION, re.compile(r"\bkubeflow/training-operator\b(?:[\w./:@?=-]*\w)?"), "{} is the v1 operator."),
     Rule(DEPENDENCY, re.compile(r"\bkubeflow-(?:training|tfjob|pytorchjob)\b"), "{} is the SDK of v1."),
-    Rule(PORT, re.compile(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*|(?<=-0 ))(23456)(?!\d)"), "Port 23456 is that of v1's rendezvous."),
+    Rule(
+        PORT,
+        re.compile(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*|(?<=-0 ))(23456)(?!\d)"),
+        "Port 23456 is that of v1's rendezvous.",
+    ),
 )
 _HOST = re.compile(
     r"(?<![\w-])[\w.${}()-]*[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
@@ -258,7 +266,7 @@ def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range]
     host_topic = HOST if _SPOKEN_OF.search(text) else MAYBE_HOST
     mentions: list[Reference] = []
     for number, line in enumerate(text.split("\n"), 1):
-        if number in left_out:
+        if number in left_out or not _may_speak_of_v1(line):
             continue
         taken: list[range] = []
         for rule in RULES:
@@ -276,6 +284,11 @@ def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range]
     if mentions:
         others = f" So do {len(mentions) - 1} more places of this file." if len(mentions) > 1 else ""
         yield mentions[0]._replace(message=mentions[0].message + others)
+
+
+def _may_speak_of_v1(line: str) -> bool:
+    lowered = line.lower()
+    return any(word in lowered for word in WORDS)
 
 
 def _remedy(topic: Topic, found: str) -> str:

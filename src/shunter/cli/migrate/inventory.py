@@ -1,0 +1,185 @@
+"""`migrate inventory`: every v1 job, what class of work it is, and what all of them come to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import output
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    GangOption,
+    Profile,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    options_of,
+)
+from shunter.cli.migrate.convert import ConfigurationOption, FilesOption, read, take_on
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.inventory.entry import Entry
+    from shunter.migrate.inventory.fleet import Fleet
+    from shunter.migrate.options import Options
+
+SHOWN = 40
+"""Jobs that a terminal lists one by one; of more it shows the figures."""
+COLOURS = {"finished": "dim", "owned": "cyan", "blocked": "bold red", "complex": "yellow", "standard": "green", "simple": "green"}
+
+
+class Form(StrEnum):
+    table = "table"
+    csv = "csv"
+    json = "json"
+    md = "md"
+    html = "html"
+
+
+def inventory(
+    files: FilesOption = None,
+    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False,
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
+    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    form: Annotated[Form, typer.Option("-o", "--output", help="What goes to standard output.")] = Form.table,
+    report: Annotated[
+        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="csv, json, md or html into a file; repeatable.")
+    ] = None,
+    configuration: ConfigurationOption = None,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    gang: GangOption = "none",
+    target_version: TargetVersionOption = "2.3",
+) -> None:
+    """List v1 jobs with the work that each means: simple, standard, complex, blocked, finished or owned, and why.
+
+    Reads only. Exit codes: 0, 3 when something could not be read.
+    """
+    import sys
+    from datetime import UTC, datetime
+
+    from shunter.cli.migrate.telling import tell
+    from shunter.errors import InputError
+    from shunter.migrate import report as reports
+    from shunter.migrate.inventory.fleet import fleet
+    from shunter.migrate.inventory.forms import FORMS
+    from shunter.migrate.writing import write_whole
+
+    if bool(files) == cluster:
+        raise InputError("say what is to be counted: files or a cluster.", "Name files with -f, or use --cluster.")
+    wanted = reports.wanted(report or (), tuple(FORMS))
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=Profile.auto,
+        gang=gang,
+        elastic_nodes="",
+        mpi_image="",
+        target_version=target_version,
+        suffix="",
+        v1_labels=False,
+        cluster_domain="",
+        suspend=cluster,
+    )
+    now = datetime.now(UTC)
+    if cluster:
+        entries, faults = of_cluster(kubeconfig, context, namespace, all_namespaces, selector, options, configuration, now)
+    else:
+        entries, faults = of_files(files or [], options, configuration, now)
+    found = fleet(entries)
+    tell(faults, with_notes=False)
+    if form is Form.table:
+        show(found)
+    else:
+        sys.stdout.write(FORMS[form](found))
+    for name, path in wanted:
+        write_whole(path, FORMS[name](found))
+    if any(fault.is_blocking for fault in faults):
+        raise typer.Exit(exit_codes.BLOCKED)
+
+
+def of_files(files: list[str], options: Options, configuration: Path | None, now: datetime) -> tuple[list[Entry], list[Finding]]:
+    from shunter.cli.progress import counting
+    from shunter.migrate.batch import converted
+    from shunter.migrate.inventory.taking import of_batch
+
+    given, faults = read(files, None, "", False, "", False, "", None, "")
+    jobs = given.jobs
+    with counting("looking at jobs", len(jobs)) as advance:
+        batch = converted(jobs, options, [source.value for source in given.others], advance)
+    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
+    return of_batch(batch, now), faults
+
+
+def of_cluster(
+    kubeconfig: Path | None,
+    context: str,
+    namespace: str,
+    all_namespaces: bool,
+    selector: str,
+    options: Options,
+    configuration: Path | None,
+    now: datetime,
+) -> tuple[list[Entry], list[Finding]]:
+    import asyncio
+
+    from shunter.cli.progress import counting
+    from shunter.cli.target import connect
+    from shunter.migrate.batch import Batch
+    from shunter.migrate.inventory import taking
+
+    target = connect(kubeconfig, context)
+    space = "" if all_namespaces else namespace or target.client.namespace
+
+    def marked(batch: Batch) -> Batch:
+        return take_on(batch, [], configuration)[0]
+
+    async def listed() -> tuple[list[Entry], list[Finding]]:
+        with counting("reading jobs") as advance:
+            async with target.client as client:
+                return await taking.of_cluster(
+                    client, [space], options, now, label_selector=selector, marked=marked, advance=advance
+                )
+
+    return asyncio.run(listed())
+
+
+def show(fleet: Fleet) -> None:
+    """Figures, and the jobs where they are few."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from shunter.migrate.inventory.classes import CLASSES
+    from shunter.migrate.inventory.forms.markdown import figures
+
+    for name, value in figures(fleet):
+        output().print(f"{name}: {escape(value)}")
+    classes = Table(box=None, pad_edge=False)
+    for heading in ("CLASS", "JOBS", "MEANS"):
+        classes.add_column(heading, justify="right" if heading == "JOBS" else "left")
+    for name, means in CLASSES.items():
+        classes.add_row(f"[{COLOURS[name]}]{name}[/]", str(fleet.classes[name]), means)
+    output().print(classes)
+    for id, title, jobs in fleet.blockers[:10]:
+        output().print(f"[red]{id}[/] blocks {jobs}: {escape(title)}")
+    if fleet.jobs > SHOWN:
+        output().print(f"{fleet.jobs} jobs: list them with -o csv, or write --report html=inventory.html")
+        return
+    jobs_table = Table(box=None, pad_edge=False)
+    for heading in ("JOB", "CLASS", "EFFORT", "TRAINER", "GPU-HOURS", "WHY"):
+        jobs_table.add_column(heading, overflow="fold", justify="right" if heading in ("EFFORT", "GPU-HOURS") else "left")
+    for row in fleet.entries:
+        job_class = f"[{COLOURS[row.job_class]}]{row.job_class}[/]"
+        why = escape(row.reasons[0].why)
+        jobs_table.add_row(escape(row.title), job_class, str(row.effort), row.release, f"{row.gpu_hours:,.1f}", why)
+    output().print(jobs_table)

@@ -1,0 +1,99 @@
+"""`migrate scan`: what else in a repository speaks of v1."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.convert import ConfigurationOption
+
+if TYPE_CHECKING:
+    from shunter.migrate.findings import Finding
+
+
+class Form(StrEnum):
+    text = "text"
+    json = "json"
+    md = "md"
+    html = "html"
+    sarif = "sarif"
+    junit = "junit"
+
+
+def scan(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Directories or files [default: the current directory].")] = None,
+    form: Annotated[Form, typer.Option("-o", "--output", help="What goes to standard output.")] = Form.text,
+    report: Annotated[
+        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="json, md, html, sarif or junit; repeatable.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when a warning or an error stands.")] = False,
+    configuration: ConfigurationOption = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell no findings on standard output.")] = False,
+) -> None:
+    """Find what else speaks of v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names.
+
+    Files that git ignores and binary files are left out; v1 jobs themselves are for convert. Exit codes: 0, 2 with --strict.
+    """
+    import sys
+
+    from shunter.cli.console import errors
+    from shunter.cli.progress import counting
+    from shunter.migrate import report as reports
+    from shunter.migrate.report.contents import by_source, contents
+    from shunter.migrate.scan.scanning import paths_below, scanned
+    from shunter.migrate.writing import write_whole
+
+    wanted = reports.wanted(report or ())
+    files = paths_below(paths or [Path()])
+    with counting("scanning", len(files)) as advance:
+        found = scanned(files, advance)
+    findings = taken_on(found.findings, configuration)
+    said = contents("scan", by_source(findings))
+    if form is not Form.text:
+        sys.stdout.write(reports.FORMS[form](said))
+    elif not quiet:
+        show(findings)
+    for name, path in wanted:
+        write_whole(path, reports.FORMS[name](said))
+    counts = f"{said.summary.errors} errors, {said.summary.warnings} warnings, {said.summary.infos} notes"
+    skipped = f", {found.skipped} skipped (binary, links or large)" if found.skipped else ""
+    errors().print(f"{found.files} files scanned{skipped}: {counts} in {len(said.items)} files", soft_wrap=True)
+    if strict and (said.summary.errors or said.summary.warnings):
+        raise typer.Exit(exit_codes.LOSSY)
+
+
+def taken_on(findings: tuple[Finding, ...], configuration: Path | None) -> list[Finding]:
+    """The findings, marked where `migration.yaml` takes them on. Its other entries are about jobs: nothing is said of them."""
+    path = configuration or Path("migration.yaml")
+    if configuration is None and not path.exists():
+        return list(findings)
+    from datetime import UTC, datetime
+
+    from shunter.migrate import suppression
+
+    return list(suppression.marked(findings, suppression.read(path), datetime.now(UTC).date()))
+
+
+def show(findings: list[Finding]) -> None:
+    """A line for each finding, and its remedy below where it is the first of its kind or says something of its own."""
+    from rich.text import Text
+
+    from shunter.cli.console import output
+    from shunter.cli.migrate.telling import COLOURS
+
+    seen: set[str] = set()
+    for finding in findings:
+        if finding.suppressed:
+            continue
+        topic = finding.topic
+        head = Text.assemble(
+            f"{finding.place}: ", (f"{topic.severity} {topic.id}", COLOURS[topic.severity]), f" {finding.message}"
+        )
+        output().print(head, soft_wrap=True)
+        if finding.advice not in seen:
+            output().print(Text(f"    {finding.advice}", style="dim"), soft_wrap=True)
+            seen.add(finding.advice)
