@@ -115,14 +115,14 @@ def usable(batch: Batch) -> list[Conversion]:
 
 def joined(texts: Iterable[str]) -> str:
     """Texts of files as one stream."""
-    whole = ""
+    pieces: list[str] = []
     for text in texts:
-        if whole and not whole.endswith("\n"):
-            whole += "\n"
-        if whole and not text.startswith(("---", "%")):
-            whole += SEPARATOR
-        whole += text
-    return whole
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces.append("\n")
+        if pieces and not text.startswith(("---", "%")):
+            pieces.append(SEPARATOR)
+        pieces.append(text)
+    return "".join(pieces)
 
 
 def _desk(given: Input, batch: Batch, *, keeps_blocked: bool) -> Desk:
