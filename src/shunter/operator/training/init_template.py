@@ -8,6 +8,7 @@ The form is upstream's (`/etc/config/initContainer.yaml`), so that a file writte
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ def read(file: Path | None) -> str:
         raise InputError(f"the init container template {path} cannot be read: {error}.", "Name a readable file.") from error
 
 
+@cache
 def parsed(template: str, image: str, tries: int) -> list[Json]:
-    """The containers, with the Master's address still to be filled in. Raises InputError that says what is wrong with them."""
+    """The containers, with the Master's address still to be filled in (by `filled`, which changes a copy). Raises InputError that says what is wrong with them."""
     values = {"InitContainerImage": image, "MaxTries": str(tries), "MasterAddr": _MASTER}
 
     def value(hole: re.Match[str]) -> str:
