@@ -98,6 +98,16 @@ def test_a_trainjob_without_its_runtime_is_refused(cluster: Any, namespace: str)
     assert "specified clusterTrainingRuntime must be created before the TrainJob is created" in done.stderr
 
 
+def test_a_job_is_not_deleted_for_one_that_is_refused(cluster: Any, namespace: str) -> None:
+    assert run(cluster, pytorch_job(namespace)).returncode == 0
+    uid = cluster.kubectl("get", "pytorchjob/bad", "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+    for changes in ({"nprocPerNodes": "2"}, {"master": {"replicas": 2}}):
+        done = cluster.shunter("run", "--replace", "-", stdin=json.dumps(pytorch_job(namespace, **changes)))
+        assert done.returncode == 2
+        assert "deleting" not in done.stderr
+    assert cluster.kubectl("get", "pytorchjob/bad", "-n", namespace, "-o", "jsonpath={.metadata.uid}") == uid
+
+
 def test_a_typo_in_the_last_document_leaves_nothing_half_done(cluster: Any, namespace: str) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "first", "namespace": namespace}}
     wrong = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJobb", "metadata": {"name": "x", "namespace": namespace}}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
+import string
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
@@ -24,7 +26,8 @@ ADMISSION_SECONDS = 15.0
 async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool) -> list[tuple[Resource, Json]]:
     """Applies every manifest and returns the jobs among them as the server stored them.
 
-    All kinds are looked up before anything is written, so that a typo in the last document leaves nothing half done.
+    All kinds are looked up before anything is written, and every job is accepted by the server before one of its name is deleted:
+    a typo in the last document leaves nothing half done.
     """
     discovery = Discovery(target.client)
     found = []
@@ -38,10 +41,20 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
     found.sort(key=lambda pair: rank(pair[0]))
     await ensure_namespaces(target, found)
     jobs = [(resource, manifest) for resource, manifest in found if resource in JOB_RESOURCES]
-    for resource, manifest in jobs:
-        await make_room(target.client, resource, manifest, replace=replace)
-    stored = [(resource, await apply(target.client, resource, manifest)) for resource, manifest in found]
-    return [(resource, job) for resource, job in stored if resource in JOB_RESOURCES]
+    in_the_way = [
+        (resource, manifest, existing)
+        for resource, manifest in jobs
+        if (existing := await present(target.client, resource, manifest, replace=replace)) is not None and replace
+    ]
+    for resource, manifest in found:
+        if resource not in JOB_RESOURCES:
+            await apply(target.client, resource, manifest)
+    for resource, manifest, _ in in_the_way:
+        await try_out(target.client, resource, manifest)
+    for resource, manifest, existing in in_the_way:
+        errors().print(f"deleting the {overview(existing).state.lower()} {manifest.title}")
+        await delete_and_wait(target.client, resource, existing)
+    return [(resource, await apply(target.client, resource, manifest)) for resource, manifest in jobs]
 
 
 def refuse_twins(found: list[tuple[Resource, Manifest]]) -> None:
@@ -74,25 +87,32 @@ async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest
             errors().print(f"created namespace {name}")
 
 
-async def make_room(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> None:
-    """Deletes the job of the same name when asked to; a finished one in the way is an error, since applying it does nothing."""
+async def present(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> Json | None:
+    """The job of the same name, if there is one; a finished one that stays is an error, since applying does nothing then."""
     metadata = manifest.object["metadata"]
     if not metadata.get("name"):
-        return
+        return None
     try:
         existing = await client.get(resource, metadata["name"], metadata["namespace"])
     except NotFound:
-        return
-    state = overview(existing).state
-    if not replace:
-        if overview(existing).is_finished:
-            raise InputError(
-                f"{manifest.place}: {manifest.title} exists and is {state}; it would not run again.",
-                "Use --replace to delete it first, or give it another name.",
-            )
-        return
-    errors().print(f"deleting the {state.lower()} {manifest.title}")
-    await delete_and_wait(client, resource, existing)
+        return None
+    if not replace and overview(existing).is_finished:
+        raise InputError(
+            f"{manifest.place}: {manifest.title} exists and is {overview(existing).state}; it would not run again.",
+            "Use --replace to delete it first, or give it another name.",
+        )
+    return existing
+
+
+async def try_out(client: Client, resource: Resource, manifest: Manifest) -> None:
+    """Lets the server judge the job in a dry run, under a free name of the same length: creation has rules of its own."""
+    metadata = manifest.object["metadata"]
+    name = "".join(random.choices(string.ascii_lowercase, k=len(metadata["name"])))
+    stand_in = {**manifest.object, "metadata": {**metadata, "name": name}}
+    try:
+        await client.create(resource, stand_in, field_validation="Strict", dry_run=True)
+    except ApiError as error:
+        raise refusal(manifest, error) from error
 
 
 async def delete_and_wait(client: Client, resource: Resource, job: Json) -> None:
