@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from shunter.cli.migrate import compare, convert, inventory, scan, trial
+from shunter.cli.migrate import compare, convert, diff, inventory, scan, trial, validate
 
 app = typer.Typer(
     name="migrate",
@@ -19,3 +19,5 @@ app.command("test", short_help="Run a converted job beside its original, and com
 app.command("test-deploy", hidden=True)(trial.trial)
 app.command("inventory", short_help="List v1 jobs with the work that each means.")(inventory.inventory)
 app.command("scan", short_help="Find what else in a repository speaks of v1.")(scan.scan)
+app.command("validate", short_help="Prove conversions, and say how far the proof reaches.")(validate.validate)
+app.command("diff", short_help="Show the pods of both sides, rank by rank.")(diff.diff)

@@ -22,13 +22,14 @@ from shunter.migrate.proof.differences import Difference, Matched, matched
 from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
 from shunter.migrate.proof.explanations import explains, explains_ending, source_paths
-from shunter.migrate.proof.pods import v1_side, v2_side
+from shunter.migrate.proof.pods import OtherOperatorError, v1_side, v2_side
 from shunter.migrate.proof.showing import shown_place, shown_value
 from shunter.migrate.proof.topics import (
     GENERATED_NAME,
     MORE_PATIENT,
     NO_PODS,
     NOT_AS_CARRIED,
+    NOT_COMPARED,
     OTHER_ENDING,
     OTHER_GROUP,
     UNEXPLAINED,
@@ -78,6 +79,8 @@ def compared_objects(
     tell = _Teller(source, options)
     try:
         both = matched(v1_side(source.value, options), v2_side(train_job, runtime))
+    except OtherOperatorError as error:
+        return Comparison(source, None, (), (tell(NOT_COMPARED, (), error.message, remedy=error.remedy),))
     except InputError as error:
         return Comparison(source, None, (), (tell(NO_PODS, (), error.message, remedy=error.remedy),))
     except ValueError as error:

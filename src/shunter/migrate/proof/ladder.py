@@ -52,11 +52,12 @@ class Step(NamedTuple):
     rung: RungName
     findings: tuple[Finding, ...] = ()
     note: str = ""
-    """What was seen there, in half a sentence."""
+    """What was seen there, or why it was not tried, in half a sentence."""
+    was_tried: bool = True
 
     @property
     def holds(self) -> bool:
-        return not any(finding.is_blocking for finding in self.findings)
+        return self.was_tried and not any(finding.is_blocking for finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class Ladder:
         return all(step.holds for step in self.steps)
 
     @property
+    def is_refuted(self) -> bool:
+        """Whether something that was tried does not hold."""
+        return any(step.was_tried and not step.holds for step in self.steps)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for step in self.steps for finding in step.findings)
 
@@ -97,7 +103,7 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
         if not ladder.holds:
             return ladder
     comparison = compared(conversion, options)
-    step = Step("pods", comparison.findings, _note(comparison))
+    step = Step("pods", comparison.findings, _note(comparison), was_tried=comparison.matched is not None)
     return replace(ladder.higher(step), comparison=comparison)
 
 

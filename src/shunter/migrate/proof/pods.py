@@ -40,6 +40,10 @@ class NoPodsError(InputError):
     """Nothing can be made of a job."""
 
 
+class OtherOperatorError(NoPodsError):
+    """The job's pods are made by a program that is none of ours."""
+
+
 @dataclass(frozen=True)
 class Replica:
     """One pod of a job, as it is stored before anybody schedules it."""
@@ -87,9 +91,14 @@ def v2_pods(train_job: Json, runtime: Json | None, classes: PriorityClasses = AN
 
 
 def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses = ANY_PRIORITY_CLASS) -> V1:  # noqa: B008
-    """A v1 job and its pods. `options` say how the v1 operator was set up. Raises NoPodsError for a job that gets none,
-    RefusedError for one that no API server would take."""
+    """A v1 job and its pods. `options` say how the v1 operator was set up. Raises NoPodsError for a job that gets none
+    (OtherOperatorError: none of ours), RefusedError for one that no API server would take."""
     framework = framework_of(source["kind"]).with_settings(Settings(cluster_domain=options.cluster_domain))
+    if source["apiVersion"] != framework.resource.api_version:
+        raise OtherOperatorError(
+            f"{title(source)} is of {source['apiVersion']}, whose pods another operator makes; they cannot be compared.",
+            "Compare a run of both instead.",
+        )
     stored = admitted(source)
     stored.pop("status", None)
     view = _view(stored, framework.view)

@@ -113,6 +113,20 @@ MORE_PATIENT = Topic(
     ),
     remedy="Nothing, unless the program must not be started a second time: then set restartPolicy Never.",
 )
+NOT_COMPARED = Topic(
+    id="PROOF008",
+    title="the pods of the original are not known",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "Pods are compared by asking both operators for them, without a cluster. MPIJobs of kubeflow.org/v2beta1 belong to "
+        "the mpi-operator, another product, of which there is no copy here."
+    ),
+    remedy="Run both, and compare the runs.",
+    effort=1,
+)
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
     title="the text of the result does not say what was meant",

@@ -1,0 +1,177 @@
+"""`migrate diff`: the pods of a v1 job and of what it becomes, side by side."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    ClusterDomainOption,
+    ElasticNodesOption,
+    GangOption,
+    MpiImageOption,
+    Profile,
+    ProfileOption,
+    SuffixOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    V1LabelsOption,
+    options_of,
+)
+from shunter.cli.migrate.convert import ConfigurationOption
+from shunter.cli.migrate.proving import (
+    AgainstOption,
+    AllNamespacesOption,
+    ClusterOption,
+    FilesOption,
+    JobsArgument,
+    KustomizeOption,
+    NamespaceOption,
+    conversions,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.migrate.conversion import Conversion
+    from shunter.migrate.proof.comparison import Comparison
+    from shunter.migrate.proof.side_by_side import Row
+
+COLOURS = {"same": "dim", "expected": "dim", "reported": "yellow", "unexplained": "bold red"}
+SIGNS = {"same": " ", "expected": "=", "reported": "~", "unexplained": "!"}
+NARROWEST = 140
+"""Columns of a text that goes to a file or a pipe."""
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def diff(
+    jobs: JobsArgument = None,
+    files: FilesOption = None,
+    kustomize: KustomizeOption = None,
+    cluster: ClusterOption = False,
+    against: AgainstOption = None,
+    namespace: NamespaceOption = "",
+    all_namespaces: AllNamespacesOption = False,
+    full: Annotated[bool, typer.Option("--full", help="Show what is the same and what is expected as well.")] = False,
+    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    configuration: ConfigurationOption = None,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    elastic_nodes: ElasticNodesOption = "",
+    mpi_image: MpiImageOption = "",
+    target_version: TargetVersionOption = "2.3",
+    suffix: SuffixOption = "",
+    v1_labels: V1LabelsOption = False,
+    cluster_domain: ClusterDomainOption = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+) -> None:
+    """Show how the pods of v1 jobs and of their TrainJobs differ, rank by rank. No cluster is needed.
+
+    Signs: ! nothing says why, ~ a finding of the conversion says it, = it follows from how v2 works.
+    Exit codes, as of kubectl diff: 0 nothing but what is expected differs, 1 something else does, above 1 the tool failed.
+    """
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes=elastic_nodes,
+        mpi_image=mpi_image,
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=v1_labels,
+        cluster_domain=cluster_domain,
+        suspend=cluster,
+    )
+    found, faults = conversions(
+        jobs or [],
+        options,
+        files=files,
+        kustomize=kustomize,
+        cluster=cluster,
+        namespace=namespace,
+        all_namespaces=all_namespaces,
+        against=against or [],
+        kubeconfig=kubeconfig,
+        context=context,
+        configuration=configuration,
+    )
+    from shunter.cli.migrate.telling import tell
+    from shunter.cli.progress import counting
+    from shunter.migrate.proof.comparison import compared
+    from shunter.migrate.proof.side_by_side import as_json, differs
+
+    tell(faults, with_notes=False)
+    comparisons = []
+    with counting("comparing", len(found)) as advance:
+        for conversion in found:
+            comparisons.append(compared(conversion, options))
+            advance(1)
+    if form is Output.json:
+        from shunter.cli import console
+
+        console.print_as([as_json(comparison) for comparison in comparisons], console.Output.json)
+    else:
+        for conversion, comparison in zip(found, comparisons, strict=True):
+            print_comparison(conversion, comparison, full=full)
+    if any(finding.is_blocking for finding in faults):
+        raise typer.Exit(2)
+    raise typer.Exit(int(any(differs(comparison) or not comparison.is_alike for comparison in comparisons)))
+
+
+def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bool) -> None:
+    """One job: a title, what is to be looked at, and a line about the rest."""
+    from rich.text import Text
+
+    from shunter.cli.console import output
+    from shunter.migrate.proof.side_by_side import blocks, expected_reasons
+
+    console = output()
+    width = None if console.is_terminal else max(console.width, NARROWEST)
+    train_job = conversion.train_job["metadata"]
+    name = train_job.get("name") or f"{train_job.get('generateName', '')}*"
+    runtime = (conversion.train_job["spec"].get("runtimeRef") or {}).get("name", "")
+    pods = len(comparison.matched.pairs) if comparison.matched else 0
+    heading = f"{conversion.source.title} -> TrainJob {name} ({runtime}), {pods} pod{'' if pods == 1 else 's'}"
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    for block in blocks(comparison, full=full):
+        _print_block(block.title, block.hosts, block.rows, width)
+    for finding in comparison.findings:
+        if finding.topic.id != "PROOF001":
+            style = "bold red" if finding.is_blocking else "cyan"
+            console.print(Text.assemble(("  " + finding.topic.id, style), f" {finding.message}"), soft_wrap=True)
+    reasons = expected_reasons(comparison)
+    if reasons and not full:
+        total = sum(count for _, count in reasons)
+        told = "; ".join(f"{reason} ({count})" for reason, count in reasons)
+        console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
+
+
+def _print_block(title: str, hosts: tuple[str, str], rows: tuple[Row, ...], width: int | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from shunter.cli.console import output
+    from shunter.migrate.proof.showing import shown_place, shown_value
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column(title, overflow="fold")
+    table.add_column(hosts[0] or "(not in v1)", overflow="fold", ratio=1)
+    table.add_column(hosts[1] or "(not in v2)", overflow="fold", ratio=1)
+    table.add_column("", overflow="fold")
+    for row in rows:
+        style = COLOURS[row.sameness]
+        cells = (SIGNS[row.sameness], shown_place(row.place) or "the pod", shown_value(row.v1), shown_value(row.v2), row.reason)
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    output().print(table, width=width)

@@ -1,0 +1,221 @@
+"""`migrate validate`: how far conversions are proved, rung by rung."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    ClusterDomainOption,
+    ElasticNodesOption,
+    GangOption,
+    MpiImageOption,
+    Profile,
+    ProfileOption,
+    SuffixOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    V1LabelsOption,
+    options_of,
+)
+from shunter.cli.migrate.convert import ConfigurationOption
+from shunter.cli.migrate.proving import (
+    AgainstOption,
+    AllNamespacesOption,
+    ClusterOption,
+    FilesOption,
+    JobsArgument,
+    KustomizeOption,
+    NamespaceOption,
+    conversions,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shunter.api.meta import Json
+    from shunter.migrate.proof.ladder import Ladder
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def validate(
+    jobs: JobsArgument = None,
+    files: FilesOption = None,
+    kustomize: KustomizeOption = None,
+    cluster: ClusterOption = False,
+    against: AgainstOption = None,
+    namespace: NamespaceOption = "",
+    all_namespaces: AllNamespacesOption = False,
+    server: Annotated[bool, typer.Option("--server", help="Ask the cluster in a dry run as well.")] = False,
+    scratch_namespace: Annotated[
+        str, typer.Option("--scratch-namespace", help="A namespace to ask in [default: one is made, and removed].")
+    ] = "",
+    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    configuration: ConfigurationOption = None,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    elastic_nodes: ElasticNodesOption = "",
+    mpi_image: MpiImageOption = "",
+    target_version: TargetVersionOption = "2.3",
+    suffix: SuffixOption = "",
+    v1_labels: V1LabelsOption = False,
+    cluster_domain: ClusterDomainOption = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+) -> None:
+    """Prove conversions, and say how far the proof reaches.
+
+    Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server).
+    To see both train use `test`.
+
+    Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not.
+    """
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes=elastic_nodes,
+        mpi_image=mpi_image,
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=v1_labels,
+        cluster_domain=cluster_domain,
+        suspend=cluster,
+    )
+    found, faults = conversions(
+        jobs or [],
+        options,
+        files=files,
+        kustomize=kustomize,
+        cluster=cluster,
+        namespace=namespace,
+        all_namespaces=all_namespaces,
+        against=against or [],
+        kubeconfig=kubeconfig,
+        context=context,
+        configuration=configuration,
+    )
+    from shunter.cli.migrate.telling import tell
+    from shunter.cli.progress import counting
+    from shunter.migrate.proof.ladder import climbed
+
+    tell(faults, with_notes=False)
+    ladders = []
+    with counting("proving", len(found)) as advance:
+        for conversion in found:
+            ladders.append(climbed(conversion, options))
+            advance(1)
+    if server:
+        ladders = ask_server(ladders, scratch_namespace, kubeconfig, context)
+    if form is Output.json:
+        from shunter.cli import console
+
+        console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
+    else:
+        for ladder in ladders:
+            print_ladder(ladder)
+        print_summary(ladders)
+    is_blocked = any(finding.is_blocking for finding in faults) or any(
+        ladder.conversion.is_blocked or any(finding.is_blocking for finding in ladder.findings) for ladder in ladders
+    )
+    raise typer.Exit(exit_codes.BLOCKED if is_blocked else exit_codes.OK)
+
+
+def ask_server(ladders: list[Ladder], scratch: str, kubeconfig: Path | None, context: str) -> list[Ladder]:
+    """Those that hold so far, with the rung `server`."""
+    import asyncio
+
+    from shunter.cli.progress import counting
+    from shunter.cli.target import connect
+    from shunter.kube.errors import Forbidden
+    from shunter.migrate.proof.server import asked, not_asked, scratch_namespace
+
+    async def climb() -> list[Ladder]:
+        higher = []
+        async with connect(kubeconfig, context).client as client:
+            try:
+                async with scratch_namespace(client, scratch) as namespace:
+                    with counting("asking the cluster", len(ladders)) as advance:
+                        for ladder in ladders:
+                            higher.append(ladder.higher(await asked(ladder, client, namespace)) if ladder.holds else ladder)
+                            advance(1)
+            except Forbidden as error:
+                step = not_asked(error)
+                return [ladder.higher(step) if ladder.holds else ladder for ladder in ladders]
+        return higher
+
+    return asyncio.run(climb())
+
+
+def print_ladder(ladder: Ladder) -> None:
+    """The rung that was reached, and what stands in the way of the next."""
+    from rich.text import Text
+
+    from shunter.cli.console import output
+    from shunter.cli.migrate.telling import tell
+
+    state = ("holds", "green") if ladder.holds else ("fails", "bold red") if ladder.is_refuted else ("open", "yellow")
+    last = ladder.steps[-1]
+    reached = ladder.reached or "nothing"
+    text = f" {ladder.conversion.source.title}: {reached}"
+    if not ladder.holds:
+        text += f"; {last.rung} {'does not hold' if ladder.is_refuted else 'was not tried'}"
+    note = f" ({last.note})" if last.note else ""
+    output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
+    tell(ladder.findings, with_notes=False)
+
+
+def print_summary(ladders: list[Ladder]) -> None:
+    """How many reached which rung, and what that says."""
+    from collections import Counter
+
+    from shunter.cli.console import errors
+    from shunter.migrate.proof.ladder import RUNGS
+
+    counts = Counter(ladder.reached for ladder in ladders)
+    for rung, meaning in reversed(RUNGS.items()):
+        if counts[rung]:
+            errors().print(f"{counts[rung]} of {len(ladders)} reached {rung}: {meaning}", soft_wrap=True, markup=False)
+    if counts[None]:
+        errors().print(f"{counts[None]} of {len(ladders)} reached nothing", soft_wrap=True, markup=False)
+
+
+def as_json(ladder: Ladder) -> Json:
+    """For programs: every rung that was tried."""
+    return {
+        "object": ladder.conversion.source.title,
+        "reached": ladder.reached,
+        "holds": ladder.holds,
+        "rungs": [
+            {
+                "name": step.rung,
+                "holds": step.holds,
+                "tried": step.was_tried,
+                "note": step.note,
+                "findings": [
+                    {
+                        "id": one.topic.id,
+                        "place": str(one.place),
+                        "field": one.field,
+                        "message": one.message,
+                        "blocking": one.is_blocking,
+                    }
+                    for one in step.findings
+                ],
+            }
+            for step in ladder.steps
+        ],
+    }

@@ -1,0 +1,54 @@
+"""A v1 job beside a TrainJob that somebody else wrote, or edited: compared as if it were our own conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.errors import InputError
+from shunter.migrate.conversion import Conversion
+
+_RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
+
+
+def with_given(conversion: Conversion, objects: Iterable[Json]) -> Conversion:
+    """The conversion with the TrainJob of `objects` that stands for its source, and that one's runtime, in the place of its own
+    results. It keeps its findings, which explain what differs, and has no account: of another's work there is none. Raises
+    InputError when there is no such TrainJob, or no such runtime."""
+    known = [*objects]
+    train_job = _train_job(conversion, [obj for obj in known if obj.get("kind") == TRAIN_JOBS.kind])
+    return replace(conversion, train_job=train_job, runtime=_runtime(train_job, known), rows=())
+
+
+def _train_job(conversion: Conversion, jobs: list[Json]) -> Json:
+    """That of the converted job's name, or else of the source's; or the only one there is."""
+    source = conversion.source
+    for name in (conversion.train_job["metadata"].get("name"), source.name):
+        for job in jobs:
+            namespace = (job.get("metadata") or {}).get("namespace")
+            if (job.get("metadata") or {}).get("name") == name and (
+                not source.namespace or namespace in (None, source.namespace)
+            ):
+                return job
+    if len(jobs) == 1:
+        return jobs[0]
+    there = ", ".join(str((job.get("metadata") or {}).get("name")) for job in jobs) or "none"
+    raise InputError(
+        f"{source.title}: no TrainJob of its name to compare with; there are {there}.",
+        "Name the file that has it with --against.",
+    )
+
+
+def _runtime(train_job: Json, objects: list[Json]) -> Json | None:
+    """None for a ClusterTrainingRuntime that is not at hand: it may be a shipped one."""
+    reference = (train_job.get("spec") or {}).get("runtimeRef") or {}
+    kind, name = reference.get("kind", CLUSTER_TRAINING_RUNTIMES.kind), reference.get("name")
+    for obj in objects:
+        if obj.get("kind") in _RUNTIMES and obj.get("kind") == kind and (obj.get("metadata") or {}).get("name") == name:
+            return obj
+    if kind == TRAINING_RUNTIMES.kind:
+        title = f"TrainJob {train_job['metadata'].get('name')}"
+        raise InputError(f"{title}: its TrainingRuntime {name} is not at hand.", "Name the file that has it with --against.")
+    return None

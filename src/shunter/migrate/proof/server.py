@@ -1,0 +1,88 @@
+"""The rung `server`: a cluster is asked, without storing anything of the job, whether it takes what follows from a conversion.
+
+A TrainJob is judged together with its runtime, which a dry run does not store: so the runtime is made for a moment in a scratch
+namespace. The webhooks of TrainJobs see neither the JobSet nor its Jobs, which controllers make later, so those are asked about
+as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import AsyncGenerator
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.migrate.findings import Finding
+from shunter.migrate.proof.admission import title
+from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.pods import v2_side
+from shunter.migrate.proof.topics import REFUSED_BY_SERVER
+
+PREFIX = "shunter-dry-run-"
+"""Scratch namespaces are called so; one that is left over may be deleted."""
+_OF_THE_SERVER = ("uid", "ownerReferences", "namespace")
+
+
+@contextlib.asynccontextmanager
+async def scratch_namespace(client: Client, named: str = "") -> AsyncGenerator[str]:
+    """The namespace that was `named`, which stays; else a new one, which goes afterwards with all that is in it."""
+    if named:
+        yield named
+        return
+    name = PREFIX + uuid.uuid4().hex[:8]
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(NotFound):
+            await client.delete(NAMESPACES, name)
+
+
+async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
+    """The rung `server`. `namespace` is one for such purposes (`scratch_namespace`). Nothing of the conversion is left there."""
+    conversion = ladder.conversion
+    side = v2_side(conversion.train_job, conversion.runtime)
+    findings: list[Finding] = []
+
+    async def ask(resource: Resource, obj: Json, *, dry_run: bool = True) -> bool:
+        metadata = {key: value for key, value in obj["metadata"].items() if key not in _OF_THE_SERVER}
+        body = {**{key: value for key, value in obj.items() if key != "status"}, "metadata": {**metadata, "namespace": namespace}}
+        try:
+            await client.create(resource, body, dry_run=dry_run, field_validation="Strict")
+        except ApiError as error:
+            source = conversion.source
+            message = f"{title(obj)} is refused: {error.message}"
+            findings.append(Finding(REFUSED_BY_SERVER, source.title, source.place(), (), message, error.remedy))
+            return False
+        return True
+
+    runtime = conversion.runtime
+    if runtime is None:
+        await ask(TRAIN_JOBS, conversion.train_job)
+    elif await ask(TRAINING_RUNTIMES, runtime, dry_run=False):
+        try:
+            await ask(TRAIN_JOBS, conversion.train_job)
+        finally:
+            with contextlib.suppress(NotFound):
+                await client.delete(TRAINING_RUNTIMES, runtime["metadata"]["name"], namespace)
+    await ask(JOBSETS, side.jobset)
+    for job in side.jobs:
+        await ask(JOBS, _as_created(job))
+    return Step("server", tuple(findings), f"asked about {2 + len(side.jobs)} objects in namespace {namespace}")
+
+
+def not_asked(error: Forbidden) -> Step:
+    """What is told when there is no right to make a scratch namespace."""
+    return Step("server", (), f"{error.message}; name a namespace with --scratch-namespace", was_tried=False)
+
+
+def _as_created(job: Json) -> Json:
+    """A Job as its controller sends it: selector and labels of its uid are the server's to give."""
+    spec = {key: value for key, value in job["spec"].items() if key != "selector"}
+    template = spec["template"]
+    labels = {key: value for key, value in template["metadata"]["labels"].items() if not key.endswith("controller-uid")}
+    spec["template"] = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    return {**job, "spec": spec}

@@ -1,0 +1,110 @@
+"""Both sides of a comparison as rows for people and programs: pods of a role that say the same stand together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.migrate.proof.comparison import Comparison
+from shunter.migrate.proof.differences import Difference, Matched
+from shunter.migrate.proof.facts import Place
+
+Sameness = Literal["same", "expected", "reported", "unexplained"]
+
+
+class Row(NamedTuple):
+    place: Place
+    v1: Any
+    v2: Any
+    sameness: Sameness
+    reason: str
+
+
+class Block(NamedTuple):
+    """Pods of one role that say the same, or differ in the same way."""
+
+    title: str
+    """`Worker 0 to 2`."""
+    hosts: tuple[str, str]
+    """The names of the first of them, in v1 and in v2; empty where it is not there."""
+    rows: tuple[Row, ...]
+
+
+def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
+    """What is to be looked at: without what is the same or expected, unless `full`."""
+    if comparison.matched is None:
+        return []
+    found: list[tuple[str, str, tuple[str, str], tuple[Row, ...]]] = []
+    by_pair: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        by_pair.setdefault(difference.pair.mark, []).append(difference)
+    for pair, facts in zip(comparison.matched.pairs, comparison.matched.facts, strict=True):
+        rows = tuple(_rows(facts, by_pair.get(pair.mark, []), full=full))
+        hosts = (pair.v1.host if pair.v1 else "", pair.v2.host if pair.v2 else "")
+        if rows:
+            found.append((pair.role, pair.number, hosts, rows))
+    return [*_folded(found)]
+
+
+def expected_reasons(comparison: Comparison) -> list[tuple[str, int]]:
+    """Why differences are as they should be, and how many of them; the most frequent first."""
+    counts = Counter(one.reason for one in comparison.differences if one.verdict == "expected")
+    return counts.most_common()
+
+
+def differs(comparison: Comparison) -> bool:
+    """Whether there is anything to look at."""
+    return comparison.matched is None or any(one.verdict != "expected" for one in comparison.differences)
+
+
+def as_json(comparison: Comparison) -> Json:
+    """For programs: every pair of pods with its differences, and the findings."""
+    return {
+        "object": comparison.source.title,
+        "place": str(comparison.source.place()),
+        "alike": comparison.is_alike,
+        "pods": [*_pods(comparison.matched, comparison.differences)] if comparison.matched else [],
+        "findings": [{"id": one.topic.id, "field": one.field, "message": one.message} for one in comparison.findings],
+    }
+
+
+def _pods(both: Matched, differences: Iterable[Difference]) -> Iterator[Json]:
+    by_pair: dict[str, list[Json]] = {}
+    for one in differences:
+        shown: Json = {"place": ".".join(one.place), "v1": one.v1, "v2": one.v2, "verdict": one.verdict, "reason": one.reason}
+        by_pair.setdefault(one.pair.mark, []).append(shown)
+    for pair in both.pairs:
+        yield {
+            "pod": pair.title,
+            "v1": pair.v1.host if pair.v1 else None,
+            "v2": pair.v2.host if pair.v2 else None,
+            "differences": by_pair.get(pair.mark, []),
+        }
+
+
+def _rows(facts: tuple[dict[Place, Any], dict[Place, Any]], differences: list[Difference], *, full: bool) -> Iterator[Row]:
+    judged = {one.place: one for one in differences}
+    if () in judged:
+        one = judged[()]
+        yield Row((), one.v1, one.v2, one.verdict, one.reason)
+        return
+    before, after = facts
+    for place in sorted({*before, *after}) if full else sorted(judged):
+        difference = judged.get(place)
+        if difference is None:
+            yield Row(place, before.get(place), after.get(place), "same", "")
+        elif full or difference.verdict != "expected":
+            yield Row(place, difference.v1, difference.v2, difference.verdict, difference.reason)
+
+
+def _folded(found: list[tuple[str, str, tuple[str, str], tuple[Row, ...]]]) -> Iterator[Block]:
+    start = 0
+    for place in range(1, len(found) + 1):
+        role, number, hosts, rows = found[start]
+        if place < len(found) and found[place][0] == role and found[place][3] == rows:
+            continue
+        last = found[place - 1][1]
+        yield Block(f"{role} {number}" if last == number else f"{role} {number} to {last}", hosts, rows)
+        start = place
