@@ -1,0 +1,44 @@
+"""Helm releases whose manifests hold v1 objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.migrate.findings import Topic
+from shunter.migrate.readiness.facts import Facts, Fault, UnknownFactError
+from shunter.migrate.source.documents import parsed
+from shunter.migrate.source.versions import is_v1_job
+
+TOPIC = Topic(
+    id="READY013",
+    title="no Helm release holds v1 jobs",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "Helm keeps what it installed in Secrets. While such a manifest holds v1 jobs, the release can be neither upgraded nor "
+        "uninstalled once v1's definitions are gone: it fails with 'unable to build kubernetes objects'."
+    ),
+    remedy="Upgrade the release with a chart that makes TrainJobs before v1's definitions are deleted (finalize refuses until then).",
+    effort=3,
+    upstream="helm/helm-mapkubeapis#12",
+)
+
+
+def applies(facts: Facts) -> bool:
+    return facts.releases is None or bool(facts.releases)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    if facts.releases is None:
+        raise UnknownFactError("Secrets may not be listed, and Helm keeps its releases there")
+    for release, manifest in facts.releases:
+        if held := jobs_in(release, manifest):
+            yield Fault(f"it holds {', '.join(held)}.", f"Helm release {release}")
+
+
+def jobs_in(release: str, manifest: str) -> list[str]:
+    """The v1 jobs in a release's manifest, by their titles."""
+    found = (source for document in parsed(manifest, release) for source in document.objects)
+    return [source.title for source in found if is_v1_job(source)]

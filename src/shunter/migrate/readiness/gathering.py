@@ -1,0 +1,170 @@
+"""Reads the facts. Read-only: dry runs, and questions about the user's own permissions. What is refused is a fact as well."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    JOBSETS,
+    MUTATING_WEBHOOKS,
+    RESOURCE_QUOTAS,
+    SECRETS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.errors import InputError
+from shunter.kube import access
+from shunter.kube.access import Request
+from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
+from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from shunter.migrate.batch import converted
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.options import Options
+from shunter.migrate.readiness.checks import kueue
+from shunter.migrate.readiness.checks.jobset import HAS_NO_LIMIT
+from shunter.migrate.readiness.checks.permissions import requests
+from shunter.migrate.readiness.checks.trainer_webhooks import NO_RUNTIME
+from shunter.migrate.readiness.facts import (
+    CLUSTER_QUEUES,
+    CRON_WORKFLOWS,
+    EXPERIMENTS,
+    MPI_JOBS_V2BETA1,
+    SCHEDULED_WORKFLOWS,
+    WORKFLOW_TEMPLATES,
+    Dried,
+    Facts,
+)
+from shunter.migrate.source import live
+from shunter.migrate.source.helm_release import release_of
+
+CLUSTER_WIDE: tuple[Resource, ...] = (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
+    CLUSTER_TRAINING_RUNTIMES,
+    CLUSTER_QUEUES,
+    DEPLOYMENTS,
+)
+"""Read of the whole cluster, whatever the scope: controllers are anywhere."""
+IN_SCOPE: tuple[Resource, ...] = (
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    SERVICES,
+    RESOURCE_QUOTAS,
+    VOLCANO_POD_GROUPS,
+    COSCHEDULING_POD_GROUPS,
+    MPI_JOBS_V2BETA1,
+    EXPERIMENTS,
+    WORKFLOW_TEMPLATES,
+    CRON_WORKFLOWS,
+    SCHEDULED_WORKFLOWS,
+)
+RELEASES = {"label_selector": "owner=helm,status=deployed", "field_selector": "type=helm.sh/release.v1"}
+CANARY = "shunter-readiness-canary"
+AT_ONCE = 50
+"""Permissions that are asked at the same time."""
+
+
+async def gather(client: Client, namespaces: Collection[str], options: Options) -> Facts:
+    """Everything that checks look at, for the v1 jobs of some namespaces, or of all when none is named."""
+    version = msgspec.json.decode(await client.raw("GET", "/version"))
+    served = await served_versions(client)
+    scope = sorted(namespaces) or [live.ALL]
+    found = await live.jobs(client, scope)
+    spaces = tuple(sorted({*namespaces, *(job.namespace for job in found.jobs)})) or (client.namespace,)
+    lists = await _lists(client, served, scope)
+    for finding in found.findings:
+        lists[V1_JOBS[finding.object]] = None
+    wanted = requests(spaces, {job.kind for job in found.jobs})
+    allowed: dict[Request, bool] = {}
+    for start in range(0, len(wanted), AT_ONCE):
+        allowed |= await access.allowed(client, wanted[start : start + AT_ONCE])
+    return Facts(
+        version=f"{version.get('major', '')}.{str(version.get('minor', '')).rstrip('+')}",
+        git_version=str(version.get("gitVersion", "")),
+        served=served,
+        batch=converted(found.jobs, options),
+        namespaces=spaces,
+        lists=lists,
+        allowed=allowed,
+        releases=await _releases(client, scope),
+        train_job_dry_run=await _dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
+        jobset_dry_run=await _dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
+    )
+
+
+async def _lists(client: Client, served: Collection[str], scope: Sequence[str]) -> dict[Resource, Sequence[Json] | None]:
+    places: list[tuple[Resource, Sequence[str]]] = [(resource, [live.ALL]) for resource in CLUSTER_WIDE]
+    places += [(resource, scope) for resource in IN_SCOPE]
+    known = [(resource, spaces) for resource, spaces in places if resource.api_version in served]
+    answers = await asyncio.gather(*(_listed(client, resource, spaces) for resource, spaces in known))
+    lists = {resource: answer for (resource, _), answer in zip(known, answers, strict=True)}
+    lists[CONFIG_MAPS] = await _kueue_configuration(client) if CLUSTER_QUEUES.api_version in served else ()
+    return lists
+
+
+async def _listed(client: Client, resource: Resource, namespaces: Sequence[str]) -> Sequence[Json] | None:
+    found: list[Json] = []
+    for namespace in namespaces:
+        try:
+            items = (await client.list(resource, namespace)).items
+        except Forbidden:
+            return None
+        except NotFound:
+            return ()
+        found += [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+    return found
+
+
+async def _kueue_configuration(client: Client) -> Sequence[Json] | None:
+    namespace, name = kueue.CONFIGURATION
+    try:
+        return [await client.get(CONFIG_MAPS, name, namespace)]
+    except NotFound:
+        return ()
+    except Forbidden:
+        return None
+
+
+async def _releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
+    """The manifests of what Helm has deployed. A Secret that only looks like a release is none."""
+    found = []
+    for namespace in namespaces:
+        try:
+            secrets = (await client.list(SECRETS, namespace, **RELEASES)).items
+        except Forbidden:
+            return None
+        for secret in secrets:
+            with contextlib.suppress(InputError):
+                release = release_of(secret)
+                found.append((f"{secret['metadata']['namespace']}/{release.name}", release.manifest))
+    return sorted(found)
+
+
+async def _dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:
+    """What the server says to a new object, in a dry run; None when it does not serve the kind."""
+    if resource.api_version not in served:
+        return None
+    metadata = {"name": CANARY, "namespace": namespace}
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    try:
+        await client.create(resource, body, dry_run=True)
+    except AlreadyExists:
+        return Dried("", 409)
+    except ApiError as error:
+        return Dried(error.message, error.code)
+    return Dried("", 201)
