@@ -54,6 +54,7 @@ def apply(draft: Draft) -> None:
         training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": SETUP, "mountPath": SETUP_PATH}]
         if group.roles == (WORKER,):
             training.setdefault("readinessProbe", {"tcpSocket": {"port": PORT}, "periodSeconds": 2})
+            _idle(spec["containers"][0])
         _let_group_read(group)
 
 
@@ -75,13 +76,19 @@ def _user(spec: Json) -> int:
 
 
 def _set_up(training: Json) -> Json:
-    inherited: Json = {field: training[field] for field in ("image", "imagePullPolicy", "securityContext") if field in training}
+    inherited: Json = {field: training[field] for field in ("image", "imagePullPolicy", "resources", "securityContext") if field in training}
     return {
         "name": SETUP,
         **inherited,
         "command": ["sh", "-c", SET_UP],
         "volumeMounts": [{"name": KEYS_VOLUME, "mountPath": KEYS_PATH}, {"name": SETUP, "mountPath": SETUP_PATH}],
     }
+
+
+def _idle(first: Json) -> None:
+    """v1 lets the workers' first container sleep where it is told no command, also beside a main container."""
+    if not first.get("command"):
+        first |= {"command": ["sleep"], "args": ["365d"]}
 
 
 def _let_group_read(group: Group) -> None:
