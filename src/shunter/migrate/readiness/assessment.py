@@ -53,11 +53,9 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
 
 def all_checks() -> dict[str, Check]:
     """Every check by its name, in the order of their ids."""
-    modules = {
-        module.name: importlib.import_module(f"{package.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(package.__path__)
-    }
-    return dict(sorted(modules.items(), key=lambda item: item[1].TOPIC.id))  # type: ignore[arg-type]
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    checks: dict[str, Check] = {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+    return dict(sorted(checks.items(), key=lambda item: item[1].TOPIC.id))
 
 
 def chosen(patterns: Iterable[str]) -> dict[str, Check]:

@@ -49,7 +49,7 @@ from shunter.migrate.readiness.facts import (
     Facts,
 )
 from shunter.migrate.source import live
-from shunter.migrate.source.helm_release import release_of
+from shunter.migrate.source.helm_release import TYPE, release_of
 
 CLUSTER_WIDE: tuple[Resource, ...] = (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -73,7 +73,7 @@ IN_SCOPE: tuple[Resource, ...] = (
     CRON_WORKFLOWS,
     SCHEDULED_WORKFLOWS,
 )
-RELEASES = {"label_selector": "owner=helm,status=deployed", "field_selector": "type=helm.sh/release.v1"}
+RELEASE_LABELS = "owner=helm,status=deployed"
 CANARY = "shunter-readiness-canary"
 AT_ONCE = 50
 """Permissions that are asked at the same time."""
@@ -145,7 +145,7 @@ async def _releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple
     found = []
     for namespace in namespaces:
         try:
-            secrets = (await client.list(SECRETS, namespace, **RELEASES)).items
+            secrets = (await client.list(SECRETS, namespace, label_selector=RELEASE_LABELS, field_selector=f"type={TYPE}")).items
         except Forbidden:
             return None
         for secret in secrets:

@@ -20,7 +20,7 @@ TOPIC = Topic(
         "Helm keeps what it installed in Secrets. While such a manifest holds v1 jobs, the release can be neither upgraded nor "
         "uninstalled once v1's definitions are gone: it fails with 'unable to build kubernetes objects'."
     ),
-    remedy="Upgrade the release with a chart that makes TrainJobs before v1's definitions are deleted (finalize refuses until then).",
+    remedy="Upgrade the release with a chart that makes TrainJobs. Until then v1's definitions stay (apply --finalize).",
     effort=3,
     upstream="helm/helm-mapkubeapis#12",
 )

@@ -53,9 +53,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
     enabled = [line.strip() for line in text.splitlines() if not line.strip().startswith("#")]
     if not any(_TRAIN_JOB in line for line in enabled):
         yield Fault(f"its integrations do not name {_TRAIN_JOB}.", impact="blocking" if queued else "advisory")
-    v1 = {
-        f"kubeflow.org/{outcome.source.kind.lower()}" for outcome in facts.batch.outcomes if outcome.source.title in set(queued)
-    }
+    v1 = {f"kubeflow.org/{queued_title.partition(' ')[0].lower()}" for queued_title in queued}
     for framework in sorted(v1):
         if not any(framework in line for line in enabled):
             yield Fault(

@@ -19,7 +19,7 @@ TOPIC = Topic(
         "mpijobs.kubeflow.org is one definition for two products: v1's MPIJobs, and the mpi-operator's of version v2beta1. "
         "Deleting it deletes the jobs of both; two operators that serve it both make pods."
     ),
-    remedy="Leave the definition to the mpi-operator: finalize never deletes it while v2beta1 is served.",
+    remedy="Leave the definition to the mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
     effort=1,
     upstream="kubeflow/training-operator#1930",
 )

@@ -24,7 +24,7 @@ TOPIC = Topic(
     grade="D",
     explanation=(
         "While a v1 job and its twin are there together, both count. A quota that the v1 jobs fill keeps the pods of a twin "
-        "waiting, with nothing but events of a Job to show for it. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
+        "waiting, and only events of a Job tell. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
     ),
     remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
     effort=1,
@@ -48,9 +48,8 @@ def faults(facts: Facts) -> Iterator[Fault]:
                 continue
             room = parse(limit) - parse(used.get(name, "0"))
             if need > room:
-                yield Fault(
-                    f"{name}: the twin of {job} asks for {_plain(need)}, and {_plain(room)} of {limit} is free.", title(quota)
-                )
+                free = f"{_plain(room)} of {limit} is free"
+                yield Fault(f"{name}: the twin of {job} asks for {_plain(need)}, and {free}.", title(quota))
         v1 = [name for name in hard if name.startswith("count/") and name.endswith("jobs.kubeflow.org")]
         if v1 and _OBJECTS not in hard:
             yield Fault(
