@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from shunter.cli.migrate import compare, convert, diff, inventory, scan, trial, validate
+from shunter.cli.migrate import compare, convert, diff, explain, inventory, scan, trial, validate
 
 app = typer.Typer(
     name="migrate",
@@ -21,3 +21,4 @@ app.command("inventory", short_help="List v1 jobs with the work that each means.
 app.command("scan", short_help="Find what else in a repository speaks of v1.")(scan.scan)
 app.command("validate", short_help="Prove conversions, and say how far the proof reaches.")(validate.validate)
 app.command("diff", short_help="Show the pods of both sides, rank by rank.")(diff.diff)
+app.command("explain", short_help="Explain a finding by its id, or a field of v1.")(explain.explain)

@@ -175,11 +175,11 @@ def show(fleet: Fleet) -> None:
     if fleet.jobs > SHOWN:
         output().print(f"{fleet.jobs} jobs: list them with -o csv, or write --report html=inventory.html")
         return
-    jobs_table = Table(box=None, pad_edge=False)
-    for heading in ("JOB", "CLASS", "EFFORT", "TRAINER", "GPU-HOURS", "WHY"):
-        jobs_table.add_column(heading, overflow="fold", justify="right" if heading in ("EFFORT", "GPU-HOURS") else "left")
+    output().print()
     for row in fleet.entries:
-        job_class = f"[{COLOURS[row.job_class]}]{row.job_class}[/]"
-        why = escape(row.reasons[0].why)
-        jobs_table.add_row(escape(row.title), job_class, str(row.effort), row.release, f"{row.gpu_hours:,.1f}", why)
-    output().print(jobs_table)
+        job_class = f"[{COLOURS[row.job_class]}]{row.job_class:<9}[/]"
+        used = f", {row.gpu_hours:,.1f} GPU-hours" if row.gpu_hours else ""
+        inside = f", inside {escape(row.inside)}" if row.inside else ""
+        points = f"{row.effort} point{'' if row.effort == 1 else 's'}"
+        output().print(f"{job_class} {escape(row.title)}: {points}{used}{inside}", soft_wrap=True)
+        output().print(f"          [dim]{escape(row.reasons[0].why)}[/]", soft_wrap=True)

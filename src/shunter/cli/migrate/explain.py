@@ -1,0 +1,71 @@
+"""`migrate explain`: what an id, or a field of v1, is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def explain(
+    asked: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID|FIELD]...", help="TTL001, or spec.runPolicy.cleanPodPolicy.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List all ids and fields.")] = False,
+) -> None:
+    """Explain a finding by its id, or a field of v1 jobs: what v1 did, what v2 does, what to do."""
+    from shunter.errors import InputError
+    from shunter.migrate.explaining import fields, topics
+
+    if listed:
+        show_all()
+        return
+    if not asked:
+        raise InputError("nothing to explain was named.", "Name an id (TTL001) or a field, or add --list.")
+    for position, text in enumerate(asked):
+        found = fields.matching(text)
+        parts = [fields.lines(field) for field in found] if found else [topics.lines(topics.topic_of(text))]
+        for number, part in enumerate(parts):
+            if position or number:
+                typer.echo()
+            show(part)
+
+
+def show(lines: Iterable[tuple[str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from shunter.cli.console import output
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    before = ""
+    for heading, text in lines:
+        if heading:
+            table.add_row("" if heading == before else heading, Text(text))
+        else:
+            output().print(Text(text, style="bold cyan"), soft_wrap=True)
+        before = heading
+    output().print(table)
+
+
+def show_all() -> None:
+    from rich.table import Table
+
+    from shunter.cli.console import output
+    from shunter.migrate.catalogue import topics
+    from shunter.migrate.explaining import fields
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("ID", "SEVERITY", "IMPACT", "EFFORT", "ABOUT"):
+        table.add_column(heading, overflow="fold", justify="right" if heading == "EFFORT" else "left")
+    for topic in topics().values():
+        table.add_row(topic.id, topic.severity, topic.impact, str(topic.effort), topic.title)
+    output().print(table)
+    output().print()
+    for field in fields.guide():
+        output().print(field.field.replace("spec.roles", "spec.<kind>ReplicaSpecs"), markup=False)

@@ -1,0 +1,53 @@
+"""A topic in words: what v1 did, what v2 does, what to do, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from shunter.errors import InputError
+from shunter.migrate.catalogue import topics
+from shunter.migrate.findings import Topic
+
+GRADES = {
+    "E": "exact",
+    "Q": "the same by another mechanism",
+    "D": "degraded",
+    "L": "lossy",
+    "N": "not expressible",
+}
+EFFORTS = {0: "nothing to do", 1: "a glance", 3: "an hour", 5: "a day", 7: "days", 13: "a project"}
+
+
+def topic_of(id: str) -> Topic:
+    """The topic; InputError, with ids that are close, when there is none."""
+    found = topics().get(id.upper())
+    if found is None:
+        close = get_close_matches(id.upper(), topics(), n=3)
+        raise InputError(
+            f"{id}: neither the id of a topic nor a field of a v1 job.",
+            f"Did you mean {' or '.join(close)}?" if close else "List the ids with `shunter migrate explain --list`.",
+        )
+    return found
+
+
+def lines(topic: Topic) -> Iterator[tuple[str, str]]:
+    """Headings and texts; the first has no heading."""
+    yield "", f"{topic.id}: {topic.title}"
+    yield "What", topic.explanation
+    yield "Remedy", topic.remedy
+    yield "Severity", f"{topic.severity}, {_impact(topic)}"
+    yield "Change", f"{topic.change}, grade {topic.grade} ({GRADES[topic.grade]})"
+    yield "Effort", f"{topic.effort} points ({EFFORTS.get(topic.effort, 'more than a glance')})"
+    if topic.upstream:
+        yield "Upstream", topic.upstream
+    if topic.traps:
+        yield "Covers", f"{', '.join(topic.traps)} of the specification"
+    if topic.impact != "blocking" or topic.acceptable:
+        yield "Suppress", f"migration.yaml: suppressions: [{{id: {topic.id}, reason: ...}}]"
+
+
+def _impact(topic: Topic) -> str:
+    if topic.impact != "blocking":
+        return {"none": "blocks nothing", "advisory": "blocks nothing: look at it"}[topic.impact]
+    return f"blocks until taken on: --accept {topic.id}" if topic.acceptable else "blocks, and cannot be taken on"
