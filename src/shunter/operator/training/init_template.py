@@ -51,7 +51,8 @@ def read(file: Path | None) -> str:
 
 @cache
 def parsed(template: str, image: str, tries: int) -> list[Json]:
-    """The containers, with the Master's address still to be filled in (by `filled`, which changes a copy). Raises InputError that says what is wrong with them."""
+    """The containers, with the Master's address still to be filled in (`filled` does so in a copy). Raises InputError that says
+    what is wrong with them."""
     values = {"InitContainerImage": image, "MaxTries": str(tries), "MasterAddr": _MASTER}
 
     def value(hole: re.Match[str]) -> str:
