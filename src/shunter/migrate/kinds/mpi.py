@@ -162,6 +162,17 @@ ALONE = Topic(
     ),
     remedy="Nothing to do. A launcher that needs no mpirun may as well be a TrainJob without mpi policy.",
     effort=1,
+    explains=("group",),
+)
+WAITING = Topic(
+    id="MPI016",
+    title="workers wait as an ssh server",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation="The workers' command does nothing until mpirun comes. In v2 an ssh server does that, by which mpirun comes in.",
+    remedy="Nothing to do.",
 )
 ACCOUNT = Topic(
     id="MPI010",
@@ -313,23 +324,32 @@ def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
 
 
 def _report_image(draft: Draft) -> None:
+    if draft.options.mpi_image:
+        for group in draft.groups:
+            (role,) = group.roles
+            image = _training(draft, role).get("image", "")
+            path = (*_container_path(draft, role), "image")
+            draft.report(OTHER_IMAGE, path, f"{image} becomes {draft.options.mpi_image}.")
+        return
     if not draft.job.replica_count(WORKER) or _serves_ssh(draft):
         return
-    path = (*_container_path(draft, WORKER), "image")
     image = _training(draft, WORKER).get("image", "")
-    if draft.options.mpi_image:
-        draft.report(OTHER_IMAGE, path, f"{image} becomes {draft.options.mpi_image}.")
-    else:
-        draft.report(NEEDS_SSH, path, f"Whether {image} contains ssh and sshd cannot be seen from here.")
+    text = f"Whether {image} contains ssh and sshd cannot be seen from here."
+    draft.report(NEEDS_SSH, (*_container_path(draft, WORKER), "image"), text)
 
 
 def _report_command(draft: Draft) -> None:
     """The workers' command, unless it only waits, or is an ssh server itself."""
-    container = _training(draft, WORKER)
+    container, path = _training(draft, WORKER), (*_container_path(draft, WORKER), "command")
     words = [str(word) for word in container.get("command") or []]
-    if not draft.job.replica_count(WORKER) or not words or _only_waits(container):
+    if not draft.job.replica_count(WORKER):
         return
-    draft.report(OWN_COMMAND, (*_container_path(draft, WORKER), "command"), f"{' '.join(words)[:60]} is not started any more.")
+    if _only_waits(container):
+        draft.report(WAITING, path, f"{words[0]} gives way to the ssh server.")
+    elif words:
+        draft.report(OWN_COMMAND, path, f"{' '.join(words)[:60]} is not started any more.")
+    elif draft.training_containers[WORKER]:
+        draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is not started any more.")
 
 
 def _only_waits(container: Json) -> bool:

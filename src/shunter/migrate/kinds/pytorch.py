@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
-from shunter.migrate.draft import Change, Draft, Group
+from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.rewriting import with_option
 from shunter.migrate.rules import elastic, launcher, processes
@@ -58,24 +58,10 @@ MASTERS_END = Topic(
     remedy="Nothing, if processes end together.",
     traps=("T2", "T3", "NX34"),
 )
-SEVERAL_MASTERS = Topic(
-    id="TORCH018",
-    title="more than one Master",
-    severity="error",
-    impact="blocking",
-    change="unsupported",
-    grade="N",
-    explanation="v1's webhook allows exactly one Master; the job is older, or came around it. Ranks of Workers count from there.",
-    remedy="Set Master.replicas to 1.",
-    effort=1,
-)
 
 
 def arrange(draft: Draft) -> None:
     roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (*draft.job.replicas,)[:1]
-    if draft.job.replica_count(MASTER) > 1:
-        text = f"Master.replicas is {draft.job.replica_count(MASTER)}, v1 allows 1."
-        draft.report(SEVERAL_MASTERS, (*draft.role_path(MASTER), "replicas"), text)
     is_elastic = draft.job.spec.elastic_policy is not None
     chosen = elastic.nodes(draft) if is_elastic else Nodes(max(draft.job.total_replicas, 1), draft.job.total_replicas)
     if differing := differences(draft, roles):
@@ -176,7 +162,8 @@ def _set_success(draft: Draft, group: Group) -> None:
         return
     if MASTER in group.roles:
         group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
-        draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the Job's successPolicy.")
+        text = "The job is done when its Master is, by the Job's successPolicy."
+        draft.report(MASTERS_END, draft.role_path(MASTER), text, target=SUCCESS_OF_RUNTIME)
     elif draft.job.spec.elastic_policy is not None:
         group.job_spec["successPolicy"] = {"rules": [{"succeededCount": 1}]}
         draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is done when one node is, by the Job's successPolicy.")

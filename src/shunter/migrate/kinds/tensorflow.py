@@ -81,6 +81,7 @@ NO_END = Topic(
     ),
     remedy="Nothing, unless something waits for the job to go on for ever.",
     effort=1,
+    explains=("ending.success",),
 )
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from shunter.api.batch import Job, JobCondition, JobStatus
-from shunter.api.core import Pod
+from shunter.api.core import Pod, Service
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
@@ -28,11 +28,12 @@ from shunter.migrate.proof.pods import V1, V2, Replica
 from shunter.operator.training.children import children_of
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
+from shunter.operator.training.services import desired_services
 
 Ending = Literal["succeeds", "fails", "goes on", "starts the pod again"]
 Subject = Literal["success", "failure", "restarts"]
-EXIT_CODES = (1, 127, 128, 137, 255)
-"""On both sides of what ExitCode takes for worth another try."""
+EXIT_CODES = (1, 127, 128, 137)
+"""On both sides of what ExitCode takes for worth another try, and that of a pod that was killed."""
 DEFAULT_LIMIT = 6
 """backoffLimit of a Job that says none."""
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
@@ -108,10 +109,12 @@ class _V1:
         status = msgspec.structs.replace(job.status, start_time=_NOW)
         policy = msgspec.structs.replace(job.run_policy, suspend=None, managed_by=None, active_deadline_seconds=None)
         self._job = msgspec.structs.replace(job, status=status, run_policy=policy)
+        self._services = [msgspec.convert(service, Service) for service in desired_services(side.framework, job)]
+        self._pods = _Pods()
 
     def ending(self, case: Case) -> Ending:
-        pods = [_pod(replica, case, mark) for mark, replica in self._replicas]
-        observed = Observed(job=self._job, children=children_of(self._job, pods, ()))
+        pods = [self._pods.pod(replica, case, mark) for mark, replica in self._replicas]
+        observed = Observed(job=self._job, children=children_of(self._job, pods, self._services))
         seen = plan(self._side.framework, observed, _NOW)
         conditions = seen.status.wanted.get("conditions", ()) if seen.status else ()
         states = {one["type"] for one in conditions if one["status"] == "True"}
@@ -128,6 +131,7 @@ class _V1:
 class _V2:
     def __init__(self, side: V2, pairs: Iterable[Pair]) -> None:
         self._jobset = msgspec.convert(side.jobset, JobSet)
+        self._pods = _Pods()
         self._members: dict[str, list[tuple[str, Replica]]] = {}
         for pair in pairs:
             if pair.v2:
@@ -143,11 +147,18 @@ class _V2:
             return "fails" if progress.status.terminal_state == "Failed" else "starts the pod again"
         if success_policy.is_met(self._jobset, children):
             return "succeeds"
-        has_failed = any(code != 0 for code in case.ended.values())
-        return "starts the pod again" if has_failed and not case.restarts else "goes on"
+        return "starts the pod again" if not case.restarts and self._replaces(case) else "goes on"
+
+    def _replaces(self, case: Case) -> bool:
+        """Whether a pod has failed for which its Job makes another; none is made for an index that has failed as a whole."""
+        for job, members in self._jobs:
+            pods = tuple(self._pods.pod(replica, case, mark) for mark, replica in members)
+            if any(case.ended.get(mark, 0) != 0 for mark, _ in members) and not Tally.of(job, pods, _NOW).failed_indexes:
+                return True
+        return False
 
     def _judged(self, job: Job, members: list[tuple[str, Replica]], case: Case) -> Job:
-        pods = tuple(_pod(replica, case, mark) for mark, replica in members)
+        pods = tuple(self._pods.pod(replica, case, mark) for mark, replica in members)
         job = msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=False, active_deadline_seconds=None))
         if case.restarts:
             # Pods that do not start again in place have been replaced: the Job counts those that failed.
@@ -159,6 +170,19 @@ class _V2:
             return job
         condition = JobCondition(type="Complete" if verdict.success else "Failed", status="True", reason=verdict.reason)
         return msgspec.structs.replace(job, status=JobStatus(conditions=(condition,)))
+
+
+class _Pods:
+    """The pods of one side, in the states that they have been seen in."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int | None, int], Pod] = {}
+
+    def pod(self, replica: Replica, case: Case, mark: str) -> Pod:
+        state = (mark, case.ended.get(mark, -1), case.restarts if mark in case.ended else 0)
+        if state not in self._known:
+            self._known[state] = _pod(replica, case, mark)
+        return self._known[state]
 
 
 def _pod(replica: Replica, case: Case, mark: str) -> Pod:

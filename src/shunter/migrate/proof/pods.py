@@ -18,6 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.training.mpi import WORKER, MPIJobSpec
 from shunter.cluster.controllers.job.pods import pods_of
 from shunter.cluster.controllers.jobset.jobs import jobs_of
 from shunter.errors import InputError
@@ -110,7 +111,11 @@ def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses
     pods = framework.pods(job)
     replicas = (
         Replica(
-            role, index, admitted(_member(options, job, role, pod), classes), _trains(framework, pod), pod["metadata"]["name"]
+            role,
+            index,
+            admitted(_member(options, job, role, pod), classes),
+            _trains(framework, job, role, pod),
+            pod["metadata"]["name"],
         )
         for (role, index), pod in zip(_roles(job), pods, strict=True)
     )
@@ -155,10 +160,14 @@ def _roles(job: AnyJob) -> Iterator[tuple[str, int]]:
             yield role, index
 
 
-def _trains(framework: AnyFramework, pod: Json) -> str:
-    """The framework's container by name, or else the first."""
+def _trains(framework: AnyFramework, job: AnyJob, role: str, pod: Json) -> str:
+    """The framework's container by name, or else the first. MPIJobs have a rule of their own: mpirun runs in the first container,
+    its processes in the main one."""
     names = [container.get("name", "") for container in pod["spec"]["containers"]]
-    return framework.container if framework.container in names else names[0]
+    name = framework.container
+    if isinstance(job.spec, MPIJobSpec):
+        name = job.spec.main_container if role == WORKER else ""
+    return name if name in names else names[0]
 
 
 def _member(options: Options, job: AnyJob, role: str, pod: Json) -> Json:
