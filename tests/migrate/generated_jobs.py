@@ -92,10 +92,7 @@ def _set(job: Json, schema: Json, path: Path) -> None:
             else (schema.get("properties") or {}).get(step) or schema["additionalProperties"]
         )
         is_last = place == len(path) - 1
-        if is_last:
-            made = _leaf(schema, path)
-        else:
-            made = _required(schema)
+        made = _leaf(schema, path) if is_last else _required(schema)
         if isinstance(value, list):
             if not value:
                 value.append(made)

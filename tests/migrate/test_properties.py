@@ -1,4 +1,4 @@
-"""What holds for the conversion of any v1 job: every leaf accounted for, what is carried is there, and the result is one that v2 accepts."""
+"""What holds for the conversion of any v1 job: every leaf is accounted for, what is carried is there, and v2 accepts the result."""
 
 from __future__ import annotations
 
@@ -17,14 +17,29 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import LAUNCHER
+from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, value_at
 from shunter.migrate.proof import admission
 from shunter.migrate.source.objects import SourceObject
 from shunter.operator.trainer.render import trainjob_errors
+from shunter.operator.trainer.runtimes import shipped
 
 ACCEPTING = Options(elastic_nodes="max", suspend=True)
+OPTIONS = st.sampled_from([
+    ACCEPTING,
+    Options(),
+    Options(profile="idiomatic"),
+    Options(profile="plain"),
+    Options(gang="volcano", elastic_nodes="min"),
+    Options(gang="coscheduling:gangs"),
+    Options(v1_labels=True, suffix="-v2", cluster_domain="cluster.local"),
+    Options(target_version="2.0"),
+    Options(torch_launch="torchrun", elastic_nodes="replicas"),
+    Options(torch_launch="env-compat", accepted=tuple(topics())),
+])  # fmt: skip
+SHIPPED = {runtime["metadata"]["name"]: runtime for runtime in shipped()}
 KINDS = [pytest.param(kind, id=kind.resource.kind) for kind in JOB_KINDS]
 
 
@@ -61,9 +76,8 @@ def refused(conversion: Conversion) -> list[str]:
         faults += map(str, admission.schema_errors(stored) or admission.cel_errors(stored))
     if conversion.runtime:
         faults += map(str, runtime_validation.errors(msgspec.convert(conversion.runtime, TrainingRuntime)))
-        job = msgspec.convert(admission.admitted(conversion.train_job), TrainJob)
-        faults += map(str, trainjob_errors(job, conversion.runtime))
-    return faults
+    job = msgspec.convert(admission.admitted(conversion.train_job), TrainJob)
+    return [*faults, *map(str, trainjob_errors(job, conversion.runtime or SHIPPED[job.spec.runtime_ref.name]))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,23 +111,23 @@ def generated(examples: int) -> Any:
     return settings(max_examples=examples, deadline=None, suppress_health_check=ignored, derandomize=True, database=None)
 
 
-@generated(150)
-@given(JOBS)
-def test_fields_together_are_accounted_for_and_carried(job: Json) -> None:
-    assert lost(job, converted(job)) == []
+@generated(500)
+@given(JOBS, OPTIONS)
+def test_fields_together_are_accounted_for_and_carried(job: Json, options: Options) -> None:
+    assert lost(job, converted(job, options)) == []
 
 
-@generated(100)
-@given(JOBS)
-def test_a_result_that_is_not_blocked_is_one_that_v2_accepts(job: Json) -> None:
+@generated(300)
+@given(JOBS, OPTIONS)
+def test_a_result_that_is_not_blocked_is_one_that_v2_accepts(job: Json, options: Options) -> None:
     if not admission.schema_errors(admission.admitted(job)):
-        assert refused(converted(job)) == []
+        assert refused(converted(job, options)) == []
 
 
 @generated(50)
-@given(JOBS)
-def test_the_same_source_has_the_same_result(job: Json) -> None:
-    first, second = converted(job), converted(job)
+@given(JOBS, OPTIONS)
+def test_the_same_source_has_the_same_result(job: Json, options: Options) -> None:
+    first, second = converted(job, options), converted(job, options)
     assert (first.train_job, first.runtime, first.rows, first.findings) == (
         second.train_job,
         second.runtime,

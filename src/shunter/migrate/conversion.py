@@ -13,7 +13,7 @@ from functools import cached_property
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate import mpi_operator, provenance
 from shunter.migrate.draft import Draft, Profile
 from shunter.migrate.findings import Finding, Grade, Topic, worst
@@ -79,7 +79,7 @@ def convert(source: SourceObject, options: Options, surroundings: Surroundings =
     draft = drafted(source, options, surroundings)
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
-    _account_for_rest(draft, {"TrainJob": train_job, "TrainingRuntime": runtime})
+    _account_for_rest(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}})
     return Conversion(
         source=source,
         train_job=train_job,
@@ -121,11 +121,16 @@ def _arranged(draft: Draft) -> Draft:
     return draft
 
 
-def _train_job(draft: Draft, runtime: Json) -> Json:
+def _train_job(draft: Draft, runtime: Json | None) -> Json:
     spec = {key: value for key, value in draft.train_job.items() if key != "metadata"}
     metadata = draft.train_job["metadata"]
     annotations = {**metadata.get("annotations", {}), **provenance.of_train_job(draft.source, draft.options)}
-    reference = {"apiGroup": TRAINING_RUNTIMES.group, "kind": runtime["kind"], "name": runtime["metadata"]["name"]}
+    kind, name = (
+        (TRAINING_RUNTIMES.kind, runtime["metadata"]["name"])
+        if runtime
+        else (CLUSTER_TRAINING_RUNTIMES.kind, draft.shipped_runtime)
+    )
+    reference = {"apiGroup": TRAINING_RUNTIMES.group, "kind": kind, "name": name}
     return {
         "apiVersion": TRAIN_JOBS.api_version,
         "kind": TRAIN_JOBS.kind,
@@ -134,8 +139,10 @@ def _train_job(draft: Draft, runtime: Json) -> Json:
     }
 
 
-def _runtime(draft: Draft) -> Json:
+def _runtime(draft: Draft) -> Json | None:
     """Named by what it says, so that jobs with equal runtimes share one."""
+    if draft.shipped_runtime:
+        return None
     annotations = {"metadata": {"annotations": draft.jobset_annotations}} if draft.jobset_annotations else {}
     template = {**annotations, "spec": draft.jobset}
     policy = {"numNodes": 1, **draft.ml_policy}

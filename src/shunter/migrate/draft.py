@@ -22,6 +22,8 @@ from shunter.migrate.surroundings import NOTHING, Surroundings
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 Profile = Literal["P1", "P2", "P3"]
+SUCCESS_OF_RUNTIME = "TrainingRuntime successPolicy"
+"""What a finding is about that says how a runtime of the job's own restores v1's rule of success: a shipped one does not."""
 JOB_NAME = "TRAIN_JOB_NAME"
 """The variable by which `host_expression` names the job: known to the pod only, so it survives generateName and namePrefix."""
 JOB_NAME_VARIABLE: Json = {
@@ -103,6 +105,8 @@ class Draft:
     profile: Profile = "P2"
     reason: str = ""
     """Why this profile."""
+    shipped_runtime: str = ""
+    """The ClusterTrainingRuntime that the TrainJob takes (P1); empty when it gets one of its own."""
     groups: list[Group] = field(default_factory=list)
     ml_policy: Json = field(default_factory=dict)
     """The runtime's mlPolicy but numNodes: `{"torch": {}}`; empty for a plain runtime."""

@@ -27,6 +27,7 @@ from shunter.migrate.rules import (
     placement,
     pod_metadata,
     pod_template,
+    profiles,
     restart_policy,
     roles,
     ssh,
@@ -58,6 +59,7 @@ ORDER: tuple[Rule, ...] = (
     init_containers.apply,
     pod_metadata.apply,
     ssh.apply,
-    # Last: what the TrainJob says itself, and the replicated jobs.
+    # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
+    profiles.apply,
 )

@@ -121,7 +121,7 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         training = draft.training_container(group)
         told = group.explicit_environment or ([] if group.plugin_placeholders else group.environment)
-        told = told if _are_known(told) else []
+        told = told if are_known(told) else []
         untold: list[str] = []
         for index, container in enumerate(group.pod["spec"]["containers"]):
             place: Path = ("spec", "containers", index)
@@ -235,9 +235,9 @@ def _references(text: object) -> list[str]:
     return _REFERENCE.findall(text) if isinstance(text, str) else []
 
 
-def _are_known(variables: Iterable[Json]) -> bool:
+def are_known(variables: Iterable[Json], before: Iterable[str] = ()) -> bool:
     """Whether each refers only to those before it."""
-    known: set[str] = set()
+    known = {*before}
     for variable in variables:
         if not known.issuperset(_references(variable.get("value"))):
             return False

@@ -1,0 +1,192 @@
+"""Whether a runtime that is shipped does (P1), so that no runtime of the job's own is needed (3.0).
+
+A TrainJob can say the image, command, arguments, environment and resources of its nodes, and patch some fields of their pods;
+the rest is as the runtime says it. The job gets a shipped runtime only where nothing that its user wrote is lost by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from shunter.api.meta import Json
+from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
+from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.ledger import Target
+from shunter.migrate.paths import Path
+from shunter.migrate.rules.environment import are_known
+from shunter.migrate.rules.restart_policy import UNLIMITED
+from shunter.migrate.versions import has
+
+MANAGER = "migrate.shunter.dev/conversion"
+SHIPPED = {"torch": "torch-distributed", "jax": "jax-distributed"}
+"""The runtime that sets up a framework and nothing else."""
+FIRST_ENDS: Json = {"rules": [{"succeededIndexes": "0"}]}
+"""The Job's successPolicy by which it is done when its first node is."""
+_SET_BEFORE = {"jax": ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")}
+"""Variables of a plugin that stand before those of the TrainJob; torch's stand behind them."""
+_PATCHABLE = frozenset({
+    "serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "affinity", "tolerations",
+    "schedulingGates", "terminationGracePeriodSeconds",
+})  # fmt: skip
+_OF_THE_CONTAINER = frozenset({"volumeMounts", "securityContext"})
+_POD: Path = ("template", "spec", "replicatedJobs", 0, "template", "spec", "template")
+
+RUNTIME_DECIDES = Topic(
+    id="PROFILE001",
+    title="the shipped runtime decides when the job is done, and when it has failed",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The manifest says nothing of restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
+        "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone."
+    ),
+    remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
+    traps=("T2", "T4", "T14"),
+)
+NOT_EXPRESSIBLE = Topic(
+    id="PROFILE002",
+    title="the job needs a runtime of its own",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "--profile=idiomatic asks for a TrainJob of a shipped runtime. Something in the manifest cannot be said that way: "
+        "neither the trainer section nor a patch has a field for it. The result has a runtime of its own, in which it stands."
+    ),
+    remedy="Remove the fields that the message names, if they are not needed.",
+)
+
+
+def apply(draft: Draft) -> None:
+    if draft.options.profile not in ("auto", "idiomatic"):
+        return
+    obstacles = [*_obstacles(draft)]
+    if draft.options.profile == "idiomatic" and obstacles:
+        draft.report(NOT_EXPRESSIBLE, (), f"A shipped runtime cannot say {', '.join(dict.fromkeys(obstacles))}.")
+    elif not obstacles and (draft.options.profile == "idiomatic" or not _decides_how_to_end(draft)):
+        _use_shipped(draft)
+
+
+def _decides_how_to_end(draft: Draft) -> bool:
+    """Whether the user said when to restart, or several nodes make a difference to when the job is done."""
+    says_restarts = any(draft.is_given((*draft.role_path(role), "restartPolicy")) for role in draft.job.replicas)
+    (group,) = draft.groups
+    return says_restarts or (group.count > 1 and "successPolicy" in group.job_spec)
+
+
+def _obstacles(draft: Draft) -> Iterator[str]:
+    """What a TrainJob of a shipped runtime cannot say."""
+    group, *others = draft.groups
+    if [*draft.ml_policy] not in [[framework] for framework in SHIPPED] or any(draft.ml_policy.values()):
+        yield f"what {draft.kind}s of this shape need"
+        return
+    if others or group.replicas > 1 or not group.trains or group.depends_on:
+        yield "several groups of pods"
+        return
+    yield from (f"{field} of the JobSet" for field in draft.jobset if field != "replicatedJobs")
+    yield from (f"annotation {key} of the JobSet" for key in draft.jobset_annotations)
+    yield from draft.runtime
+    yield from _obstacles_in_job(group)
+    yield from _obstacles_in_pod(draft, group)
+
+
+def _obstacles_in_job(group: Group) -> Iterator[str]:
+    for field, value in group.job_spec.items():
+        if field == "backoffLimit" and value != UNLIMITED:
+            yield "backoffLimit"
+        elif field not in ("backoffLimit", "successPolicy") or (field == "successPolicy" and value != FIRST_ENDS):
+            yield field
+
+
+def _obstacles_in_pod(draft: Draft, group: Group) -> Iterator[str]:
+    spec = group.pod["spec"]
+    yield from (f"{field} of pods" for field in group.pod.get("metadata") or {} if field not in ("labels", "annotations"))
+    for field, value in spec.items():
+        if field == "restartPolicy":
+            if value != "OnFailure":
+                yield f"restartPolicy {value}"
+        elif field == "containers":
+            yield from (f"the container {container.get('name')}" for container in value if container.get("name") != NODE)
+        elif field not in _PATCHABLE:
+            yield field
+    training = draft.training_container(group)
+    for field in training:
+        if (
+            field not in _OF_THE_CONTAINER
+            and field not in ("name", "env")
+            and not (field == "ports" and _are_usual(draft, training))
+        ):
+            yield f"{field} of the container"
+    if "image" not in draft.trainer:
+        yield "a missing image"
+    (framework,) = draft.ml_policy
+    if not are_known(_own_environment(group), _SET_BEFORE.get(framework, ())):
+        yield "variables that the runtime's plugin has to set first"
+    if _patch(group, training) and not has(draft.options, "runtimePatches"):
+        yield "patches to pods"
+
+
+def _are_usual(draft: Draft, training: Json) -> bool:
+    """Whether the ports are only those at which v1 met."""
+    usual = draft.job_kind.port
+    return usual is not None and all(port.get("name") == usual.name for port in training["ports"])
+
+
+def _own_environment(group: Group) -> list[Json]:
+    own = group.explicit_environment or group.environment
+    return [variable for variable in own if variable["name"] not in TORCHRUN_ENVIRONMENT]
+
+
+def _patch(group: Group, training: Json) -> Json:
+    """The group's pod template as a patch of the shipped runtime's."""
+    patch: Json = {}
+    if group.pod.get("metadata"):
+        patch["metadata"] = group.pod["metadata"]
+    spec = {field: value for field, value in group.pod["spec"].items() if field in _PATCHABLE}
+    container = {field: value for field, value in training.items() if field in _OF_THE_CONTAINER}
+    if container:
+        spec["containers"] = [{"name": NODE, **container}]
+    return {**patch, **({"spec": spec} if spec else {})}
+
+
+def _use_shipped(draft: Draft) -> None:
+    (group,) = draft.groups
+    (framework,) = draft.ml_policy
+    training = draft.training_container(group)
+    own, given = _own_environment(group), draft.trainer.get("env", [])
+    names = {variable["name"] for variable in given}
+    own = [variable for variable in own if variable["name"] not in names]
+    if own or given:
+        # In the order of v1, which appended its own.
+        draft.trainer["env"] = [*given, *own]
+    patch = _patch(group, training)
+    if patch:
+        template = {"spec": {"replicatedJobs": [{"name": NODE, "template": {"spec": {"template": patch}}}]}}
+        draft.train_job["runtimePatches"] = [{"manager": MANAGER, "trainingRuntimeSpec": {"template": template}}]
+    for role in group.roles:
+        draft.default((*draft.role_path(role), "restartPolicy"), "pods of a JobSet restart on failure")
+        ports = (*draft.role_path(role), "template", "spec", "containers", draft.container_index(role), "ports")
+        draft.default(ports, "v2 has its own port")
+    draft.ledger.moved(_into_patch(draft.pod_template_path(group)))
+    draft.findings = [finding for finding in draft.findings if finding.target != SUCCESS_OF_RUNTIME]
+    draft.shipped_runtime = SHIPPED[framework]
+    draft.profile, draft.reason = "P1", f"the shipped runtime {draft.shipped_runtime} does, and nothing that was written is lost"
+    draft.report(RUNTIME_DECIDES, (), f"{draft.shipped_runtime} allows 6 restarts, and the job is done when all nodes are.")
+
+
+def _into_patch(pod_template: Path) -> Callable[[Target], Target]:
+    """Where values of the pod template stand now."""
+
+    def place(target: Target) -> Target:
+        if target.manifest == "TrainingRuntime" and target.path[: len(pod_template)] == pod_template:
+            return Target(
+                "TrainJob", ("spec", "runtimePatches", 0, "trainingRuntimeSpec", *_POD, *target.path[len(pod_template) :])
+            )
+        return target
+
+    return place
