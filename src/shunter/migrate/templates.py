@@ -52,14 +52,19 @@ def differences(draft: Draft, roles: Sequence[str]) -> list[Difference]:
     return found
 
 
+def have_differing_ports(draft: Draft, roles: Sequence[str]) -> bool:
+    """Whether roles whose templates are alike otherwise name different ports."""
+    first, *others = ([one.get("ports") for one in _containers(draft.job.replicas[role].template)] for role in roles)
+    return any(other != first for other in others)
+
+
 def differing_ports(draft: Draft, roles: Sequence[str]) -> Iterator[Path]:
-    """The lists of ports, in the source, of roles that have others than the first one."""
+    """The lists of ports, in the source, of roles that name others than the first one."""
     first, *others = ((role, _containers(draft.job.replicas[role].template)) for role in roles)
     for role, containers in others:
-        for index, container in enumerate(containers):
-            same = first[1][index] if index < len(first[1]) else {}
+        for index, (own, same) in enumerate(zip(containers, first[1], strict=False)):
             path = (*draft.role_path(role), "template", "spec", "containers", index, "ports")
-            if container.get("ports") != same.get("ports") and draft.is_given(path):
+            if own.get("ports") != same.get("ports") and draft.is_given(path):
                 yield path
 
 

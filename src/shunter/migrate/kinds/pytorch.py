@@ -19,7 +19,7 @@ from shunter.migrate.rules import elastic, launcher, processes
 from shunter.migrate.rules.elastic import Nodes
 from shunter.migrate.rules.launcher import Seen, Telling
 from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
-from shunter.migrate.templates import Difference, differences, differing_ports
+from shunter.migrate.templates import Difference, differences, have_differing_ports
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
@@ -58,18 +58,33 @@ MASTERS_END = Topic(
     remedy="Nothing, if processes end together.",
     traps=("T2", "T3", "NX34"),
 )
+PORTS = Topic(
+    id="TORCH018",
+    title="Master and Workers name different ports",
+    severity="info",
+    impact="none",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "The ports of a container are words for readers: programs listen where they want to. v1 made Services of them, which v2 "
+        "does not. One pod template stands for both roles, so it names the ports of the Master."
+    ),
+    remedy="Nothing.",
+    explains=("ports.*",),
+)
 
 
 def arrange(draft: Draft) -> None:
     roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (*draft.job.replicas,)[:1]
     is_elastic = draft.job.spec.elastic_policy is not None
     chosen = elastic.nodes(draft) if is_elastic else Nodes(max(draft.job.total_replicas, 1), draft.job.total_replicas)
-    if differing := differences(draft, roles):
+    differing = differences(draft, roles)
+    if differing:
         _arrange_apart(draft, chosen, differing)
     else:
         _arrange_together(draft, roles, chosen)
-    for path in differing_ports(draft, roles):
-        draft.default(path, "ports of containers are words for readers")
+    if not differing and have_differing_ports(draft, roles):
+        draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
     if is_elastic:
         elastic.account(draft, chosen)
 

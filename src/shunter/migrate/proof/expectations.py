@@ -17,6 +17,7 @@ from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
+from shunter.migrate.rules.launcher import TOLD_BY_V1
 from shunter.migrate.rules.ssh import SETUP
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
@@ -101,7 +102,8 @@ def added_variables(difference: Difference, context: Context) -> str:
 def meeting_port(difference: Difference, context: Context) -> str:
     """v1 and v2 meet at different ports; every pod is told the same, so a program that listens to it need not care."""
     name, pair = variable_of(difference), difference.pair
-    if not name or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
+    is_program = len(difference.place) == 3 and difference.place[2] == "program"  # in which $(MASTER_PORT) may have stood
+    if pair.v1 is None or not (is_program or (name and name in context.appended.get(pair.v1.role, ()))):
         return ""
     before, after = (_without_ports(value, context.ports | {_PORT_OF_V2}) for value in (difference.v1, difference.v2))
     return "v2's pods meet at another port" if before == after and difference.v2 is not None else ""
@@ -137,14 +139,36 @@ def unread(difference: Difference, context: Context) -> str:
     if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None:
         return ""
     launch = context.launch(pair.v1)
-    is_read = launch.launcher != "python" or any(use.name == name for use in launch.uses)
-    return "" if is_read else "only torchrun reads it, and the program is started by Python"
+    is_read = launch.launcher in {"torchrun", "unknown"} or any(use.name == name for use in launch.uses)
+    return "" if is_read else f"only torchrun reads it, and the program is started by {launch.launcher}"
+
+
+def overruled(difference: Difference, context: Context) -> str:
+    """PET_* count for less than the options of torchrun that they stand for."""
+    name, pair = variable_of(difference), difference.pair
+    if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None or pair.v2 is None:
+        return ""
+    if difference.v1 == f"{difference.v2}:{difference.v2}":
+        return "a range of one number"
+    option = name.removeprefix("PET_").lower().replace("_", "-")
+    given = [context.launch(replica).main.option(option) for replica in (pair.v1, pair.v2)]
+    return "an option of torchrun wins over it" if all(given) else ""
+
+
+def set_by_torchrun(difference: Difference, context: Context) -> str:
+    """torchrun tells its processes these itself, and takes nothing from them."""
+    name, pair = variable_of(difference), difference.pair
+    if name not in TOLD_BY_V1 or difference.place[1] != TRAINING or pair.v1 is None or difference.v2 is not None:
+        return ""
+    launch = context.launch(pair.v1)
+    is_read = launch.launcher != "torchrun" or any(use.name == name for use in launch.uses)
+    return "" if is_read else "torchrun tells its processes itself"
 
 
 def variable_of(difference: Difference) -> str:
     """The name of the variable that the difference is about, or nothing."""
     place = difference.place
-    return place[3] if len(place) == 4 and place[2] == "env" and place[0] == "containers" else ""
+    return place[3] if len(place) == 4 and place[2] == "env" and place[0] in {"containers", "initContainers"} else ""
 
 
 def _without_ports(value: Any, known: frozenset[str]) -> Any:
@@ -171,5 +195,7 @@ RULES: tuple[Rule, ...] = (
     own_address,
     dropped_helpers,
     unread,
+    overruled,
+    set_by_torchrun,
 )
 """Of all kinds; those of one kind are in `mpi_expectations`."""

@@ -83,7 +83,8 @@ def _torchrun(environment: Mapping[str, str], main: Started) -> Member:
     def told(option: str) -> str | None:
         return main.option(option) or environment.get(f"PET_{option.replace('-', '_').upper()}")
 
-    size = f"{told('nnodes') or 1} x {told('nproc-per-node') or 1}"
+    fewest, _, most = (told("nnodes") or "1").partition(":")
+    size = f"{fewest if most in {'', fewest} else f'{fewest}:{most}'} x {told('nproc-per-node') or 1}"
     if endpoint := told("rdzv-endpoint"):
         return Member(size, None, endpoint)
     return Member(size, told("node-rank") or "0", told("master-addr"))

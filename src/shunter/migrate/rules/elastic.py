@@ -26,6 +26,8 @@ _OF_THE_RENDEZVOUS = {
 }
 """Fields that v1 says to torchrun by variables, which the runtime says just so."""
 
+_EXPLAINED = ("pods", "group", "program", "env.PET_NNODES", "env.WORLD_SIZE")
+
 NOT_CHOSEN = Topic(
     id="ELASTIC001",
     title="the number of nodes of an elastic job has to be chosen",
@@ -46,6 +48,7 @@ NOT_CHOSEN = Topic(
     upstream="kubeflow/trainer#2903",
     traps=("NX1", "T17"),
     acceptable=True,
+    explains=_EXPLAINED,
 )
 NO_SCALING = Topic(
     id="ELASTIC002",
@@ -77,6 +80,7 @@ FIXED = Topic(
     remedy="For another number create the job anew.",
     effort=1,
     traps=("NX1", "T17"),
+    explains=_EXPLAINED,
 )
 OTHER_STORE = Topic(
     id="ELASTIC004",
@@ -103,6 +107,7 @@ STANDALONE = Topic(
     ),
     remedy="Remove standalone; a job of one node needs no rendezvous.",
     traps=("NX4", "E4"),
+    explains=("env.PET_STANDALONE",),
 )
 ANY_WORKER = Topic(
     id="ELASTIC006",
@@ -113,9 +118,10 @@ ANY_WORKER = Topic(
     grade="D",
     explanation=(
         "v1 calls an elastic job without a Master done when any Worker has succeeded. The Job's successPolicy (succeededCount 1) "
-        "says the same; the pods that are left are then stopped, where v1 let them run. Needs Kubernetes 1.31."
+        "says the same; the pods that are left are then stopped, where v1 let them run. torchrun waits at its end for the "
+        "other nodes, so they have ended then. Needs Kubernetes 1.31."
     ),
-    remedy="Nothing, if processes end together as torchrun's do.",
+    remedy="Nothing, if torchrun starts the processes.",
     effort=1,
     traps=("NX5",),
 )

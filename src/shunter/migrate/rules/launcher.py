@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
 from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.launch import Launch, Use, understood
+from shunter.migrate.launch import ENTRYPOINT, Launch, Use, understood
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.rewriting import is_editable, with_torchrun
 from shunter.migrate.paths import Path
@@ -49,8 +49,9 @@ class Seen(NamedTuple):
     def text(self) -> str:
         """What it starts, as one says it."""
         main = self.launch.main
-        through = f" ({', '.join(main.through)})" if main.through else ""
-        return (f"`{main.text}`" if main.text else "the image's own program") + through
+        if main.launcher == "unknown" and (not main.text or ENTRYPOINT in main.through):
+            return "the image's own program"
+        return f"`{main.text}`" + (f" ({', '.join(main.through)})" if main.through else "")
 
     def place(self, spot: Spot | None) -> tuple[Path, int | None]:
         """A word in the source; of one in a file that is mounted, the container."""
@@ -64,6 +65,11 @@ class Seen(NamedTuple):
         """Whether torchrun can be given an option."""
         main = self.launch.main
         return main.launcher == "torchrun" and is_editable(main.head[-1].spot)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether what trains is started by a file that is mounted, which may be another one by the time that the job runs."""
+        return self.start is not None and bool(self.start.file)
 
     @property
     def start(self) -> Spot | None:
@@ -116,7 +122,8 @@ def _telling_beside_master(draft: Draft, group: Group, found: Seen) -> Telling:
     is_rewritten = rewrite(draft, group, found)
     _warn_of_launcher(draft, group, found)
     uses = [use for use in found.told_uses if not (is_rewritten and use.by == "python")]
-    if (is_rewritten or launcher == "torchrun") and not uses and mode != "env-compat":
+    is_torchrun = is_rewritten or (launcher == "torchrun" and not found.is_elsewhere)
+    if is_torchrun and not uses and mode != "env-compat":
         return "plugin"
     _tell(draft, topics.VARIABLES, found, f"The runtime tells {found.text} {_listed(TOLD_BY_V1)}, as v1 did.")
     return "variables"
@@ -158,7 +165,9 @@ def _warn_of_untold(draft: Draft, group: Group, found: Seen) -> None:
     use = next((use for use in uses if use.name == "WORLD_SIZE"), uses[0] if uses else None)
     if use is not None and use.default is not None:
         text += f", and without {use.name} it takes {use.default}"
-    if group.count == 1:
+    if found.launch.launcher == "torchrun":
+        _tell(draft, topics.UNTOLD, found, f"{text}, of which its options are made.", use)
+    elif group.count == 1:
         _tell(draft, topics.UNTOLD_ALONE, found, f"{text}.", use)
     else:
         _tell(draft, topics.UNTOLD, found, f"{text}: {group.count} pods would train {group.count} models.", use)

@@ -7,6 +7,11 @@ from shunter.migrate.findings import Topic
 _V1_TOLD = "v1 told every pod of a PyTorchJob with a Master MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. "
 _V2_TELLS = "v2's torch runtime tells PET_* only, which torchrun reads and hands on to its processes as the former. "
 
+_TOLD = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
+_GROUP = "group"
+_PROCESSES = "env.PET_NPROC_PER_NODE"
+_PROGRAM = "program"
+
 UNTOLD = Topic(
     id="TORCH001",
     title="nothing tells the processes of each other: each pod would train a model of its own",
@@ -27,6 +32,7 @@ UNTOLD = Topic(
     upstream="kubeflow/trainer#2412",
     traps=("T1", "T37", "T39"),
     acceptable=True,
+    explains=(*_TOLD, _GROUP),
 )
 SEPARATE = Topic(
     id="TORCH002",
@@ -77,6 +83,7 @@ ONE_GROUP = Topic(
     remedy="Nothing to do if one training was meant.",
     effort=1,
     traps=("E2",),
+    explains=(*_TOLD, _GROUP),
 )
 OWN_MEETING = Topic(
     id="TORCH005",
@@ -104,6 +111,7 @@ UNTOLD_ALONE = Topic(
     remedy="Convert with --torch-launch=auto.",
     effort=1,
     traps=("T1",),
+    explains=(*_TOLD, _GROUP),
 )
 NODES_DIFFER = Topic(
     id="TORCH007",
@@ -183,6 +191,7 @@ PROCESSES_BY_OPTION = Topic(
     effort=1,
     upstream="kubeflow/trainer#2650",
     traps=("T6", "NX21"),
+    explains=(_PROCESSES, _PROGRAM),
 )
 PROCESSES_BY_REQUEST = Topic(
     id="TORCH012",
@@ -198,6 +207,7 @@ PROCESSES_BY_REQUEST = Topic(
     remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the number that is meant.",
     effort=1,
     traps=("T6",),
+    explains=(_PROCESSES, _GROUP),
 )
 PROCESSES_BY_WORD = Topic(
     id="TORCH013",
@@ -214,6 +224,7 @@ PROCESSES_BY_WORD = Topic(
     effort=3,
     traps=("NX21",),
     acceptable=True,
+    explains=(_PROCESSES, _GROUP),
 )
 REWRITTEN = Topic(
     id="TORCH015",
@@ -230,6 +241,7 @@ REWRITTEN = Topic(
     remedy="To use several GPUs of a node raise spec.trainer.numProcPerNode; the program must then heed LOCAL_RANK.",
     effort=1,
     traps=("T1",),
+    explains=(*_TOLD, _PROCESSES, _PROGRAM, _GROUP),
 )
 NOT_REWRITTEN = Topic(
     id="TORCH016",

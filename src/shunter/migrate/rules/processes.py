@@ -31,7 +31,9 @@ def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewrit
     elif main.launcher == "python":
         draft.trainer["numProcPerNode"] = 1
         draft.default(FIELD, "a program of plain Python is one process, whatever the word")
-    elif main.launcher == "torchrun" and main.option("nproc-per-node"):
+    elif main.launcher not in {"torchrun", "unknown"}:
+        draft.default(FIELD, f"{main.launcher} counts for itself")
+    elif main.option("nproc-per-node"):
         draft.default(FIELD, "an option of torchrun wins over it")
     elif word == AUTO and gpu_count(found.container.get("resources") or {}):
         draft.default(FIELD, "v2 tells torchrun auto where there are GPUs")
@@ -82,5 +84,7 @@ def _warn_of_other_count(draft: Draft, found: Seen, word: str) -> None:
     draft.trainer["numProcPerNode"] = count
     draft.default(FIELD, f"numProcPerNode says what v2 counts: {count}")
     path, offset = found.place(found.start)
-    text = f"If {found.text} starts torchrun, v2 tells it {count} process{'es' if count > 1 else ''} a pod."
+    told = f"{count} process{'es' if count > 1 else ''} a pod"
+    is_sure = found.launch.launcher == "torchrun"
+    text = f"v2 tells {found.text} {told}." if is_sure else f"If {found.text} starts torchrun, v2 tells it {told}."
     draft.report(topics.PROCESSES_BY_REQUEST, path, text, offset=offset)
