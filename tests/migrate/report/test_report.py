@@ -63,9 +63,11 @@ def test_json_is_as_its_schema_says(batch: Batch, faults: list[Finding]) -> None
     written = json.loads(report.written("json", batch, faults))
     jsonschema_rs.validator_for(schema()).validate(written)
     assert written["schema"] == "shunter.migrate.report/v1"
+    standing = [told["severity"] for item in written["items"] for told in item["findings"] if not told["suppressed"]]
     assert written["summary"] == {
-        "objects": 3, "converted": 1, "blocked": 1, "unreadable": 1, "errors": 2, "warnings": 2, "infos": 0, "suppressed": 1,
-        "effort": sum(item["effort"] for item in _once(written)),
+        "objects": 3, "converted": 1, "blocked": 1, "unreadable": 1, "suppressed": 1,
+        "errors": standing.count("error"), "warnings": standing.count("warning"), "infos": standing.count("info"),
+        "effort": sum(told["effort"] for told in _once(written)),
     }  # fmt: skip
 
 
