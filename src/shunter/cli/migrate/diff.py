@@ -36,9 +36,11 @@ from shunter.cli.migrate.proving import (
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from shunter.migrate.conversion import Conversion
     from shunter.migrate.proof.comparison import Comparison
-    from shunter.migrate.proof.side_by_side import Row
+    from shunter.migrate.proof.side_by_side import Block
 
 COLOURS = {"same": "dim", "expected": "dim", "reported": "yellow", "unexplained": "bold red"}
 SIGNS = {"same": " ", "expected": "=", "reported": "~", "unexplained": "!"}
@@ -136,8 +138,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     from shunter.cli.console import output
     from shunter.migrate.proof.side_by_side import blocks, expected_reasons
 
-    console = output()
-    width = None if console.is_terminal else max(console.width, NARROWEST)
+    console = wide(output())
     train_job = conversion.train_job["metadata"]
     name = train_job.get("name") or f"{train_job.get('generateName', '')}*"
     runtime = (conversion.train_job["spec"].get("runtimeRef") or {}).get("name", "")
@@ -145,7 +146,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     heading = f"{conversion.source.title} -> TrainJob {name} ({runtime}), {pods} pod{'' if pods == 1 else 's'}"
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for block in blocks(comparison, full=full):
-        _print_block(block.title, block.hosts, block.rows, width)
+        _print_block(console, block)
     for finding in comparison.findings:
         if finding.topic.id != "PROOF001":
             style = "bold red" if finding.is_blocking else "cyan"
@@ -157,21 +158,29 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
         console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
 
 
-def _print_block(title: str, hosts: tuple[str, str], rows: tuple[Row, ...], width: int | None) -> None:
+def wide(console: Console) -> Console:
+    """The console; for a file or a pipe one that has room for two columns."""
+    if console.is_terminal or console.width >= NARROWEST:
+        return console
+    from rich.console import Console
+
+    return Console(highlight=False, width=NARROWEST)
+
+
+def _print_block(console: Console, block: Block) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shunter.cli.console import output
     from shunter.migrate.proof.showing import shown_place, shown_value
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
-    table.add_column(title, overflow="fold")
-    table.add_column(hosts[0] or "(not in v1)", overflow="fold", ratio=1)
-    table.add_column(hosts[1] or "(not in v2)", overflow="fold", ratio=1)
+    table.add_column(block.title, overflow="fold")
+    table.add_column(block.hosts[0] or "(not in v1)", overflow="fold", ratio=1)
+    table.add_column(block.hosts[1] or "(not in v2)", overflow="fold", ratio=1)
     table.add_column("", overflow="fold")
-    for row in rows:
+    for row in block.rows:
         style = COLOURS[row.sameness]
         cells = (SIGNS[row.sameness], shown_place(row.place) or "the pod", shown_value(row.v1), shown_value(row.v2), row.reason)
         table.add_row(*(Text(cell, style=style) for cell in cells))
-    output().print(table, width=width)
+    console.print(table)

@@ -7,7 +7,9 @@ set of pods that have ended; all others run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -59,15 +61,49 @@ class Disagreement(NamedTuple):
     v2: Ending
 
 
-def disagreements(both: Matched) -> Iterator[Disagreement]:
+def disagreements(both: Matched) -> tuple[Disagreement, ...]:
     """The cases in which the job does not end alike; none where pods have no counterpart, which is another matter."""
     if any(pair.v1 is None or pair.v2 is None for pair in both.pairs):
-        return
+        return ()
+    return _answered(_Question(_key(both), both))
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Jobs of one shape get one answer: a fleet has few shapes."""
+
+    key: bytes
+    both: Matched = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _answered(question: _Question) -> tuple[Disagreement, ...]:
+    both = question.both
     v1, v2 = _V1(both.v1, both.pairs), _V2(both.v2, both.pairs)
-    for case in cases(both):
-        before, after = v1.ending(case), v2.ending(case)
-        if before != after:
-            yield Disagreement(case, before, after)
+    asked = (Disagreement(case, v1.ending(case), v2.ending(case)) for case in cases(both))
+    return tuple(one for one in asked if one.v1 != one.v2)
+
+
+def _key(both: Matched) -> bytes:
+    """All that either side decides by: everything but names, and what pods are made of."""
+    job, jobset = both.v1.job, both.v2.jobset["spec"]
+    spec = {key: value for key, value in msgspec.to_builtins(job.spec).items() if not key.endswith("ReplicaSpecs")}
+    roles = [(role, job.replica_count(role), one.restart_policy) for role, one in job.replicas.items()]
+    policies = {key: value for key, value in jobset.items() if key != "replicatedJobs"}
+    jobs = [
+        (
+            {key: value for key, value in one["spec"].items() if key not in ("template", "selector")},
+            _containers(one["spec"]["template"]),
+        )
+        for one in both.v2.jobs
+    ]
+    marks = [(pair.mark, pair.v2 and pair.v2.role) for pair in both.pairs]
+    containers = [_containers(replica.pod) for replica in both.v1.replicas]
+    return msgspec.json.encode((job.kind, spec, roles, both.v1.framework.container, containers, policies, jobs, marks))
+
+
+def _containers(pod: Json) -> tuple[str, list[str]]:
+    return pod["spec"]["restartPolicy"], [container["name"] for container in pod["spec"]["containers"]]
 
 
 def cases(both: Matched) -> Iterator[Case]:

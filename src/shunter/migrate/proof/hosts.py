@@ -22,12 +22,13 @@ class Hosts:
         names = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
         domain = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.[a-z0-9.-]*[a-z0-9])?)?)?"
         self._pattern = re.compile(rf"(?<!{_LETTERS})(?<!\.)({names}){domain}(?!{_LETTERS})(?!\.[A-Za-z0-9])") if marks else None
-        self._quick = tuple({name.partition("-")[0] for name in marks})
+        self._beginning = _common(min(marks, default=""), max(marks, default=""))
+        """Of all names: most texts do not have even that."""
 
     def marked(self, value: Any) -> Any:
         """The value with a mark in the place of each name of a pod, be it short or with its namespace and domain."""
         if isinstance(value, str):
-            if self._pattern is None or not any(part in value for part in self._quick):
+            if self._pattern is None or self._beginning not in value:
                 return value
             return self._pattern.sub(lambda match: self._marks[match[1]], value)
         if isinstance(value, dict):
@@ -35,3 +36,11 @@ class Hosts:
         if isinstance(value, list):
             return [self.marked(item) for item in value]
         return value
+
+
+def _common(first: str, last: str) -> str:
+    """What both begin with, and so does every text between them."""
+    for place, letter in enumerate(first):
+        if last[place : place + 1] != letter:
+            return first[:place]
+    return first
