@@ -97,21 +97,37 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     place_roles(draft)
     found = launcher.seen(draft, roles[0])
     told = launcher.telling(draft, group, found)
-    options = processes.options(draft, group, found, told, is_rewritten="command" in group.changes)
     group.explicit_environment = _explicit_environment(draft, roles[0])
-    if told == "nothing":
-        draft.ml_policy, draft.profile, draft.reason = (
-            {},
-            "P3",
-            "v1 told the pods nothing of each other, nor does a plain runtime",
-        )
+    if reason := _reason_for_plain(draft, found, told, chosen):
+        draft.ml_policy, draft.profile, draft.reason = {}, "P3", reason
         group.environment = group.explicit_environment
-    elif draft.job.spec.elastic_policy is not None and (told == "plugin" or MASTER in roles):
-        _tell_elastic(draft, group, found, chosen, options)
+        processes.say_by_variable(draft)
+    else:
+        _tell_by_plugin(draft, group, found, told, chosen)
+    _set_success(draft, group)
+
+
+def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -> str:
+    """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
+    if told == "nothing":
+        return "v1 told the pods nothing of each other, nor does a plain runtime"
+    is_range = draft.job.spec.elastic_policy is not None and chosen.fewest < chosen.count
+    if is_range and not found.launch.main.option("nnodes") and not found.can_be_told:
+        return "torchrun can be told how few nodes it may go on with by variables only, so a plain runtime has those of v1"
+    return ""
+
+
+def _tell_by_plugin(draft: Draft, group: Group, found: Seen, told: Telling, chosen: Nodes) -> None:
+    options = processes.options(draft, group, found, told, is_rewritten=bool(group.changes))
+    if draft.job.spec.elastic_policy is not None and (told == "plugin" or MASTER in group.roles):
+        group.environment = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
+        if chosen.fewest < chosen.count and not found.launch.main.option("nnodes"):
+            options.append(f"--nnodes={chosen.fewest}:{chosen.count}")
     else:
         _tell(draft, group, told)
-    _say_options(group, found, options)
-    _set_success(draft, group)
+    changed = with_option(found.container, found.launch.main, *options) if options else None
+    for field, value in (changed or {}).items():
+        group.changes[field] = Change(value, f"torchrun is told {' '.join(options)}")
 
 
 def _tell(draft: Draft, group: Group, told: Telling) -> None:
@@ -126,21 +142,6 @@ def _tell(draft: Draft, group: Group, told: Telling) -> None:
             {"name": "RANK", "value": "$(PET_NODE_RANK)"},
             {"name": "WORLD_SIZE", "value": "$(PET_NNODES)" if factor == 1 else str(group.count * factor)},
         ]
-
-
-def _tell_elastic(draft: Draft, group: Group, found: Seen, chosen: Nodes, options: list[str]) -> None:
-    """What v1 told torchrun. The number of nodes is the plugin's to tell, so a range of it takes an option; where none can be
-    given, a plain runtime says it all."""
-    is_told_by_option = bool(found.launch.main.option("nnodes"))
-    if is_told_by_option or chosen.fewest == chosen.count or found.can_be_told:
-        group.environment = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
-        if not is_told_by_option and chosen.fewest < chosen.count:
-            options.append(f"--nnodes={chosen.fewest}:{chosen.count}")
-    else:
-        draft.ml_policy, draft.profile = {}, "P3"
-        draft.reason = "torchrun can be told by variables only how few nodes it may go on with: a plain runtime with v1's"
-        draft.trainer.pop("numProcPerNode", None)
-        group.environment = group.explicit_environment
 
 
 def _explicit_environment(draft: Draft, role: str) -> list[Json]:
@@ -163,12 +164,6 @@ def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
         else variable
         for variable in kept
     ]
-
-
-def _say_options(group: Group, found: Seen, options: list[str]) -> None:
-    changed = with_option(found.container, found.launch.main, *options) if options else None
-    for field, value in (changed or {}).items():
-        group.changes[field] = Change(value, f"torchrun is told {' '.join(options)}")
 
 
 def _set_success(draft: Draft, group: Group) -> None:
@@ -199,8 +194,7 @@ def _arrange_apart(draft: Draft, chosen: Nodes, differing: list[Difference]) -> 
         if launcher.rewrite(draft, group, found) and processes_per_node(draft.job.spec.nproc_per_node) == 1:
             group.environment = [_one_process(variable) for variable in group.environment]
         group.explicit_environment = group.environment
-    draft.default(processes.FIELD, "the runtime says it in PET_NPROC_PER_NODE")
-    draft.default(processes.ELASTIC_FIELD, "the runtime says it in PET_NPROC_PER_NODE")
+    processes.say_by_variable(draft)
     for difference in differing:
         path = (*draft.role_path(difference.role), *difference.path)
         field = difference.field.removeprefix("template.")

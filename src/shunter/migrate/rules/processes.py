@@ -48,6 +48,12 @@ def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewrit
     return []
 
 
+def say_by_variable(draft: Draft) -> None:
+    """In a plain runtime PET_NPROC_PER_NODE says what it said in v1."""
+    for field in (FIELD, ELASTIC_FIELD):
+        draft.default(field, "the runtime says it in PET_NPROC_PER_NODE")
+
+
 def number_of_processes(draft: Draft, found: Seen) -> int:
     """How many processes v2 starts in a pod without GPUs when the job does not say (Trainer v2.3, torch plugin)."""
     return max(1, cpu_count(found.container.get("resources") or {}))
