@@ -21,6 +21,7 @@ import yaml
 from shunter.migrate import batch
 from shunter.migrate.emit import files
 from shunter.migrate.findings import Finding
+from shunter.migrate.gitops import helm
 from shunter.migrate.options import Options
 from shunter.migrate.provenance import MADE_BY
 from shunter.migrate.source.provider import Input, text_file
@@ -54,9 +55,10 @@ def expected(case: Path) -> Expectation:
 def seen(case: Path) -> Expectation:
     given = Input((text_file(case.read_bytes().decode(), case.name),))
     converted = batch.converted(given.convertible, options_of(case), [source.value for source in given.others])
-    out = files.stream(given, converted) if files.usable(converted) else ""
+    templates, told = helm.skeletons(given.templates, options_of(case))
+    out = files.stream(given, converted, templates) if files.usable(converted) or templates else ""
     out = out.replace(MADE_BY, "shunter/VERSION")
-    return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *converted.findings]))
+    return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *told, *converted.findings]))
 
 
 def write(case: Path) -> None:

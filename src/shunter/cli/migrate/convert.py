@@ -27,7 +27,7 @@ from shunter.cli.migrate.conversion_options import (
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shunter.migrate.batch import Batch
     from shunter.migrate.findings import Finding
@@ -93,6 +93,7 @@ def convert(
     from shunter.cli.migrate.telling import summary, tell
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
+    from shunter.migrate.gitops import helm
 
     options = options_of(
         accept=accept,
@@ -114,8 +115,9 @@ def convert(
     jobs = given.convertible
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
-    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
-    changed = write(given, batch, form, output_dir, in_place, force)
+    templates, told = helm.skeletons(given.templates, options)
+    batch, faults = take_on(batch, [*given.findings, *told, *faults], configuration)
+    changed = write(given, batch, templates, form, output_dir, in_place, force)
     if report:
         write_reports(report, batch, faults)
     findings = [*faults, *batch.findings]
@@ -227,16 +229,24 @@ def take_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> 
     return applied.batch, [*suppression.marked(faults, entries, today), *applied.faults]
 
 
-def write(given: Input, batch: Batch, form: Form, output_dir: Path | None, in_place: bool, force: bool) -> list[Path] | None:
+def write(
+    given: Input,
+    batch: Batch,
+    templates: Mapping[int, str],
+    form: Form,
+    output_dir: Path | None,
+    in_place: bool,
+    force: bool,
+) -> list[Path] | None:
     """Writes the results; the files that were written, None for standard output."""
     import sys
 
     from shunter.migrate.emit import files
 
     if in_place:
-        texts = files.in_place(given, batch)
+        texts = files.in_place(given, batch, templates)
     elif output_dir is not None:
-        texts = {output_dir / path: text for path, text in files.tree(given, batch).items()}
+        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
         if not force:
             refuse_others(texts)
     elif form is Form.json:
@@ -245,7 +255,7 @@ def write(given: Input, batch: Batch, form: Form, output_dir: Path | None, in_pl
         print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
         return None
     else:
-        sys.stdout.write(files.stream(given, batch))
+        sys.stdout.write(files.stream(given, batch, templates))
         return None
     from shunter.migrate.writing import write_whole
 

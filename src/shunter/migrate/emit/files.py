@@ -25,6 +25,7 @@ from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input, TextFile
 
 RUNTIMES_FILE = "runtimes.yaml"
+NO_TEMPLATES: Mapping[int, str] = {}
 
 RuntimeKey: TypeAlias = tuple[str, str]
 """Namespace and name. Names say the content (conversion), so runtimes of one key are equal."""
@@ -38,6 +39,8 @@ class Desk:
     runtimes: dict[RuntimeKey, str]
     embedded: Mapping[int, list[tuple[Embedded, Outcome]]]
     """The jobs within the objects of a document, by the document."""
+    templates: Mapping[int, str]
+    """New texts of templates, by the document."""
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
 
@@ -58,9 +61,10 @@ def runtime_key(runtime: Json) -> RuntimeKey:
     return runtime["metadata"].get("namespace", ""), runtime["metadata"]["name"]
 
 
-def stream(given: Input, batch: Batch) -> str:
-    """One YAML stream: every file that holds a v1 job, and the jobs of the cluster. JSON when all that was given is JSON."""
-    desk = _desk(given, batch, keeps_blocked=False)
+def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> str:
+    """One YAML stream: every file that holds a v1 job, and the jobs of the cluster. `templates` are new texts of Helm templates,
+    by document."""
+    desk = _desk(given, batch, templates, keeps_blocked=False)
     texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or file.path is None]
     texts += [_live_text(source, desk) for source in given.live]
     return joined([text for text in texts if text.strip()])
@@ -78,23 +82,23 @@ def results(batch: Batch) -> list[Json]:
     return found
 
 
-def in_place(given: Input, batch: Batch) -> dict[Path, str]:
+def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The new texts of the files that change. What cannot be converted stays."""
     changed: dict[Path, str] = {}
     desks: dict[Path, Desk] = {}
     for file in given.files:
         if file.path is None:
             continue
-        desk = desks.setdefault(file.path.parent, _desk(given, batch, keeps_blocked=True))
+        desk = desks.setdefault(file.path.parent, _desk(given, batch, templates, keeps_blocked=True))
         text = _file_text(file, desk)
         if text != file.text:
             changed[file.path] = text
     return changed
 
 
-def tree(given: Input, batch: Batch) -> dict[Path, str]:
+def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The texts of a directory of results by their paths in it: every file that was read, and the runtimes that files share."""
-    desk = _desk(given, batch, keeps_blocked=False)
+    desk = _desk(given, batch, templates, keeps_blocked=False)
     texts: dict[Path, str] = {}
     for folder, files in _by_folder(given).items():
         local = replace(desk, runtimes={})
@@ -125,19 +129,22 @@ def joined(texts: Iterable[str]) -> str:
     return "".join(pieces)
 
 
-def _desk(given: Input, batch: Batch, *, keeps_blocked: bool) -> Desk:
+def _desk(given: Input, batch: Batch, templates: Mapping[int, str], *, keeps_blocked: bool) -> Desk:
     outcomes = {id(outcome.source): outcome for outcome in batch.outcomes}
     embedded: dict[int, list[tuple[Embedded, Outcome]]] = {}
     for document in (document for file in given.files for document in file.documents):
         within = [(found, outcomes[id(found.job)]) for found in document.embedded if id(found.job) in outcomes]
         if within:
             embedded[id(document)] = within
-    return Desk(outcomes, {}, embedded, keeps_blocked)
+    return Desk(outcomes, {}, embedded, templates, keeps_blocked)
 
 
 def _has_job(file: TextFile, desk: Desk) -> bool:
     return any(
-        id(document) in desk.embedded or any(desk.outcome(source) for source in document.objects) for document in file.documents
+        id(document) in desk.embedded
+        or id(document) in desk.templates
+        or any(desk.outcome(source) for source in document.objects)
+        for document in file.documents
     )
 
 
@@ -183,6 +190,8 @@ def _live_text(source: SourceObject, desk: Desk) -> str:
 
 
 def _document_text(document: Document, desk: Desk) -> str:
+    if id(document) in desk.templates:
+        return desk.templates[id(document)]
     embedded = [found for found in desk.embedded.get(id(document), ()) if not _is_left(found[1])]
     if embedded:
         return _host_text(document, embedded, desk)

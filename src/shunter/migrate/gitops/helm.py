@@ -1,0 +1,267 @@
+"""Templates of Helm charts: a template is converted as such when every expression in it stands for one value.
+
+Each expression is replaced by a word, the manifest converted, and the words replaced back. An expression that must be a number
+(replicas) is tried with two numbers, to see where and how it counts in the result: `numNodes: {{ add 1 (.Values.workers) }}`.
+Anything else (ranges, conditions around fields, included blocks) is refused with its line: render the chart and convert that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.migrate.batch import Outcome, converted
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit.job import text_of
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, leaves, shown, value_at
+from shunter.migrate.provenance import DECISIONS
+from shunter.migrate.source.documents import Document, parsed
+from shunter.migrate.source.versions import is_v1_job
+
+CONVERTED = Topic(
+    id="HELM001",
+    title="a template of a chart, converted with its expressions",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "The manifest is a Helm template in which every expression stands for one value. It was converted with words in their "
+        "place, and the expressions were put back. What only the values decide (whether a command starts torchrun) was not seen."
+    ),
+    remedy="Render the chart and convert that as well: helm template CHART | shunter migrate convert -f -",
+    effort=1,
+    traps=("A11",),
+)
+REFUSED = Topic(
+    id="HELM002",
+    title="a template of a chart that has to be rendered first",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "The manifest is a Helm template with more in it than single values: what the job is, is known only after rendering. It "
+        "is left as it is."
+    ),
+    remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and write the template anew.",
+    effort=5,
+    traps=("A11",),
+    acceptable=True,
+)
+_ACTION = re.compile(r"\{\{.*?\}\}", re.S)
+_BLOCKS = re.compile(
+    r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b|\$\w*\s*:?=|\b(?:toYaml|toJson|indent|nindent)\b|-\}\}"
+)
+_COMMENT = re.compile(r"\{\{-?\s*/\*")
+_IF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
+_END = re.compile(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
+_FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
+"""Names of runtimes: they follow from what is in them."""
+_WORD = re.compile(r"helmword(\d+)x|helmsum(\d+)x")
+
+
+class Skeleton(NamedTuple):
+    text: str
+    """Of the whole document."""
+    findings: tuple[Finding, ...]
+
+
+class Refusal(Exception):
+    """Why a template cannot be converted as such. `line` counts within the document, from 0."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line, self.reason = line, reason
+
+
+def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int, str], list[Finding]]:
+    """New texts of the templates of v1 jobs that can be converted, by document, and what there is to tell of all of them."""
+    texts: dict[int, str] = {}
+    findings: list[Finding] = []
+    for document in documents:
+        if "kubeflow.org/v1" not in document.text or "replicaspecs" not in document.text.lower():
+            continue
+        try:
+            skeleton = skeleton_of(document, options)
+        except Refusal as refusal:
+            place = Place(document.source, document.first_line + refusal.line + 1, 1)
+            findings.append(Finding(REFUSED, document.source, place, (), f"The template cannot be converted: {refusal.reason}."))
+            continue
+        texts[id(document)] = skeleton.text
+        findings += skeleton.findings
+    return texts, findings
+
+
+def skeleton_of(document: Document, options: Options) -> Skeleton:
+    """The template of the result. Raises Refusal."""
+    before, body, after = _unwrapped(document.text)
+    holes = _holes(body, before.count("\n"))
+    attempt = _Attempt(document, before, body, holes, options)
+    numbers = attempt.numbers()
+    outcome = attempt.outcome(dict.fromkeys(numbers, 2))
+    sums: list[str] = []
+    conversion = _usable(outcome, document)
+    if numbers:
+        others = {hole: _usable(attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}), document) for hole in numbers}
+        conversion = _with_sums(conversion, others, holes, sums)
+    text = _back(text_of(conversion), holes, sums)
+    if re.search(r"helmword|helmsum", text):
+        raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
+    place = Place(document.source, document.first_line + 1, 1)
+    count = f"{len(holes)} expression{'' if len(holes) == 1 else 's'}"
+    told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
+    found = tuple(_readable(finding, holes) for finding in outcome.findings)
+    return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+
+
+def _back(text: str, holes: list[str], sums: list[str]) -> str:
+    """The text with expressions in place of words; those that were comments lose the `#` that made them some of YAML's."""
+    text = re.sub(r"# (helmword(\d+)x)", lambda match: match[1] if _COMMENT.match(holes[int(match[2])]) else match[0], text)
+    return _WORD.sub(lambda match: sums[int(match[2])] if match[2] else holes[int(match[1])], text)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A template that is tried with this and that in place of its expressions."""
+
+    document: Document
+    before: str
+    body: str
+    holes: list[str]
+    options: Options
+
+    def outcome(self, numbers: Mapping[int, int]) -> Outcome:
+        text = self._filled(numbers)
+        lines = self.document.first_line + self.before.count("\n")
+        documents = parsed(text, self.document.source)
+        for fault in (finding for document in documents for finding in document.findings):
+            raise Refusal(
+                max(fault.place.line - 1 + self.before.count("\n"), 0), f"with words for expressions it is {fault.message}"
+            )
+        jobs = [replace(found, first_line=found.first_line + lines) for document in documents for found in document.objects]
+        if len(jobs) != 1 or not is_v1_job(jobs[0]):
+            raise Refusal(self.before.count("\n"), "kind and version are not written out")
+        return converted(jobs, self.options).outcomes[0]
+
+    def numbers(self) -> list[int]:
+        """The expressions that must stand for numbers: with words there, the job is not readable."""
+        known: dict[int, int] = {}
+        while True:
+            outcome = self.outcome(known)
+            if outcome.conversion is not None:
+                return list(known)
+            (fault,) = outcome.findings
+            value = value_at(outcome.source.value, fault.path)
+            match = _WORD.fullmatch(value) if isinstance(value, str) else None
+            if match is None or "int" not in fault.message:
+                raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
+            known[int(match[1])] = 2
+
+    def _filled(self, numbers: Mapping[int, int]) -> str:
+        def word(match: re.Match[str]) -> str:
+            hole = self.holes.index(match[0])
+            if _COMMENT.match(match[0]):
+                return f"# helmword{hole}x"
+            return str(numbers[hole]) if hole in numbers else f"helmword{hole}x"
+
+        return _ACTION.sub(word, self.body)
+
+
+def _unwrapped(text: str) -> tuple[str, str, str]:
+    """The document without one condition around all of it: `{{- if .Values.enabled }}` ... `{{- end }}`."""
+    start, end = _IF.match(text), _END.search(text)
+    if start and end and start.end() < end.start():
+        return text[: start.end()], text[start.end() : end.start() + 1], text[end.start() :]
+    return "", text, ""
+
+
+def _holes(body: str, lines_before: int) -> list[str]:
+    """The expressions, each once: equal ones stand for equal values. Raises Refusal at the first that is more than a value."""
+    holes: dict[str, None] = {}
+    for match in _ACTION.finditer(body):
+        line = lines_before + body.count("\n", 0, match.start())
+        alone = body[body.rfind("\n", 0, match.start()) + 1 : match.start()].strip() == ""
+        if _COMMENT.match(match[0]):
+            if "\n" in match[0]:
+                raise Refusal(line, "a comment of the template covers several lines")
+        elif _BLOCKS.search(match[0]) or (alone and not body[match.end() :].lstrip(" ").startswith((":", "-"))):
+            raise Refusal(line, f"{' '.join(match[0].split())} stands for more than one value")
+        holes[match[0]] = None
+    return list(holes)
+
+
+def _usable(outcome: Outcome, document: Document) -> Conversion:
+    for finding in outcome.findings:
+        if finding.is_blocking:
+            raise Refusal(finding.place.line - 1 - document.first_line, f"{finding.topic.id} {finding.message.rstrip('.')}")
+    assert outcome.conversion is not None, "what could not be read has a blocking finding"
+    return outcome.conversion
+
+
+def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: list[str], sums: list[str]) -> Conversion:
+    """The conversion with words where numbers depend on expressions; `sums` gets what they stand for."""
+
+    def summed(value: Json, tried: Mapping[int, Json | None]) -> Json:
+        changed = value
+        for path, leaf in leaves(value):
+            shares = _shares(path, leaf, tried)
+            if shares:
+                sums.append(_sum(int(leaf) - 2 * len(shares), [holes[hole] for hole in shares], is_text=isinstance(leaf, str)))
+                changed = _replaced(changed, path, f"helmsum{len(sums) - 1}x")
+        return changed
+
+    train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
+    runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
+    return replace(conversion, train_job=train_job, runtime=runtime)
+
+
+def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int]:
+    """The expressions that count in a number, once each."""
+    shares = []
+    for hole, other in tried.items():
+        there = value_at(other, path)
+        if there == leaf or path[-2:] in _FOLLOWING or path[-1] == DECISIONS:
+            continue
+        if not _is_number(leaf) or type(there) is not type(leaf) or there != type(leaf)(int(leaf) + 1):
+            raise Refusal(0, f"{shown(path)} of the result depends on a number that only the values say")
+        shares.append(hole)
+    return shares
+
+
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) is int or (isinstance(leaf, str) and leaf.isdecimal())
+
+
+def _sum(constant: int, holes: list[str], *, is_text: bool) -> str:
+    inner = [re.sub(r"^\{\{-?\s*|\s*-?\}\}$", "", hole) for hole in holes]
+    if constant == 0 and len(inner) == 1:
+        return f"{{{{ {inner[0]} | quote }}}}" if is_text else holes[0]
+    terms = " ".join([*([str(constant)] if constant else []), *(f"(int ({text}))" for text in inner)])
+    return f"{{{{ add {terms}{' | quote' if is_text else ''} }}}}"
+
+
+def _replaced(value: Any, path: Path, leaf: Any) -> Any:
+    if not path:
+        return leaf
+    copy = value.copy()
+    copy[path[0]] = _replaced(value[path[0]], path[1:], leaf)
+    return copy
+
+
+def _readable(finding: Finding, holes: list[str]) -> Finding:
+    """With the expressions in place of their words."""
+    return finding._replace(
+        object=_restored(finding.object, holes),
+        message=_restored(finding.message, holes),
+        remedy=_restored(finding.remedy, holes),
+    )
+
+
+def _restored(text: str, holes: list[str]) -> str:
+    return _WORD.sub(lambda match: holes[int(match[1])] if match[1] else match[0], text)
