@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, Struct
+from shunter.api.quantity import parse
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
@@ -62,6 +63,7 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         path: Path = ("spec", field, spelled, "template")
         template = value_at(source.value, path)
         _convert(source, {} if template is MISSING else template, _Template, path)
+        _check_quantities(source, path)
     faults, _ = framework.validate(view, None)
     return Reading(job, faults)
 
@@ -71,6 +73,22 @@ def _convert(source: SourceObject, value: Any, type: Any, path: Path) -> Any:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as error:
         _refuse(source, path, str(error), error)
+
+
+def _check_quantities(source: SourceObject, path: Path) -> None:
+    """Amounts of resources are texts to msgspec; rules reckon with them."""
+    for field in ("containers", "initContainers"):
+        containers = value_at(source.value, (*path, "spec", field))
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            for kind, amounts in (container.get("resources") or {}).items():
+                for name, amount in (amounts or {}).items() if kind in ("limits", "requests") else ():
+                    try:
+                        parse(amount)
+                    except ValueError:
+                        place: Path = (*path, "spec", field, index, "resources", kind, name)
+                        raise UnreadableJobError(
+                            source, place, f"{amount!r} is no quantity", "Write an amount such as 2, 500m or 8Gi."
+                        ) from None
 
 
 def _refuse(source: SourceObject, path: Path, text: str, cause: Exception) -> NoReturn:

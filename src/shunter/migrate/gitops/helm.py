@@ -159,7 +159,7 @@ class _Attempt:
             (fault,) = outcome.findings
             value = value_at(outcome.source.value, fault.path)
             match = _WORD.fullmatch(value) if isinstance(value, str) else None
-            if match is None or "int" not in fault.message:
+            if match is None or not re.search(r"`int|is no quantity", fault.message):
                 raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
             known[int(match[1])] = 2
 
