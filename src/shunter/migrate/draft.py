@@ -187,7 +187,7 @@ class Draft:
         target: str = "",
         dropped: bool = False,
         offset: int | None = None,
-    ) -> None:
+    ) -> Finding:
         """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
         result."""
         accepted = "accepted with --accept" if topic.acceptable and topic.id in self.options.accepted else ""
@@ -195,6 +195,7 @@ class Draft:
         self.findings.append(finding)
         if dropped and self.is_given(path):
             self.ledger.reported(path, finding)
+        return finding
 
     def report_if_given(self, topic: Topic, path: Path, message: str) -> None:
         """Tells the user of a field for which nothing stands in the result, if the source has it."""

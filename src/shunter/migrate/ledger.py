@@ -5,11 +5,11 @@ dropped in silence: what no rule said anything about is reported as not understo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.migrate.findings import Finding
-from shunter.migrate.paths import Path, leaves
+from shunter.migrate.paths import Path
 
 Outcome = Literal["carried", "defaulted", "reported"]
 Manifest = Literal["TrainJob", "TrainingRuntime"]
@@ -60,24 +60,36 @@ class Ledger:
         self._rows = {path: row._replace(target=row.target and place(row.target)) for path, row in self._rows.items()}
 
     def row(self, path: Path) -> Row | None:
-        """What became of the leaf at `path`, its target being that of the leaf itself; None when no rule spoke of it."""
-        for length in range(len(path), -1, -1):
-            row = self._rows.get(path[:length])
-            if row is not None:
-                target = row.target and Target(row.target.manifest, (*row.target.path, *path[length:]))
-                return row._replace(path=path, target=target, note=self._note(row, path))
-        return None
+        """What became of the field at `path`; None when no rule spoke of it."""
+        rows = (self._rows.get(path[:length]) for length in range(len(path), -1, -1))
+        return next((row for row in rows if row is not None), None)
 
-    def _note(self, row: Row, path: Path) -> str:
-        if row.outcome != "carried" or not self._changes:
-            return row.note
-        changes = (self._changes.get(path[:length]) for length in range(1, len(path) + 1))
-        return "; ".join(note for note in (row.note, *changes) if note)
+    def account(self, value: Json) -> list[tuple[Path, Any, Row | None]]:
+        """Every leaf of the source with its value and what became of it, in the order of the object; None for a leaf that no rule
+        spoke of. A row's path and target are those of the leaf itself, and its note also says how values were changed."""
+        found: list[tuple[Path, Any, Row | None]] = []
+        self._account(value, (), None, (), found)
+        return found
 
-    def rows(self, value: Json) -> list[Row]:
-        """A row for each leaf that some rule spoke of, in the order of the object."""
-        return [row for path, _ in leaves(value) if (row := self.row(path)) is not None]
+    def _account(
+        self, value: Any, path: Path, row: Row | None, changes: tuple[str, ...], found: list[tuple[Path, Any, Row | None]]
+    ) -> None:
+        row = self._rows.get(path, row)
+        if path in self._changes:
+            changes = (*changes, self._changes[path])
+        if value and isinstance(value, dict):
+            for key, inner in value.items():
+                self._account(inner, (*path, key), row, changes, found)
+        elif value and isinstance(value, list):
+            for index, inner in enumerate(value):
+                self._account(inner, (*path, index), row, changes, found)
+        else:
+            found.append((path, value, row and _of_leaf(row, path, changes)))
 
-    def unaccounted(self, value: Json) -> list[Path]:
-        """The leaves that no rule spoke of."""
-        return [path for path, _ in leaves(value) if self.row(path) is None]
+
+def _of_leaf(row: Row, path: Path, changes: tuple[str, ...]) -> Row:
+    if row.target is None:
+        return Row(path, row.outcome, None, row.note, row.finding)
+    target = Target(row.target.manifest, row.target.path + path[len(row.path) :])
+    note = "; ".join(note for note in (row.note, *changes) if note) if changes else row.note
+    return Row(path, row.outcome, target, note, row.finding)
