@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from shunter.cli.migrate import compare, convert, diff, explain, inventory, scan, trial, validate
+from shunter.cli.migrate import (
+    apply,
+    assess,
+    backup,
+    cleanup,
+    compare,
+    convert,
+    diff,
+    explain,
+    inventory,
+    plan,
+    restore,
+    rollback,
+    scan,
+    status,
+    trial,
+    validate,
+)
 
 app = typer.Typer(
     name="migrate",
@@ -22,3 +39,13 @@ app.command("scan", short_help="Find what else in a repository speaks of v1.")(s
 app.command("validate", short_help="Prove conversions, and say how far the proof reaches.")(validate.validate)
 app.command("diff", short_help="Show the pods of both sides, rank by rank.")(diff.diff)
 app.command("explain", short_help="Explain a finding by its id, or a field of v1.")(explain.explain)
+app.command("assess", short_help="Say whether a cluster is ready for v2.")(assess.assess)
+app.command("validate-readiness", hidden=True)(assess.assess)
+app.command("backup", short_help="Write all jobs of a cluster into a folder.")(backup.backup)
+app.command("restore", short_help="Make the objects of a backup again.")(restore.restore)
+app.command("plan", short_help="Plan the move of a cluster's v1 jobs.")(plan.plan)
+app.command("apply", short_help="Carry a plan out.")(apply.apply)
+app.command("live-migrate", hidden=True)(apply.live_migrate)
+app.command("status", short_help="Show how far a plan is.")(status.status)
+app.command("rollback", short_help="Take back what a plan did.")(rollback.rollback)
+app.command("cleanup", short_help="Delete v1 jobs whose TrainJobs are proved.")(cleanup.cleanup)

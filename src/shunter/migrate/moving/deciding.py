@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.kube.merge_patch import difference, merge_patch
 from shunter.migrate.backup.cleaning import clean, digest
 from shunter.migrate.backup.index import state_of
@@ -44,7 +44,7 @@ def intended(step: Step, present: Json | None) -> Record:
     before, uid, undo, after, state = "", "", {}, "", ""
     if present is not None:
         before, uid, state = digest(present), str(present["metadata"].get("uid", "")), state_of(present)
-        undo = clean(present)
+        undo = {} if step.resource == CUSTOM_RESOURCE_DEFINITIONS else clean(present)
     if present is not None and step.verb == "patch":
         patched = merge_patch(present, step.body)
         undo, after = difference(patched, present), digest(patched)

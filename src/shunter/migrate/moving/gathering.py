@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
-from shunter.api.resources import CONFIG_MAPS, SERVICES, TRAIN_JOBS, Resource
-from shunter.errors import EnvironmentProblem
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICES, TRAIN_JOBS, Resource
+from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest
@@ -83,7 +83,25 @@ async def cluster(client: Client, server: str, namespaces: Collection[str]) -> t
         for obj in found:
             twin_of = mark(obj, SOURCE) if mark(obj, PLAN) else ""
             taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = twin_of
-    return Cluster(server, await freeze.is_possible(client), taken), tuple(unread)
+    return Cluster(server, await identity(client), await freeze.is_possible(client), taken), tuple(unread)
+
+
+async def identity(client: Client) -> str:
+    """The uid of namespace kube-system, which no two clusters have in common; empty when it may not be read."""
+    try:
+        return str((await client.get(NAMESPACES, "kube-system"))["metadata"]["uid"])
+    except (Forbidden, NotFound):
+        return ""
+
+
+async def require_cluster_of(client: Client, plan: Plan) -> None:
+    """InputError when the plan is of another cluster."""
+    here = await identity(client)
+    if plan.cluster and here and plan.cluster != here:
+        raise InputError(
+            f"the plan {plan.id} is of another cluster: {plan.server} (kube-system {plan.cluster}); this one is {here}.",
+            "Choose that one with --context, or plan again.",
+        )
 
 
 def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, even_blocked: bool = False) -> Ready:

@@ -73,6 +73,8 @@ class Plan(Struct, frozen=True):
     """Names the journal; it stays when the plan is edited."""
     strategy: Strategy
     server: str
+    cluster: str = ""
+    """The uid of its namespace kube-system, by which another cluster is told apart; empty when it may not be read."""
     namespaces: tuple[str, ...] = ()
     """Whose jobs are moved; of all when empty."""
     freeze: Freeze = "none"

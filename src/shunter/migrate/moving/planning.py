@@ -16,6 +16,7 @@ from shunter.migrate.conversion import Conversion
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import JobClass, Subject, judged
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
+from shunter.migrate.options import Options
 from shunter.operator.overview import FINISHED_STATES, overview
 
 WAVES: Mapping[JobClass, str] = {
@@ -37,6 +38,8 @@ class Cluster(NamedTuple):
     """What decisions look at beside the jobs."""
 
     server: str
+    id: str
+    """The uid of its namespace kube-system; empty when it may not be read."""
     has_policies: bool
     """Whether it serves ValidatingAdmissionPolicies, which freeze v1."""
     taken: Mapping[tuple[str, str, str], str] = MappingProxyType({})
@@ -59,7 +62,7 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
     """The plan for the v1 jobs of a batch, which were read from the cluster."""
     waves: dict[JobClass, list[Item]] = {name: [] for name in WAVES}
     for outcome in sorted(batch.outcomes, key=_order):
-        item = item_for(outcome, cluster, wishes)
+        item = item_for(outcome, cluster, wishes, batch.options)
         waves[item.job_class].append(item)
     freeze, why = _freeze(cluster, wishes)
     return Plan(
@@ -67,6 +70,7 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
         id=_id(cluster, wishes, batch),
         strategy=wishes.strategy,
         server=cluster.server,
+        cluster=cluster.id,
         namespaces=wishes.namespaces,
         freeze=freeze,
         freeze_why=why,
@@ -83,7 +87,7 @@ def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: st
     return next((f"{kind} {twin}" for kind in IN_THE_WAY if (kind, namespace, twin) in taken), "")
 
 
-def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes) -> Item:
+def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Options) -> Item:
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
     twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
@@ -100,6 +104,7 @@ def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes) -> Item:
         train_job=twin,
         owner=owner,
         decisions=tuple(_decisions(conversion, outcome.findings)),
+        options=_taken_on(outcome.findings, options),
     )
 
 
@@ -141,6 +146,12 @@ def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> It
         yield f"{finding.topic.id} {finding.topic.impact}: {finding.message}{stands}"
 
 
+def _taken_on(findings: Sequence[Finding], options: Options) -> dict[str, list[str]]:
+    """What `migration.yaml` takes on of this job, as options that the job keeps in the plan."""
+    ids = {finding.topic.id for finding in findings if finding.suppressed and finding.topic.impact == "blocking"}
+    return {"accepted": sorted({*options.accepted, *ids})} if ids - set(options.accepted) else {}
+
+
 def _freeze(cluster: Cluster, wishes: Wishes) -> tuple[Freeze, str]:
     if wishes.freeze is not None:
         return wishes.freeze, "--freeze"
@@ -154,7 +165,7 @@ def _freeze(cluster: Cluster, wishes: Wishes) -> tuple[Freeze, str]:
 def _id(cluster: Cluster, wishes: Wishes, batch: Batch) -> str:
     """The same for the same jobs of the same cluster, so that planning again finds its journal."""
     jobs = sorted(f"{outcome.source.title} {outcome.source.metadata.get('uid')}" for outcome in batch.outcomes)
-    said = msgspec.json.encode([cluster.server, wishes.strategy, wishes.namespaces, jobs])
+    said = msgspec.json.encode([cluster.id or cluster.server, wishes.strategy, wishes.namespaces, jobs])
     return hashlib.sha256(said).hexdigest()[:10]
 
 

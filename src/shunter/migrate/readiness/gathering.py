@@ -101,7 +101,7 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
         namespaces=spaces,
         lists=lists,
         allowed=allowed,
-        releases=await _releases(client, scope),
+        releases=await releases(client, scope),
         train_job_dry_run=await _dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
         jobset_dry_run=await _dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
     )
@@ -140,7 +140,7 @@ async def _kueue_configuration(client: Client) -> Sequence[Json] | None:
         return None
 
 
-async def _releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
+async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
     """The manifests of what Helm has deployed. A Secret that only looks like a release is none."""
     found = []
     for namespace in namespaces:

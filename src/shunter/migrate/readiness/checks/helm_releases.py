@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shunter.migrate.findings import Topic
 from shunter.migrate.readiness.facts import Facts, Fault, UnknownFactError
 from shunter.migrate.source.documents import parsed
+from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
 
 TOPIC = Topic(
@@ -40,5 +41,14 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def jobs_in(release: str, manifest: str) -> list[str]:
     """The v1 jobs in a release's manifest, by their titles."""
+    return [source.title for source in _sources(release, manifest)]
+
+
+def kinds_in(release: str, manifest: str) -> list[str]:
+    """The kinds of v1 jobs in a release's manifest."""
+    return sorted({source.kind for source in _sources(release, manifest)})
+
+
+def _sources(release: str, manifest: str) -> Iterator[SourceObject]:
     found = (source for document in parsed(manifest, release) for source in document.objects)
-    return [source.title for source in found if is_v1_job(source)]
+    return (source for source in found if is_v1_job(source))

@@ -1,0 +1,197 @@
+"""`migrate apply`, and `live-migrate`, which plans and applies in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import errors
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.conversion_options import AcceptOption, GangOption, Profile, SuffixOption, TorchLaunch, options_of
+from shunter.cli.migrate.moving_options import (
+    DryRunOption,
+    JournalOption,
+    MovingScreen,
+    NamespacesOption,
+    PlanOption,
+    YesOption,
+    beside,
+    confirm,
+    journal_of,
+    show,
+    tell_each,
+)
+from shunter.cli.migrate.plan import (
+    FreezeOption,
+    JournalNamespaceOption,
+    Running,
+    RunningOption,
+    Strategy,
+    StrategyOption,
+    planned_for,
+    tell,
+    wishes_of,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.cli.target import Target
+    from shunter.migrate.moving.plan import Plan
+    from shunter.migrate.moving.sources import SourcePatch
+
+WaveOption = Annotated[list[str] | None, typer.Option("--wave", help="Only this wave of the plan; repeatable.")]
+
+
+def apply(
+    path: PlanOption,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    waves: WaveOption = None,
+    finalize: Annotated[
+        bool, typer.Option("--finalize", help="Instead: delete v1's definitions that nothing needs any more, and the freeze.")
+    ] = False,
+    journal: JournalOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Carry a plan out: the freeze, then wave by wave. Run it again after any interruption: it goes on where it was.
+
+    Each write is in a journal (a file, and ConfigMaps) before it is made; `migrate rollback` takes back what is there.
+    Exit codes: 0 all of it is done, 6 not all of it, a rollback is available.
+    """
+    from shunter.cli.target import connect
+    from shunter.migrate.moving.plan import read
+
+    plan = read(path)
+    target = connect(kubeconfig, context)
+    if finalize:
+        finalized(plan, path, target, journal, dry_run=dry_run, yes=yes)
+    else:
+        applied(plan, path, target, waves or [], journal, dry_run=dry_run, yes=yes)
+
+
+def live_migrate(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespaces: NamespacesOption = None,
+    path: PlanOption = Path("migration-plan.yaml"),
+    strategy: StrategyOption = Strategy.side_by_side,
+    running: RunningOption = Running.wait,
+    freeze: FreezeOption = None,
+    journal_namespace: JournalNamespaceOption = "default",
+    accept: AcceptOption = None,
+    torch_launch: Annotated[TorchLaunch, typer.Option("--torch-launch")] = TorchLaunch.auto,
+    gang: GangOption = "none",
+    suffix: SuffixOption = "",
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Plan and apply in one go: shows what is going to be done, asks, does it. The plan is kept for status and rollback."""
+    from shunter.cli.target import connect
+    from shunter.migrate.moving.plan import text
+    from shunter.migrate.writing import write_whole
+
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=Profile.auto,
+        gang=gang,
+        elastic_nodes="",
+        mpi_image="",
+        target_version="2.3",
+        suffix=suffix,
+        v1_labels=False,
+        cluster_domain="",
+        suspend=True,
+    )
+    wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
+    plan = planned_for(connect(kubeconfig, context), wishes, options, None)
+    write_whole(path, text(plan))
+    tell(plan)
+    errors().print(f"the plan is in {path}", soft_wrap=True)
+    applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes)
+
+
+def applied(
+    plan: Plan, path: Path, target: Target, waves: Sequence[str], journal: Path | None, *, dry_run: bool, yes: bool
+) -> None:
+    """Shows what is going to be done, asks, does it."""
+    import asyncio
+    from datetime import UTC, datetime
+
+    from shunter.migrate.moving import applying, gathering, running
+
+    async def run() -> bool:
+        async with target.client as client:
+            await gathering.require_cluster_of(client, plan)
+            known = journal_of(plan, path, journal, client)
+            await known.load()
+            todo = running.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
+            seen: set[str] = set()
+            for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
+                if outcome.step.id not in seen:
+                    show(outcome, would=True)
+                seen.add(outcome.step.id)
+            tell_each("nothing is done for:", todo.refused.items())
+            write_patches(beside(path, "patches"), todo.patches, dry_run=dry_run)
+            tell_each("these must end before the replacement begins:", ((title, "") for title in todo.active))
+            if dry_run:
+                errors().print("nothing was changed")
+                return True
+            if todo.first or todo.steps:
+                confirm(f"Do this in {target.description}?", yes=yes)
+            with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
+                await written.load()
+                backup = path.parent / plan.backup
+                done = await running.run(client, plan, written, screen, waves=waves, backup=backup, now=datetime.now(UTC))
+            return done.is_complete
+
+    if not asyncio.run(run()):
+        errors().print(
+            f"not all of it is done: run it again, or take it back: shunter migrate rollback --plan {path}", soft_wrap=True
+        )
+        raise typer.Exit(exit_codes.INCOMPLETE)
+
+
+def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, dry_run: bool, yes: bool) -> None:
+    """Deletes v1's definitions where nothing needs them."""
+    import asyncio
+
+    from shunter.migrate.moving import applying, closing, gathering
+
+    async def run() -> bool:
+        async with target.client as client:
+            await gathering.require_cluster_of(client, plan)
+            found = await closing.read(client)
+            tell_each("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
+            going = [ending for ending in found if ending.step is not None]
+            tell_each("these go:", ((ending.definition, ending.why) for ending in going))
+            if dry_run or not going:
+                errors().print("nothing was changed")
+                return len(going) == len(found)
+            confirm(f"Delete {len(going)} definitions of v1 from {target.description}?", yes=yes)
+            with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
+                await written.load()
+                await closing.keep(client, found, beside(path, "definitions"))
+                steps = [ending.step for ending in going if ending.step is not None]
+                outcomes = await applying.apply(client, [*steps, *closing.unfreezing(plan, written, found)], written, screen)
+            return len(going) == len(found) and all(outcome.is_complete for outcome in outcomes)
+
+    if not asyncio.run(run()):
+        raise typer.Exit(exit_codes.INCOMPLETE)
+
+
+def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: bool) -> None:
+    """Writes what owners are to be given, and says where."""
+    from shunter.migrate.writing import write_whole
+
+    for patch in patches:
+        if not dry_run:
+            write_whole(directory / patch.file, patch.text)
+    if patches:
+        where = f"{directory}" if not dry_run else f"{directory} (not written in a dry run)"
+        errors().print(f"{len(patches)} jobs belong to others; what to change at their sources: {where}", soft_wrap=True)

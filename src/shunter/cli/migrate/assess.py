@@ -1,0 +1,125 @@
+"""`migrate assess`: whether a cluster is ready for v2."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import errors, output
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    GangOption,
+    Profile,
+    ProfileOption,
+    SuffixOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    options_of,
+)
+from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.migrate.readiness.assessment import Assessment
+
+COLOURS = {"READY": "green", "PARTIAL": "yellow", "BLOCKED": "bold red"}
+MARKS = {
+    ("passed", "none"): "[green]passed[/]",
+    ("failed", "blocking"): "[bold red]blocking[/]",
+    ("failed", "advisory"): "[yellow]advisory[/]",
+    ("unknown", "blocking"): "[yellow]unknown[/]",
+    ("unknown", "advisory"): "[yellow]unknown[/]",
+    ("not applicable", "none"): "[dim]not applicable[/]",
+}
+
+
+class Form(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def assess(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespaces: NamespacesOption = None,
+    checks: Annotated[
+        list[str] | None, typer.Option("--checks", metavar="GLOB", help="Only these checks, by name or id; repeatable.")
+    ] = None,
+    form: Annotated[Form, typer.Option("-o", "--output", help="table or json.")] = Form.table,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 unless the verdict is READY.")] = False,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    suffix: SuffixOption = "",
+    target_version: TargetVersionOption = "2.3",
+) -> None:
+    """Say whether a cluster is ready for v2: READY, PARTIAL or BLOCKED, with what to do next.
+
+    Reads, makes dry runs and asks about your own permissions; changes nothing. What may not be read is said to be unknown.
+    Exit codes: 0 READY or PARTIAL, 4 BLOCKED (with --strict also PARTIAL).
+    """
+    import asyncio
+
+    import msgspec
+
+    from shunter.cli.console import Output, print_as
+    from shunter.cli.target import connect
+    from shunter.migrate.readiness import gathering
+    from shunter.migrate.readiness.assessment import assessed, chosen
+    from shunter.migrate.readiness.facts import Facts
+
+    wanted = chosen(checks or [])
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes="",
+        mpi_image="",
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=False,
+        cluster_domain="",
+        suspend=True,
+    )
+    target = connect(kubeconfig, context)
+
+    async def gather() -> Facts:
+        async with target.client as client:
+            return await gathering.gather(client, namespaces or [], options)
+
+    with errors().status("looking at the cluster"):
+        found = assessed(asyncio.run(gather()), wanted)
+    if as_json or form is Form.json:
+        print_as(msgspec.to_builtins(found), Output.json)
+    else:
+        show(found, target.description)
+    if found.verdict == "BLOCKED" or (strict and found.verdict != "READY"):
+        raise typer.Exit(exit_codes.NOT_READY)
+
+
+def show(found: Assessment, cluster: str) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("ID", "RESULT", "CHECK"):
+        table.add_column(column, overflow="fold")
+    for result in found.results:
+        table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))
+        if result.why:
+            table.add_row("", "", f"[dim]{escape(result.why)}[/]")
+        for said in result.faults:
+            about = f"{said.object}: " if said.object else ""
+            colour = "red" if said.impact == "blocking" else "yellow"
+            table.add_row("", "", f"[{colour}]-[/] {escape(about + said.message)}")
+    output().print(table)
+    output().print(f"\n[{COLOURS[found.verdict]}]{found.verdict}[/] {escape(cluster)}", soft_wrap=True)
+    for number, step in enumerate(found.next, start=1):
+        output().print(f"{number:3}. {escape(step)}", soft_wrap=True)

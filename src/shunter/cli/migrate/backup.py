@@ -1,0 +1,54 @@
+"""`migrate backup`: all jobs of a cluster as manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shunter.cli.console import errors
+from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+
+def backup(
+    directory: Annotated[Path, typer.Argument(help="Where to; it must be new or empty.")],
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespaces: NamespacesOption = None,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Ask the server, in a dry run, whether it would take each object back.")
+    ] = True,
+) -> None:
+    """Write all jobs of both generations, and their runtimes, into a folder: one clean manifest each, and an index with hashes.
+
+    Secrets are never read: what jobs need of them stands in the index by name.
+    """
+    import asyncio
+    from datetime import UTC, datetime
+
+    from shunter.cli.progress import counting
+    from shunter.cli.target import connect
+    from shunter.migrate.backup import taking
+    from shunter.migrate.backup.index import Index
+
+    target = connect(kubeconfig, context)
+
+    async def run() -> Index:
+        async with target.client as client:
+            objects = await taking.everything(client, namespaces or [])
+            with counting("backing up", len(objects)) as advance:
+                return await taking.take(
+                    client,
+                    directory,
+                    objects,
+                    server=target.description,
+                    now=datetime.now(UTC),
+                    verify=verify,
+                    done=lambda title: advance(1),
+                )
+
+    index = asyncio.run(run())
+    checked = "each accepted by the server in a dry run" if index.verified else "not verified"
+    errors().print(f"{directory}: {len(index.objects)} objects, {checked}", soft_wrap=True)

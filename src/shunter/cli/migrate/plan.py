@@ -1,0 +1,165 @@
+"""`migrate plan`: what becomes of each v1 job of a cluster, as a file that people edit."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shunter.cli.console import errors
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    ClusterDomainOption,
+    ElasticNodesOption,
+    GangOption,
+    MpiImageOption,
+    Profile,
+    ProfileOption,
+    SuffixOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    V1LabelsOption,
+    options_of,
+)
+from shunter.cli.migrate.convert import ConfigurationOption
+from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.cli.target import Target
+    from shunter.migrate.moving.plan import Plan
+    from shunter.migrate.moving.planning import Wishes
+    from shunter.migrate.options import Options
+
+
+class Strategy(StrEnum):
+    side_by_side = "side-by-side"
+    replacement = "replacement"
+
+
+class Running(StrEnum):
+    wait = "wait"
+    move = "move"
+    leave = "leave"
+
+
+class FreezeChoice(StrEnum):
+    none = "none"
+    warn = "warn"
+    deny = "deny"
+
+
+StrategyOption = Annotated[
+    Strategy, typer.Option("--strategy", help="A: side by side, wave by wave. B: drain v1, then replace all of it.")
+]
+RunningOption = Annotated[
+    Running,
+    typer.Option("--running", help="Jobs that run: wait for their end, move them (they go on from a checkpoint), or leave them."),
+]
+FreezeOption = Annotated[
+    FreezeChoice | None, typer.Option("--freeze", help="Warn whoever makes a v1 job, or deny it [default: as the strategy asks].")
+]
+JournalNamespaceOption = Annotated[str, typer.Option("--journal-namespace", help="Where the ConfigMaps of the journal are kept.")]
+
+
+def plan(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespaces: NamespacesOption = None,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Write it there [default: standard output].")] = None,
+    strategy: StrategyOption = Strategy.side_by_side,
+    running: RunningOption = Running.wait,
+    freeze: FreezeOption = None,
+    journal_namespace: JournalNamespaceOption = "default",
+    configuration: ConfigurationOption = None,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    elastic_nodes: ElasticNodesOption = "",
+    mpi_image: MpiImageOption = "",
+    target_version: TargetVersionOption = "2.3",
+    suffix: SuffixOption = "",
+    v1_labels: V1LabelsOption = False,
+    cluster_domain: ClusterDomainOption = "",
+) -> None:
+    """Plan the move of a cluster's v1 jobs: an editable file with every decision and why. Reads only.
+
+    The same cluster gives the same plan. Carry it out with `migrate apply --plan`.
+    """
+    from shunter.cli.target import connect
+    from shunter.migrate.moving.plan import text
+    from shunter.migrate.writing import write_whole
+
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes=elastic_nodes,
+        mpi_image=mpi_image,
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=v1_labels,
+        cluster_domain=cluster_domain,
+        suspend=True,
+    )
+    wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
+    found = planned_for(connect(kubeconfig, context), wishes, options, configuration)
+    if out is None:
+        sys.stdout.write(text(found))
+    else:
+        write_whole(out, text(found))
+    tell(found)
+
+
+def wishes_of(
+    namespaces: list[str] | None,
+    strategy: Strategy,
+    running: Running,
+    freeze: FreezeChoice | None,
+    journal_namespace: str,
+) -> Wishes:
+    from shunter.migrate.moving.planning import Wishes
+
+    return Wishes(
+        strategy=strategy.value,
+        namespaces=tuple(sorted(namespaces or ())),
+        running=running.value,
+        freeze=freeze.value if freeze else None,
+        journal_namespace=journal_namespace,
+    )
+
+
+def planned_for(target: Target, wishes: Wishes, options: Options, configuration: Path | None) -> Plan:
+    """The plan for a cluster; closes the client."""
+    import asyncio
+
+    from shunter.cli.migrate.convert import take_on
+    from shunter.migrate.moving import gathering
+    from shunter.migrate.moving.planning import planned
+
+    async def read() -> tuple[Any, ...]:
+        async with target.client as client:
+            found = await gathering.read(client, wishes.namespaces)
+            return found, *(await gathering.cluster(client, target.description, wishes.namespaces))
+
+    with errors().status("reading the cluster"):
+        found, cluster, unread = asyncio.run(read())
+    batch, _ = take_on(found.batch(options), [], configuration)
+    return planned(batch, cluster, wishes, [*found.unread, *unread])
+
+
+def tell(found: Plan) -> None:
+    """How many jobs have which action, and what was not seen."""
+    from collections import Counter
+
+    counts = Counter(item.action for item in found.items)
+    said = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
+    errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {said}", soft_wrap=True)
+    for what in found.unread:
+        errors().print(f"[bold]note:[/] may not be read, and was not looked at: {what}", soft_wrap=True)

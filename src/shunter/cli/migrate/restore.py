@@ -1,0 +1,70 @@
+"""`migrate restore`: what is in a backup, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shunter.cli.console import errors, output
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.moving_options import DryRunOption, NamespacesOption, YesOption, confirm
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "refuse": "yellow"}
+
+
+def restore(
+    directory: Annotated[Path, typer.Argument(help="What `migrate backup` wrote.")],
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespaces: NamespacesOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Jobs that had not finished, and were not suspended, run at once.")
+    ] = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Bring jobs that had finished back as well, suspended in any case.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Make the objects of a backup again. Jobs come back suspended; a finished training is never started again.
+
+    What is there is never overwritten. Exit codes: 0, 6 when something was refused.
+    """
+    import asyncio
+
+    from rich.markup import escape
+
+    from shunter.cli.target import connect
+    from shunter.migrate.backup import restoring
+    from shunter.migrate.backup.index import read_index
+
+    index = read_index(directory)
+    target = connect(kubeconfig, context)
+    choice = restoring.Choice(resume=resume, finished=finished)
+
+    async def run() -> bool:
+        async with target.client as client:
+            decisions = await restoring.decisions(client, directory, index, choice, namespaces or [])
+            for decision in decisions:
+                line = f"[{COLOURS[decision.verdict]}]{decision.verdict}[/] {escape(f'{decision.entry.title}: {decision.why}')}"
+                output().print(line, soft_wrap=True)
+            todo = [decision for decision in decisions if decision.body is not None]
+            for need in sorted({f"{d.entry.namespace}: {need}" for d in todo for need in d.entry.needs}):
+                errors().print(f"[bold]note:[/] it is not in the backup, and must be there: {escape(need)}", soft_wrap=True)
+            if not dry_run and todo:
+                confirm(f"Make {len(todo)} objects in {target.description}?", yes=yes)
+            failed = 0
+            for decision in todo:
+                if failure := await restoring.restore(client, decision, dry_run=dry_run):
+                    failed += 1
+                    errors().print(f"[bold red]refused[/] {escape(f'{decision.entry.title}: {failure}')}", soft_wrap=True)
+            return failed == 0 and all(decision.verdict != "refuse" for decision in decisions)
+
+    complete = asyncio.run(run())
+    if dry_run:
+        errors().print("nothing was changed")
+    if not complete:
+        raise typer.Exit(exit_codes.INCOMPLETE)

@@ -1,0 +1,84 @@
+"""`migrate rollback`: what a plan did, taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from shunter.cli.console import errors, output
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.moving_options import (
+    UNDO_COLOURS,
+    DryRunOption,
+    JournalOption,
+    PlanOption,
+    YesOption,
+    confirm,
+    journal_of,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.migrate.moving.undoing import Undo
+
+
+def rollback(
+    path: PlanOption,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    journal: JournalOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Take back what the journal says was done, the last first, and nothing else. Shows it, asks, does it.
+
+    What was changed since is left and named. A training that has finished is never started again. Exit codes: 0, 6 when
+    something could not be taken back.
+    """
+    import asyncio
+
+    from shunter.cli.target import connect
+    from shunter.migrate.moving import gathering, rolling_back
+    from shunter.migrate.moving.plan import read
+
+    plan = read(path)
+    target = connect(kubeconfig, context)
+
+    async def run() -> bool:
+        async with target.client as client:
+            await gathering.require_cluster_of(client, plan)
+            known = journal_of(plan, path, journal, client)
+            await known.load()
+            previewed = await rolling_back.preview(client, known, plan.id)
+            for undo in previewed:
+                show_undo(undo, would=True)
+            if not previewed:
+                errors().print("nothing to take back")
+                return True
+            if dry_run:
+                errors().print("nothing was changed")
+                return True
+            confirm(f"Take this back in {target.description}?", yes=yes)
+            with journal_of(plan, path, journal, client) as written:
+                await written.load()
+                outcomes = await rolling_back.roll_back(client, written, plan.id, show_undone)
+            return all(undo.verdict not in ("refuse", "keep") and not failure for undo, failure in outcomes)
+
+    if not asyncio.run(run()):
+        raise typer.Exit(exit_codes.INCOMPLETE)
+
+
+def show_undo(undo: Undo, *, would: bool = False) -> None:
+    from rich.markup import escape
+
+    word = f"would {undo.verdict}" if would and undo.is_write else undo.verdict
+    output().print(f"[{UNDO_COLOURS[undo.verdict]}]{word}[/] {escape(f'{undo.record.title}: {undo.why}')}", soft_wrap=True)
+
+
+def show_undone(undo: Undo, failure: str) -> None:
+    from rich.markup import escape
+
+    show_undo(undo)
+    if failure:
+        errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)

@@ -1,0 +1,79 @@
+"""`migrate status`: how far a plan is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import output
+from shunter.cli.migrate.moving_options import JournalOption, PlanOption, journal_of, tell_each
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.migrate.moving.burn_down import Progress
+
+STAGE_COLOURS = {"half done": "bold red", "compared": "green", "finished": "green", "running": "cyan", "made": "yellow"}
+
+
+class Form(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def status(
+    path: PlanOption,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    journal: JournalOption = None,
+    form: Annotated[Form, typer.Option("-o", "--output", help="table or json.")] = Form.table,
+) -> None:
+    """Show how far a plan is: each job, its TrainJob and what comes next, and how much of v1 is left. Reads only."""
+    import asyncio
+
+    import msgspec
+
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.console import Output, print_as
+    from shunter.cli.target import connect
+    from shunter.migrate.backup.taking import listed
+    from shunter.migrate.moving import gathering
+    from shunter.migrate.moving.burn_down import progress
+    from shunter.migrate.moving.plan import read
+
+    plan = read(path)
+    target = connect(kubeconfig, context)
+
+    async def run() -> Progress:
+        async with target.client as client:
+            await gathering.require_cluster_of(client, plan)
+            known = journal_of(plan, path, journal, client)
+            await known.load()
+            jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
+            return progress(plan, known.records, jobs, await listed(client, TRAIN_JOBS, plan.namespaces))
+
+    found = asyncio.run(run())
+    if form is Form.json:
+        print_as(msgspec.to_builtins(found), Output.json)
+    else:
+        show_progress(found)
+
+
+def show_progress(found: Progress) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT"):
+        table.add_column(column, overflow="fold")
+    for row in found.rows:
+        stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"
+        table.add_row(row.wave, escape(row.job), row.action, row.v1, escape(row.twin), stage, escape(row.next))
+    output().print(table)
+    stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
+    left = ", ".join(f"{count} {state}" for state, count in found.left.items())
+    output().print(f"\n{len(found.rows)} jobs of the plan: {stages or 'none'}", soft_wrap=True)
+    output().print(f"v1 jobs that are left: {left or 'none'}", soft_wrap=True)
+    tell_each("made since the plan:", ((title, "") for title in found.unplanned))
+    tell_each("begun and not ended; apply or roll back again:", ((step, "") for step in found.half_done))
