@@ -38,7 +38,7 @@ SourcesOption = Annotated[
 RelativeOption = Annotated[float, typer.Option("--relative", min=0, help="A metric may be off by this part of its value.")]
 AbsoluteOption = Annotated[float, typer.Option("--absolute", min=0, help="A metric may be off by so much, whatever its value.")]
 ThroughputOption = Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")]
-StepsOption = Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")]
+FirstStepsOption = Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")]
 
 
 def compare(
@@ -46,7 +46,7 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[ORIGINAL] [SUCCESSOR]",
-            help="NAME or KIND/NAME. Without SUCCESSOR: the latest trial of ORIGINAL, or its twin.",
+            help="NAME or KIND/NAME. No SUCCESSOR: the latest trial of ORIGINAL, or its twin.",
         ),
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="A file that --export-baseline wrote, in place of ORIGINAL.")] = None,
@@ -57,7 +57,7 @@ def compare(
     relative: RelativeOption = 0.01,
     absolute: AbsoluteOption = 1e-6,
     throughput: ThroughputOption = 0.05,
-    first_steps: StepsOption = 10,
+    first_steps: FirstStepsOption = 10,
     form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",

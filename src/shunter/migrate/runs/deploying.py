@@ -16,6 +16,7 @@ from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import JOBSETS, NODES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.runs import headroom, marks
 from shunter.migrate.runs.trial import Trial
 
@@ -32,17 +33,20 @@ class Obstacles(NamedTuple):
 
 
 async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> Obstacles:
-    """Objects with the trial's name, quotas and nodes without room for its pods. What may not be read is said, and stops nobody."""
+    """Objects with the trial's name, quotas and nodes without room for its pods. What may not be read stops nobody."""
     found: list[str] = []
     unknown: list[str] = []
+    taken: list[str] = []
     for resource in IN_THE_WAY:
         try:
             await client.get(resource, trial.name, trial.namespace)
-            found.append(f"there is a {resource.kind} {trial.namespace}/{trial.name} already")
+            taken.append(resource.kind)
         except NotFound:
             continue
         except Forbidden as error:
             unknown.append(f"whether there is a {resource.kind} of its name: {error.message}")
+    if taken:
+        found.append(f"the name {trial.namespace}/{trial.name} is taken by {', '.join(dict.fromkeys(taken))}")
     try:
         found += headroom.quota_obstacles((await client.list(RESOURCE_QUOTAS, trial.namespace)).items, pods)
     except Forbidden as error:
@@ -78,6 +82,16 @@ async def leftovers(client: Client, namespace: str, now: datetime) -> AsyncItera
             for obj in (await client.list(resource, namespace, label_selector=f"{marks.TRIAL}=true")).items:
                 if marks.has_expired(obj, now):
                     yield resource, obj
+
+
+async def former(client: Client, trial: Trial) -> Json | None:
+    """A trial of the same job that has the name, if there is one."""
+    try:
+        job = await client.get(TRAIN_JOBS, trial.name, trial.namespace)
+    except NotFound:
+        return None
+    is_same = mark(job, SOURCE) == mark(trial.train_job, SOURCE)
+    return job if marks.is_trial(job) and is_same else None
 
 
 async def remove(client: Client, resource: Resource, obj: Json) -> None:

@@ -71,13 +71,15 @@ def trial_of(
     UnreadableJobError."""
     changed, changes = _changed(source, wishes)
     elastic = str(wishes.nodes) if wishes.nodes is not None and options.elastic_nodes else options.elastic_nodes
-    options = msgspec.structs.replace(options, suffix=wishes.suffix, suspend=False, elastic_nodes=elastic)
+    options = msgspec.structs.replace(options, suffix=wishes.suffix, elastic_nodes=elastic)
     conversion = convert(changed, options, surroundings)
     expires = rfc3339(now + timedelta(seconds=wishes.deadline_seconds + wishes.keep_seconds))
     annotations = {SOURCE: source.title, marks.CHANGES: msgspec.json.encode(changes).decode(), marks.EXPIRES: expires}
     if uid := source.metadata.get("uid"):
         annotations[marks.SOURCE_UID] = str(uid)
     train_job = _marked(conversion.train_job, annotations)
+    # Results of jobs in a cluster are suspended, since they would train beside their originals: here that is what is wanted.
+    train_job["spec"].pop("suspend", None)
     runtime = None
     if conversion.runtime is not None:
         # A runtime of its own, which goes with the trial; one that real jobs share would have to stay.
@@ -94,6 +96,7 @@ def _changed(source: SourceObject, wishes: Wishes) -> tuple[SourceObject, dict[s
     metadata["name"] = metadata.get("name") or str(metadata.pop("generateName", "")).rstrip("-")
     metadata["namespace"] = wishes.namespace or metadata["namespace"]
     metadata.pop("ownerReferences", None)
+    value.pop("status", None)
     changes: dict[str, str] = {}
     changed = dataclasses.replace(source, value=value)
     _limit(value, wishes)

@@ -1,0 +1,331 @@
+"""`migrate test`: the converted job beside its original, followed, compared and removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.compare import AbsoluteOption, FirstStepsOption, MetricOption, RelativeOption, ThroughputOption
+from shunter.cli.migrate.conversion_options import (
+    AcceptOption,
+    ClusterDomainOption,
+    ElasticNodesOption,
+    GangOption,
+    MpiImageOption,
+    Profile,
+    ProfileOption,
+    TargetVersionOption,
+    TorchLaunch,
+    TorchLaunchOption,
+    options_of,
+)
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.api.meta import Json
+    from shunter.cli.target import Target
+    from shunter.kube.client import Client
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.options import Options
+    from shunter.migrate.runs.comparison import Tolerance
+    from shunter.migrate.runs.logs import MetricPattern
+    from shunter.migrate.runs.record import Run
+    from shunter.migrate.runs.trial import Trial, Wishes
+    from shunter.migrate.source.objects import SourceObject
+    from shunter.migrate.surroundings import Surroundings
+
+PairsOption = list[str] | None
+
+
+def trial(
+    job: Annotated[str, typer.Argument(metavar="[KIND/]NAME", help="The v1 job.")],
+    files: Annotated[
+        list[str] | None, typer.Option("-f", "--filename", help="Read the job from here instead of the cluster; repeatable.")
+    ] = None,
+    in_namespace: Annotated[str, typer.Option("--in-namespace", help="Run the trial there, not beside the original.")] = "",
+    suffix: Annotated[str, typer.Option("--suffix", help="Appended to the job's name.")] = "-trial",
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="Train on fewer pods than the original.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Do so many steps; say how with one of the next two.")
+    ] = None,
+    steps_argument: Annotated[str, typer.Option("--steps-arg", help="The program's flag for its number of steps.")] = "",
+    steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps.")] = "",
+    arguments: Annotated[
+        PairsOption, typer.Option("--arg", metavar="FLAG=VALUE", help="Set a flag of the program; repeatable.")
+    ] = None,
+    variables: Annotated[PairsOption, typer.Option("--env", metavar="NAME=VALUE", help="Set a variable; repeatable.")] = None,
+    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Seconds after which it ends by itself.")] = 3600,
+    keep: Annotated[int, typer.Option("--keep", min=0, help="Seconds to leave it there, for logs; 0 removes it at the end.")] = 0,
+    allow_shared_output: Annotated[
+        bool, typer.Option("--allow-shared-output", help="Run it though it writes to where the original writes.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove an earlier trial of the job first, even one that runs.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print its manifests after all checks, and start nothing.")] = False,
+    baseline: Annotated[Path | None, typer.Option(help="Compare with the run in this file, not with the job's pods.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Write what is known of the trial's run to this file.")] = None,
+    metrics: MetricOption = None,
+    relative: RelativeOption = 0.01,
+    absolute: AbsoluteOption = 1e-6,
+    throughput: ThroughputOption = 0.05,
+    first_steps: FirstStepsOption = 10,
+    accept: AcceptOption = None,
+    torch_launch: TorchLaunchOption = TorchLaunch.auto,
+    profile: ProfileOption = Profile.auto,
+    gang: GangOption = "none",
+    elastic_nodes: ElasticNodesOption = "",
+    mpi_image: MpiImageOption = "",
+    target_version: TargetVersionOption = "2.3",
+    cluster_domain: ClusterDomainOption = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Run the converted job beside its original, compare both, and remove it.
+
+    When this command is killed, the trial ends by its deadline, and the next `test` in its namespace removes what is left of it.
+    Exit codes: 0 it succeeded, and is equal if the original has finished; 1 it failed, or could not be compared; 3 it was not
+    started; 5 its results are different.
+    """
+    import asyncio
+    import signal
+
+    from shunter.cli.target import connect
+    from shunter.migrate.runs.comparison import Tolerance
+    from shunter.migrate.runs.logs import metric_pattern
+    from shunter.migrate.runs.record import stored
+    from shunter.migrate.runs.trial import Wishes
+
+    options = options_of(
+        accept=accept,
+        torch_launch=torch_launch,
+        profile=profile,
+        gang=gang,
+        elastic_nodes=elastic_nodes,
+        mpi_image=mpi_image,
+        target_version=target_version,
+        suffix=suffix,
+        v1_labels=False,
+        cluster_domain=cluster_domain,
+        suspend=False,
+    )
+    wishes = Wishes(
+        namespace=in_namespace,
+        nodes=nodes,
+        steps=steps,
+        steps_argument=steps_argument,
+        steps_variable=steps_variable,
+        arguments=pairs("--arg", arguments or []),
+        variables=pairs("--env", variables or []),
+        deadline_seconds=deadline,
+        keep_seconds=keep,
+    )
+    trials = Trials(
+        target=connect(kubeconfig, context),
+        options=options,
+        wishes=wishes,
+        tolerance=Tolerance(relative=relative, absolute=absolute, throughput=throughput, first_steps=first_steps),
+        extra=[metric_pattern(text) for text in metrics or []],
+        baseline=stored(baseline) if baseline else None,
+        allow_shared_output=allow_shared_output,
+    )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    raise typer.Exit(asyncio.run(trials.run(job, namespace, files or [], replace=replace, dry_run=dry_run, export=export)))
+
+
+def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """From `NAME=VALUE`. InputError for what is none."""
+    from shunter.errors import InputError
+
+    found = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not name or not separator:
+            raise InputError(f"{option} {text}: no value is given.", f"Write it like {option} NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+class Trials:
+    """One trial from its source to its end."""
+
+    def __init__(
+        self,
+        *,
+        target: Target,
+        options: Options,
+        wishes: Wishes,
+        tolerance: Tolerance,
+        extra: Sequence[MetricPattern],
+        baseline: Run | None,
+        allow_shared_output: bool,
+    ) -> None:
+        self._target = target
+        self._options = options
+        self._wishes = wishes
+        self._tolerance = tolerance
+        self._extra = extra
+        self._baseline = baseline
+        self._allow_shared_output = allow_shared_output
+
+    async def run(
+        self, job: str, namespace: str, files: Sequence[str], *, replace: bool, dry_run: bool, export: Path | None
+    ) -> int:
+        """The exit code."""
+        from datetime import UTC, datetime
+
+        from shunter.api.resources import TRAIN_JOBS
+        from shunter.cli.applying import delete_and_wait
+        from shunter.cli.console import errors
+        from shunter.cli.migrate.telling import tell
+        from shunter.migrate.runs.deploying import former, start
+        from shunter.migrate.runs.trial import trial_of
+
+        async with self._target.client as client:
+            source, surroundings = await self._source(client, job, namespace, files)
+            trial = trial_of(source, self._wishes, self._options, surroundings, now=datetime.now(UTC))
+            if not dry_run:
+                await remove_leftovers(client, trial.namespace)
+                if replace and (before := await former(client, trial)):
+                    await delete_and_wait(client, TRAIN_JOBS, before)
+            refusals = await self._refusals(client, source, trial)
+            tell(refusals, with_notes=False)
+            if any(finding.is_blocking for finding in refusals):
+                errors().print(f"no trial of {source.title} was started", soft_wrap=True, markup=False)
+                return exit_codes.BLOCKED
+            if dry_run:
+                print_manifests(trial)
+                return exit_codes.OK
+            created = await start(client, trial)
+            title = f"TrainJob {trial.namespace}/{trial.name}"
+            errors().print(f"started {title}, a trial of {source.title}", soft_wrap=True, markup=False)
+            try:
+                return await self._followed(client, source, created, export)
+            finally:
+                if self._wishes.keep_seconds:
+                    errors().print(f"{title} stays for {self._wishes.keep_seconds} s after its deadline", soft_wrap=True)
+                else:
+                    await removed(client, created)
+
+    async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, Surroundings]:
+        """The job, with its namespace, and what is beside it."""
+        import copy
+        import dataclasses
+
+        from shunter.migrate.moving.gathering import read as read_live
+        from shunter.migrate.source import provider
+        from shunter.migrate.surroundings import surroundings_of
+
+        if files:
+            given = provider.read(files)
+            jobs, others = given.jobs, [other.value for other in given.others]
+        else:
+            live = await read_live(client, [namespace] if namespace else [])
+            jobs, others = list(live.jobs), list(live.others)
+        source = chosen(jobs, job, namespace)
+        if not source.namespace:
+            value = copy.deepcopy(source.value)
+            value["metadata"]["namespace"] = namespace or client.namespace
+            source = dataclasses.replace(source, value=value)
+        return source, surroundings_of(jobs, others)
+
+    async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
+        """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
+        from shunter.cli.console import errors
+        from shunter.migrate.proof.pods import v1_pods, v2_pods
+        from shunter.migrate.runs.deploying import obstacles
+        from shunter.migrate.runs.outputs import shared
+        from shunter.migrate.runs.refusals import no_room, shared_output
+
+        blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
+        if blocking:
+            return blocking
+        pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime)]
+        both = shared((replica.pod for replica in v1_pods(source.value, self._options)), pods)
+        found = shared_output(source, both, allowed=self._allow_shared_output)
+        looked_at = await obstacles(client, trial, pods)
+        for unknown in looked_at.unknown:
+            errors().print(f"unknown: {unknown}", soft_wrap=True, markup=False)
+        return [*found, *no_room(source, looked_at.found)]
+
+    async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
+        from shunter.api.resources import TRAIN_JOBS
+        from shunter.cli.migrate.compare import shown
+        from shunter.cli.run import outcomes
+        from shunter.migrate.runs.comparison import compared
+        from shunter.migrate.runs.reading import run_of
+        from shunter.migrate.runs.record import encoded
+
+        (outcome,) = await outcomes(client, [(TRAIN_JOBS, created)])
+        run = await run_of(client, outcome.end.job or created, extra=self._extra)
+        if export:
+            export.write_bytes(encoded(run))
+        original = self._baseline
+        if original is None and source.metadata.get("uid"):
+            original = await run_of(client, source.value, extra=self._extra)
+        if original is not None and original.is_finished:
+            code = shown(compared(original, run, self._tolerance))
+            return code if outcome.succeeded or code == exit_codes.DIFFERENT else exit_codes.FAILED
+        return exit_codes.OK if outcome.succeeded else exit_codes.FAILED
+
+
+def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceObject:
+    """The one job of that name. InputError when there is none, or more than one."""
+    import difflib
+
+    from shunter.errors import InputError
+
+    kind, _, name = wanted.rpartition("/")
+    matches = [
+        job
+        for job in jobs
+        if job.name == name and kind.lower() in ("", job.kind.lower()) and namespace in ("", job.namespace or namespace)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        close = difflib.get_close_matches(name, [job.name for job in jobs], n=1)
+        raise InputError(f"there is no v1 job {wanted!r}.", f"Did you mean {close[0]}?" if close else "Look at --namespace.")
+    titles = ", ".join(job.title for job in matches)
+    raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")
+
+
+async def removed(client: Client, job: Json) -> None:
+    """Removes a trial with all that belongs to it, even when the command is being interrupted."""
+    import asyncio
+
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.console import errors
+    from shunter.migrate.runs.deploying import remove
+
+    await asyncio.shield(remove(client, TRAIN_JOBS, job))
+    metadata = job["metadata"]
+    errors().print(f"removed TrainJob {metadata['namespace']}/{metadata['name']}", soft_wrap=True, markup=False)
+
+
+async def remove_leftovers(client: Client, namespace: str) -> None:
+    """Removes trials whose time is over, and says so."""
+    from datetime import UTC, datetime
+
+    from shunter.cli.console import errors
+    from shunter.migrate.runs.deploying import leftovers, remove
+
+    async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
+        await remove(client, resource, obj)
+        errors().print(f"removed {resource.kind} {namespace}/{obj['metadata']['name']}, left of a trial", soft_wrap=True)
+
+
+def print_manifests(trial: Trial) -> None:
+    import sys
+
+    import msgspec
+
+    for manifest in (trial.runtime, trial.train_job):
+        if manifest is not None:
+            sys.stdout.write(f"---\n{msgspec.yaml.encode(manifest).decode()}")
