@@ -141,10 +141,14 @@ def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> N
     """The user's variables stand in the TrainJob, if this group is what its trainer section is about."""
     own = [*group.plugin_placeholders, *group.environment]
     _warn_of_unknown_references(draft, group, place, container, own)
-    if not group.trains or "env" in group.runtime_says or not fits(_kept(container)):
-        if group.trains and "env" not in group.runtime_says:
+    given: list[Json] = container.get("env") or []
+    reason = "" if fits(given) else "it is too long"
+    if any("fileKeyRef" in (variable.get("valueFrom") or {}) for variable in given):
+        reason = "Trainer drops fileKeyRef from that of a TrainJob"
+    if not group.trains or "env" in group.runtime_says or reason:
+        if group.trains and reason:
             path = (*draft.template_paths(group)[0], *place, "env")
-            draft.report(IN_THE_RUNTIME, path, "env of the training container stands in the runtime: it is too long.")
+            draft.report(IN_THE_RUNTIME, path, f"env of the training container stands in the runtime: {reason}.")
         _set(draft, group, place, container, own, is_overridden=True)
         return
     kept = _user_variables(draft, group, place, container, own, is_overridden=True)
@@ -162,10 +166,6 @@ def _set(draft: Draft, group: Group, place: Path, container: Json, own: list[Jso
     if variables:
         container["env"] = variables
     _account(draft, group, place, kept, in_trainer=False, offset=len(own))
-
-
-def _kept(container: Json) -> list[Json]:
-    return container.get("env") or []
 
 
 def _account(draft: Draft, group: Group, place: Path, kept: list[tuple[int, Json]], *, in_trainer: bool, offset: int) -> None:
@@ -210,8 +210,9 @@ def _user_variables(
         else:
             kept.append((index, variable))
             if overridden.keys() & set_first.keys() & {*_references(variable.get("value"))}:
-                path = (*draft.template_paths(group)[0], *place, "env", index, "value")
-                draft.report(EXPANDS_NOW, path, f"{name} was {variable['value']!r} for the program, which v2 expands.")
+                text = f"{name} was {variable['value']!r} for the program, which v2 expands."
+                for template in draft.template_paths(group):
+                    draft.report(EXPANDS_NOW, (*template, *place, "env", index, "value"), text)
             continue
         for template in draft.template_paths(group):
             draft.report(topic, (*template, *place, "env", index), message, dropped=True)
