@@ -46,9 +46,11 @@ DYNAMIC = Topic(
     grade="D",
     explanation=(
         "With enableDynamicWorker a v1 job may get further workers while it trains, and a worker that fails does not fail it. "
-        "A TrainJob cannot be changed, so the workers that it begins with are all there will be; failures are tolerated as in v1."
+        "A TrainJob cannot be changed, so the workers that it begins with are all there will be. Failures are tolerated as in "
+        "v1; when all workers have failed the TrainJob has, too, where a v1 job would wait for ever."
     ),
     remedy="Set Worker.replicas to as many as the job will ever need, then accept with --accept TF002.",
+    explains=("ending.failure",),
     effort=3,
     traps=("NX14",),
     acceptable=True,

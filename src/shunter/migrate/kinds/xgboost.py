@@ -9,7 +9,7 @@ from shunter.api.training.xgboost import MASTER, WORKER
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
-from shunter.migrate.templates import differences
+from shunter.migrate.templates import differences, have_differing_ports
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "XGBoostJob"
@@ -42,6 +42,21 @@ SEVERAL_MASTERS = Topic(
     effort=1,
 )
 
+PORTS = Topic(
+    id="XGB003",
+    title="Master and Workers name different ports",
+    severity="info",
+    impact="none",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "MASTER_PORT and WORKER_PORT are told as in v1. The ports of a container are but words for readers: one pod template "
+        "stands for both roles, and names those of the Master."
+    ),
+    remedy="Nothing.",
+    explains=("ports.*",),
+)
+
 
 def arrange(draft: Draft) -> None:
     roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
@@ -60,6 +75,8 @@ def arrange(draft: Draft) -> None:
         if MASTER in roles and group.count > 1:
             group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
         draft.groups = [group]
+        if have_differing_ports(draft, roles):
+            draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
     place_roles(draft)
     rank = GLOBAL_INDEX_SOURCE if apart else RANK_SOURCE
     for group in draft.groups:
