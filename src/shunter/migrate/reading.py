@@ -220,6 +220,7 @@ class _PodSpec(Struct, frozen=True):
 class _Metadata(Struct, frozen=True):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
 
 
 class _Template(Struct, frozen=True):

@@ -6,13 +6,11 @@ from typing import Literal
 
 from shunter.migrate.options import Options
 
-Feature = Literal["activeDeadlineSeconds", "runtimePatches", "podTemplateOverrides"]
+Feature = Literal["activeDeadlineSeconds", "runtimePatches"]
 _SINCE: dict[Feature, tuple[int, int]] = {
-    "podTemplateOverrides": (2, 1),
     "activeDeadlineSeconds": (2, 2),
     "runtimePatches": (2, 2),
 }
-OLDEST, NEWEST = (2, 0), (2, 4)
 
 
 def target(options: Options) -> tuple[int, int]:

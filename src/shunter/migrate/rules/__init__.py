@@ -25,6 +25,7 @@ from shunter.migrate.rules import (
     network,
     owners,
     placement,
+    pod_deadline,
     pod_metadata,
     pod_template,
     profiles,
@@ -58,6 +59,7 @@ ORDER: tuple[Rule, ...] = (
     environment.apply,
     init_containers.apply,
     pod_metadata.apply,
+    pod_deadline.apply,
     ssh.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,

@@ -48,6 +48,20 @@ MESH = Topic(
     effort=1,
     traps=("T26", "T31"),
 )
+FINALIZERS = Topic(
+    id="POD012",
+    title="finalizers of pods are taken over",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "Whoever takes these finalizers off looked for pods of v1. If it does not know those of v2, by other labels, its pods "
+        "can never be deleted, and neither can their Job."
+    ),
+    remedy="Find out which controller takes them off, and whether it finds pods of Jobs.",
+    effort=3,
+)
 
 
 def apply(draft: Draft) -> None:
@@ -62,6 +76,9 @@ def apply(draft: Draft) -> None:
         if draft.options.v1_labels:
             labels = replica_type_labels(draft.job, group.roles[0])
             group.pod["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}
+        if metadata.get("finalizers"):
+            path = (*draft.template_paths(group)[0], "metadata", "finalizers")
+            draft.report(FINALIZERS, path, f"Pods of {group.name} have the finalizers {', '.join(metadata['finalizers'])}.")
         _open_gates(draft, group)
         _look_at_sidecars(draft, group)
 
