@@ -93,7 +93,25 @@ def compare(
         export_baseline.write_bytes(encoded(original))
         errors().print(f"wrote {export_baseline}: {original.title}, {original.state}", soft_wrap=True)
     if successor is not None:
-        raise typer.Exit(shown(compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance), form))
+        comparison = compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance)
+        asyncio.run(_note(kubeconfig, context, comparison))
+        raise typer.Exit(shown(comparison, form))
+
+
+async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
+    """Lets `migrate cleanup` know, where the successor is one that a plan made."""
+    from rich.markup import escape
+
+    from shunter.cli.console import errors
+    from shunter.cli.target import connect
+    from shunter.kube.errors import ApiError
+    from shunter.migrate.moving import comparisons
+
+    async with connect(kubeconfig, context).client as client:
+        try:
+            await comparisons.note(client, comparison.successor.title, comparison.verdict)
+        except ApiError as error:
+            errors().print(f"[bold]note:[/] the verdict is not noted on the job: {escape(error.message)}", soft_wrap=True)
 
 
 async def _runs(
@@ -133,19 +151,19 @@ async def _runs(
 
 
 async def successor_of(client: Client, original: Json) -> Json:
-    """The latest trial of the job, else the TrainJob of its name. InputError when there is neither."""
+    """The latest trial of the job, else the TrainJob that was made of it, else that of its name. InputError when there is none."""
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.jobs import find, jobs_of
+    from shunter.migrate.moving.marks import SOURCE, mark
     from shunter.migrate.runs.marks import SOURCE_UID, is_trial
 
     metadata = original["metadata"]
-    trials = [
-        job
-        for job in await jobs_of(client, TRAIN_JOBS, "")
-        if is_trial(job) and job["metadata"].get("annotations", {}).get(SOURCE_UID) == metadata["uid"]
-    ]
-    if trials:
-        return max(trials, key=lambda job: str(job["metadata"]["creationTimestamp"]))
+    title = f"{original['kind']} {metadata['namespace']}/{metadata['name']}"
+    every = await jobs_of(client, TRAIN_JOBS, "")
+    trials = [job for job in every if is_trial(job) and mark(job, SOURCE_UID) == metadata["uid"]]
+    twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title]
+    if trials or twins:
+        return max(trials or twins, key=lambda job: str(job["metadata"]["creationTimestamp"]))
     _, twin = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))
     return twin
 

@@ -12,7 +12,7 @@ from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.moving_options import DryRunOption, NamespacesOption, YesOption, confirm
 from shunter.cli.target import ContextOption, KubeconfigOption
 
-COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "refuse": "yellow"}
+COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "leave": "dim", "refuse": "yellow"}
 
 
 def restore(

@@ -18,7 +18,7 @@ from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
 from shunter.migrate.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.backup.taking import BY_KIND
 
-Verdict = Literal["create", "create suspended", "unchanged", "refuse"]
+Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
 
 class Decision(NamedTuple):
@@ -49,7 +49,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice) -> De
         return Decision(entry, "create", "it is gone", obj)
     if entry.is_finished and not choice.finished:
         return Decision(
-            entry, "refuse", f"it had finished ({entry.state}) and would run again; with --finished it comes back suspended"
+            entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it comes back suspended"
         )
     if entry.is_finished:
         return Decision(

@@ -83,13 +83,11 @@ def _stage(item: Item, v1: str, twin: Json | None, is_begun: bool) -> tuple[Stag
                 return "not moved", f"merge the patch for {item.owner}"
             case _:
                 return "not moved", "nothing"
-    name, namespace = twin["metadata"]["name"], twin["metadata"]["namespace"]
     if mark(twin, COMPARED):
         return "compared", "cleanup" if v1 != "gone" else "nothing"
     match overview(twin).state:
         case "Suspended":
-            resume = f'kubectl patch trainjob {name} -n {namespace} --type=merge -p \'{{"spec":{{"suspend":false}}}}\''
-            return "made", f"resume it: {resume}"
+            return "made", "resume it when it is to train: spec.suspend"
         case "Succeeded" | "Failed":
             return "finished", f"compare it with {item.title}"
         case _:

@@ -67,7 +67,9 @@ class Wave(Struct, frozen=True):
     jobs: tuple[Item, ...]
 
 
-class Plan(Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Everything is written, defaults as well: what is not seen is not edited."""
+
     format: int
     id: str
     """Names the journal; it stays when the plan is edited."""

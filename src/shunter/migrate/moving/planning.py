@@ -143,7 +143,8 @@ def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> It
         yield f"runtime {reference['kind']} {reference['name']}"
     for finding in findings:
         stands = f" (taken on: {finding.suppressed})" if finding.suppressed else ""
-        yield f"{finding.topic.id} {finding.topic.impact}: {finding.message}{stands}"
+        weight = "blocking" if finding.is_blocking else finding.topic.severity
+        yield f"{finding.topic.id} {weight}: {finding.message}{stands}"
 
 
 def _taken_on(findings: Sequence[Finding], options: Options) -> dict[str, list[str]]:
