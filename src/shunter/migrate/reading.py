@@ -94,7 +94,7 @@ def _check_quantities(source: SourceObject, path: Path) -> None:
 def _refuse(source: SourceObject, path: Path, text: str, cause: Exception) -> NoReturn:
     fault, _, place = text.partition(" - at `$")
     steps = (int(index) if index else key for key, index in _STEP.findall(place.partition("[...]")[0]))
-    raise UnreadableJobError(source, (*path, *steps), fault) from cause
+    raise UnreadableJobError(source, (*path, *steps), fault.replace(" | null`", "`")) from cause
 
 
 class _FieldReference(Struct, frozen=True):

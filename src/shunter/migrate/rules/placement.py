@@ -10,7 +10,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
 
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -97,7 +97,7 @@ def _rewrite(draft: Draft, group: Group, path: Path, term: Json) -> None:
             if expression.get("values"):
                 expression["values"] = new[1]
             draft.changed(group, place, f"selects {new[0]}")
-            draft.report(REWRITTEN, (*draft.template_paths(group)[0], *place), f"{shown(place)} selects {new[0]} now.")
+            draft.report(REWRITTEN, (*draft.template_paths(group)[0], *place), f"This selects by {new[0]} now.")
         else:
             _report_if_v1(draft, group, (*place, "key"), expression.get("key", ""))
     for field in _KEY_LISTS:
@@ -129,7 +129,7 @@ def _counterpart(draft: Draft, key: str, values: list[str], *, has_job: bool) ->
 def _carry(draft: Draft, group: Group, source: Path, target: Path, key: str) -> None:
     for template in draft.template_paths(group):
         draft.carry((*template, *source), "TrainingRuntime", (*draft.pod_template_path(group), *target), f"{key} in v2")
-    draft.report(REWRITTEN, (*draft.template_paths(group)[0], *source), f"{shown(source)} selects {key} now.")
+    draft.report(REWRITTEN, (*draft.template_paths(group)[0], *source), f"This selects by {key} now.")
 
 
 def _report_if_v1(draft: Draft, group: Group, path: Path, key: str) -> None:

@@ -76,6 +76,8 @@ def apply(draft: Draft) -> None:
         if draft.options.v1_labels:
             labels = replica_type_labels(draft.job, group.roles[0])
             group.pod["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}
+        elif not metadata:
+            group.pod.pop("metadata", None)
         if metadata.get("finalizers"):
             path = (*draft.template_paths(group)[0], "metadata", "finalizers")
             draft.report(FINALIZERS, path, f"Pods of {group.name} have the finalizers {', '.join(metadata['finalizers'])}.")
@@ -86,6 +88,8 @@ def apply(draft: Draft) -> None:
 def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, keys: list[str], why: str) -> None:
     for key in keys:
         del metadata[field][key]
+        if not metadata[field]:
+            del metadata[field]
         for template in draft.template_paths(group):
             draft.default((*template, "metadata", field, key), why)
 
