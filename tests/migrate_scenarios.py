@@ -24,7 +24,8 @@ from shunter.migrate.findings import Finding
 from shunter.migrate.gitops import helm
 from shunter.migrate.options import Options
 from shunter.migrate.provenance import MADE_BY
-from shunter.migrate.source.provider import Input, text_file
+from shunter.migrate.source.files import text_file
+from shunter.migrate.source.provider import Input
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
 OPTIONS = "# options:"

@@ -34,6 +34,14 @@ def write_whole(path: Path, text: str) -> None:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Nothing of it was changed.") from error
 
 
+def remove(path: Path) -> None:
+    """Takes the file away; one that is gone already is fine. EnvironmentProblem when that is not possible."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise EnvironmentProblem(f"{path}: cannot be removed: {error.strerror}.") from error
+
+
 def _mode(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)

@@ -117,7 +117,11 @@ def convert(
         batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
     templates, told = helm.skeletons(given.templates, options)
     batch, faults = take_on(batch, [*given.findings, *told, *faults], configuration)
-    changed = write(given, batch, templates, form, output_dir, in_place, force)
+    texts, told = texts_of(given, batch, templates, [Path(name) for name in files or ()], output_dir, in_place)
+    faults += told
+    if texts is not None and not in_place and not force:
+        refuse_others(texts)
+    changed = write(given, batch, templates, form, texts)
     if report:
         write_reports(report, batch, faults)
     findings = [*faults, *batch.findings]
@@ -179,12 +183,13 @@ def read(
 ) -> tuple[Input, list[Finding]]:
     """All that was named, and what there is to tell of reading it."""
     from shunter.migrate.source import provider
+    from shunter.migrate.source.files import text_file
 
     given = provider.read(files or [])
     if kustomize:
         from shunter.migrate.gitops.kustomize import build
 
-        built = (provider.text_file(build(Path(directory)), f"kustomize build {directory}") for directory in kustomize)
+        built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in kustomize)
         given += provider.Input(tuple(built))
     if not (cluster or helm_release):
         return given, []
@@ -202,7 +207,7 @@ def read(
                 return await manifest_of_release(client, space, helm_release)
 
         text = asyncio.run(manifest())
-        return given + provider.Input((provider.text_file(text, f"helm release {helm_release}"),)), []
+        return given + provider.Input((text_file(text, f"helm release {helm_release}"),)), []
     from shunter.cli.progress import counting
     from shunter.migrate.source import live
 
@@ -229,47 +234,67 @@ def take_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> 
     return applied.batch, [*suppression.marked(faults, entries, today), *applied.faults]
 
 
+def texts_of(
+    given: Input, batch: Batch, templates: Mapping[int, str], named: list[Path], output_dir: Path | None, in_place: bool
+) -> tuple[dict[Path, str | None] | None, list[Finding]]:
+    """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
+    from shunter.migrate.emit import files
+    from shunter.migrate.gitops import overlays
+    from shunter.migrate.gitops.kustomize import build
+
+    texts: dict[Path, str | None] = {}
+    if in_place:
+        texts |= files.in_place(given, batch, templates)
+    elif output_dir is not None:
+        texts |= {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
+    else:
+        return None, []
+    findings: list[Finding] = []
+    for root in (path for path in named if path.is_dir()):
+        base = root if in_place or output_dir is None else output_dir
+        below = {path.relative_to(base): text for path, text in texts.items() if text is not None and path.is_relative_to(base)}
+        tree = overlays.converted_tree(root, given, below, batch.options, build)
+        texts |= {base / path: text for path, text in tree.texts.items()}
+        findings += tree.findings
+    return texts, findings
+
+
 def write(
     given: Input,
     batch: Batch,
     templates: Mapping[int, str],
     form: Form,
-    output_dir: Path | None,
-    in_place: bool,
-    force: bool,
+    texts: dict[Path, str | None] | None,
 ) -> list[Path] | None:
     """Writes the results; the files that were written, None for standard output."""
     import sys
 
     from shunter.migrate.emit import files
 
-    if in_place:
-        texts = files.in_place(given, batch, templates)
-    elif output_dir is not None:
-        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
-        if not force:
-            refuse_others(texts)
-    elif form is Form.json:
+    if texts is None and form is Form.json:
         from shunter.cli.console import Output, print_as
 
         print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
         return None
-    else:
+    if texts is None:
         sys.stdout.write(files.stream(given, batch, templates))
         return None
-    from shunter.migrate.writing import write_whole
+    from shunter.migrate.writing import remove, write_whole
 
     for path, text in texts.items():
-        write_whole(path, text)
-    return list(texts)
+        if text is None:
+            remove(path)
+        else:
+            write_whole(path, text)
+    return [path for path, text in texts.items() if text is not None]
 
 
-def refuse_others(texts: dict[Path, str]) -> None:
+def refuse_others(texts: dict[Path, str | None]) -> None:
     """Raises InputError when a file is there already and says something else."""
     from shunter.errors import InputError
 
     for path, text in texts.items():
-        if path.exists() and path.read_bytes() != text.encode():
+        if text is not None and path.exists() and path.read_bytes() != text.encode():
             raise InputError(f"{path}: there already, and different.", "Name an empty directory, or add --force.")
 
 

@@ -18,11 +18,12 @@ import yaml
 from shunter.api.meta import Json
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
-from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, written
+from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, plain_text, written
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
+from shunter.migrate.source.files import TextFile
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input, TextFile
+from shunter.migrate.source.provider import Input
 
 RUNTIMES_FILE = "runtimes.yaml"
 NO_TEMPLATES: Mapping[int, str] = {}
@@ -261,7 +262,7 @@ def _foreign_text(source: SourceObject) -> str:
     """An item of a list that is no v1 job, as it is written."""
     node = source.node
     if node is None or not isinstance(node, yaml.MappingNode) or node.flow_style:
-        return msgspec.yaml.encode(source.value).decode()
+        return plain_text(source.value)
     column = node.start_mark.column
     text = " " * column + source.text[node.start_mark.index : node.end_mark.index].rstrip(" ")
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")

@@ -58,6 +58,12 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
     return Written(head, runtime, _joined(lines), tail)
 
 
+def plain_text(value: Json) -> str:
+    """An object that nobody wrote before, in the usual layout."""
+    origins = Origins(())
+    return _joined(lines_of(value, "TrainJob", Layout(), origins, Placed(Layout(), origins, {})))
+
+
 def comments_missing_in(text: str, source: SourceObject) -> list[str]:
     """The comments of a document that a text does not have."""
     layout = layout_of(source, is_whole_document=True)

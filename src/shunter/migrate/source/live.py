@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.api.training.kinds import JOB_KINDS
@@ -38,6 +40,16 @@ class Live(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+class Page(NamedTuple):
+    """Some jobs of one kind as the server sent them, so that they can be decoded in another process."""
+
+    resource: Resource
+    items: list[bytes]
+
+    def sources(self) -> list[SourceObject]:
+        return [source(msgspec.json.decode(item), self.resource) for item in self.items]
+
+
 async def jobs(
     client: Client,
     namespaces: Sequence[str] = (ALL,),
@@ -51,8 +63,8 @@ async def jobs(
     found: list[SourceObject] = []
     findings: list[Finding] = []
     async for page in pages(client, namespaces, label_selector=label_selector, kinds=kinds, findings=findings):
-        found += page
-        read(len(page))
+        found += page.sources()
+        read(len(page.items))
     found.sort(key=lambda source: (source.kind, source.namespace, source.name))
     return Live(tuple(found), tuple(findings))
 
@@ -64,13 +76,13 @@ async def pages(
     label_selector: str = "",
     kinds: Sequence[Resource] = KINDS,
     findings: list[Finding],
-) -> AsyncGenerator[list[SourceObject]]:
+) -> AsyncGenerator[Page]:
     """The same page by page, for who need not hold them all at once. What cannot be read is added to `findings`."""
     for resource in kinds:
         for namespace in namespaces:
             try:
-                async for page in client.pages(resource, namespace, label_selector=label_selector):
-                    yield [source(item, resource) for item in page.items]
+                async for page in client.pages(resource, namespace, view=msgspec.Raw, label_selector=label_selector):
+                    yield Page(resource, [bytes(item) for item in page.items])
             except NotFound:
                 continue
             except Forbidden as error:

@@ -12,13 +12,14 @@ from pathlib import Path
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.findings import Finding, Place, Topic
-from shunter.migrate.source.documents import Document, parsed
+from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
+from shunter.migrate.source.files import TextFile, text_file
+from shunter.migrate.source.kustomization import FILE_NAMES, without_patches
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
 
 STANDARD_INPUT = "standard input"
-BOM = "\ufeff"
 
 NOT_TEXT = Topic(
     id="INPUT007",
@@ -31,26 +32,6 @@ NOT_TEXT = Topic(
     remedy="Save it as UTF-8 if it is a manifest.",
     effort=1,
 )
-
-
-@dataclass(frozen=True)
-class TextFile:
-    """A text that was read, in full: its documents, joined and behind `prefix`, are its bytes again."""
-
-    source: str
-    """The path as it was given or found, or `standard input`."""
-    documents: tuple[Document, ...]
-    path: Path | None = None
-    """None for what is no file: standard input, a build of kustomize."""
-    relative: Path = Path()
-    """The path below the directory that was named; where `--output-dir` puts the result."""
-    prefix: str = ""
-    """A byte order mark, if there is one."""
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return self.prefix + "".join(document.text for document in self.documents)
 
 
 @dataclass(frozen=True)
@@ -112,13 +93,7 @@ def read(paths: Sequence[str]) -> Input:
     for path in paths:
         for file in _files(path):
             files.setdefault(os.path.realpath(file.path) if file.path else file.source, file)
-    return Input(tuple(files.values()))
-
-
-def text_file(text: str, source: str) -> TextFile:
-    """A text that is no file of its own."""
-    prefix = BOM if text.startswith(BOM) else ""
-    return TextFile(source, parsed(text.removeprefix(BOM), source), prefix=prefix)
+    return Input(without_patches(tuple(files.values())))
 
 
 def _files(path: str) -> Iterator[TextFile]:
@@ -140,7 +115,11 @@ def _below(directory: Path) -> Iterator[Path]:
     """Hidden directories (.git) are left out, links to directories are not followed."""
     for folder, inner, names in os.walk(directory):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        yield from (Path(folder, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+        yield from (Path(folder, name) for name in names if _is_manifest(name))
+
+
+def _is_manifest(name: str) -> bool:
+    return (name.endswith(SUFFIXES) and not name.startswith(".")) or name in FILE_NAMES
 
 
 def _file(path: Path, source: str, relative: Path) -> TextFile:

@@ -1,0 +1,97 @@
+"""Small changes to a kustomization's text that leave everything else in it as it is, comments included."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+import yaml
+
+from shunter.kube.manifests import Loader
+
+
+def without_items(text: str, field: str, indexes: Collection[int]) -> str:
+    """The text without some items of a list, and without the list when none is left."""
+    root, key, node = _found(text, field)
+    if key is None or node is None:
+        return text
+    if root.flow_style or node.flow_style:
+        return _anew(text, field, [item for index, item in enumerate(_value(text)[field]) if index not in indexes])
+    lines = text.split("\n")
+    starts = [_dash_line(lines, item) for item in node.value]
+    ends = [*starts[1:], _last_line(lines, node) + 1]
+    gone: set[int] = set()
+    for index in indexes:
+        end = ends[index]
+        while end > starts[index] + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+            end -= 1
+        gone.update(range(starts[index], end))
+    if len(set(indexes)) == len(node.value):
+        gone.update(range(key.start_mark.line, starts[0]))
+    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def with_item(text: str, field: str, item: str) -> str:
+    """The text with one more item, a plain string, at the end of a list; a new list when there is none. What is there already is
+    not added again."""
+    root, key, node = _found(text, field)
+    value = _value(text).get(field) or []
+    if item in value:
+        return text
+    if root.flow_style or (node is not None and node.flow_style):
+        return _anew(text, field, [*value, item])
+    if key is None or node is None or not node.value:
+        return f"{text.rstrip(chr(10))}\n{field}:\n- {item}\n"
+    lines = text.split("\n")
+    lines.insert(_last_line(lines, node) + 1, f"{' ' * node.start_mark.column}- {item}")
+    return "\n".join(lines)
+
+
+def with_patch(text: str, path: str) -> str:
+    """The text with one more entry `path: ...` among the patches."""
+    root, key, node = _found(text, "patches")
+    if root.flow_style or (node is not None and node.flow_style):
+        return _anew(text, "patches", [*(_value(text).get("patches") or []), {"path": path}])
+    if key is None or node is None or not node.value:
+        return f"{text.rstrip(chr(10))}\npatches:\n- path: {path}\n"
+    lines = text.split("\n")
+    lines.insert(_last_line(lines, node) + 1, f"{' ' * node.start_mark.column}- path: {path}")
+    return "\n".join(lines)
+
+
+def _found(text: str, field: str) -> tuple[yaml.MappingNode, yaml.ScalarNode | None, yaml.SequenceNode | None]:
+    root = yaml.compose(text, Loader=Loader)
+    assert isinstance(root, yaml.MappingNode), "what is no mapping is no kustomization"
+    for key, node in root.value:
+        if isinstance(key, yaml.ScalarNode) and key.value == field and isinstance(node, yaml.SequenceNode):
+            return root, key, node
+    return root, None, None
+
+
+def _value(text: str) -> dict[str, list[object]]:
+    value: dict[str, list[object]] = yaml.load(text, Loader)
+    return value
+
+
+def _anew(text: str, field: str, items: list[object]) -> str:
+    value = {key: inner for key, inner in _value(text).items() if key != field}
+    return msgspec.yaml.encode({**value, **({field: items} if items else {})}).decode()
+
+
+def _dash_line(lines: list[str], item: yaml.Node) -> int:
+    """The line of an item's dash; its value may start below."""
+    number: int = item.start_mark.line
+    while not lines[number].lstrip().startswith("-"):
+        number -= 1
+    return number
+
+
+def _last_line(lines: list[str], node: yaml.SequenceNode) -> int:
+    """The last line of a list that says something."""
+    mark = node.end_mark
+    number: int = (
+        mark.line if mark.column and mark.line < len(lines) and lines[mark.line][: mark.column].strip() else mark.line - 1
+    )
+    while not lines[number].strip() or lines[number].lstrip().startswith("#"):
+        number -= 1
+    return number

@@ -1,0 +1,99 @@
+"""The commuting square: what a kustomization builds, converted, must be what the converted kustomization builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.migrate import batch
+from shunter.migrate.emit.files import results, usable
+from shunter.migrate.options import Options
+from shunter.migrate.paths import MISSING, leaves, shown, value_at
+from shunter.migrate.source.files import text_file
+from shunter.migrate.source.provider import Input
+
+Key: TypeAlias = tuple[str, str, str]
+"""Kind, namespace, name."""
+OURS = "migrate.shunter.dev/"
+"""Annotations that say how something was converted: not part of what it is."""
+
+
+class Built(NamedTuple):
+    """The objects of a build. `is_complete` says whether every v1 job in it could be converted."""
+
+    objects: dict[Key, Json]
+    is_complete: bool
+
+
+def converted_build(text: str, options: Options) -> Built:
+    """The objects of a build of v1, with its jobs converted."""
+    given = Input((text_file(text, "build"),))
+    others = [source.value for source in given.others]
+    converted = batch.converted(given.jobs, options, others)
+    return Built(_by_key([*others, *results(converted)]), len(usable(converted)) == len(converted.outcomes))
+
+
+def build_of(text: str) -> Built:
+    """The objects of a build as they are."""
+    given = Input((text_file(text, "build"),))
+    return Built(_by_key(source.value for source in given.objects), not given.jobs)
+
+
+def differences(wanted: Built, seen: Built) -> list[str]:
+    """What is not the same, in words. Of a runtime its content counts, not its name: that may be prefixed."""
+    left, right = _resolved(wanted.objects), _resolved(seen.objects)
+    told = []
+    for key in sorted({*left, *right}):
+        title = f"{key[0]} {key[1]}/{key[2]}" if key[1] else f"{key[0]} {key[2]}"
+        if key not in right:
+            told.append(f"{title} is missing")
+        elif key not in left:
+            told.append(f"{title} should not be there")
+        elif left[key] != right[key]:
+            told.append(f"{title} differs in {', '.join(_differing(left[key], right[key])[:3])}")
+    return told
+
+
+def runtime_of(job: Json, objects: dict[Key, Json]) -> Json | None:
+    """The runtime that a TrainJob names, if it is among the objects."""
+    reference = (job.get("spec") or {}).get("runtimeRef") or {}
+    namespace = (job.get("metadata") or {}).get("namespace", "")
+    return objects.get((str(reference.get("kind")), namespace, str(reference.get("name"))))
+
+
+def plain(value: Json) -> Json:
+    """An object without what only says how it was converted."""
+    metadata = dict(value.get("metadata") or {})
+    annotations = {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if not key.startswith(OURS)}
+    return {**value, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+
+
+def _by_key(values: Iterable[Json]) -> dict[Key, Json]:
+    found = {}
+    for value in values:
+        metadata = value.get("metadata") or {}
+        name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
+        found[str(value.get("kind")), str(metadata.get("namespace") or ""), str(name)] = value
+    return found
+
+
+def _resolved(objects: dict[Key, Json]) -> dict[Key, Any]:
+    resolved: dict[Key, Any] = {}
+    for key, value in objects.items():
+        if key[0] == TRAINING_RUNTIMES.kind and OURS + "generator" in ((value.get("metadata") or {}).get("annotations") or {}):
+            continue
+        value = plain(value)
+        if key[0] == TRAIN_JOBS.kind:
+            runtime = runtime_of(value, objects)
+            reference = value["spec"]["runtimeRef"] if runtime is None else runtime["spec"]
+            value = {**value, "spec": {**value["spec"], "runtimeRef": reference}}
+        resolved[key] = value
+    return resolved
+
+
+def _differing(left: Json, right: Json) -> list[str]:
+    paths = [path for path, leaf in leaves(left) if value_at(right, path) != leaf]
+    paths += [path for path, _ in leaves(right) if value_at(left, path) is MISSING]
+    return [shown(path) for path in paths]

@@ -1,0 +1,37 @@
+"""A text that was read: its documents, and where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shunter.migrate.findings import Finding
+from shunter.migrate.source.documents import Document, parsed
+
+BOM = "\ufeff"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text that was read, in full: its documents, joined and behind `prefix`, are its bytes again."""
+
+    source: str
+    """The path as it was given or found, or `standard input`."""
+    documents: tuple[Document, ...]
+    path: Path | None = None
+    """None for what is no file: standard input, a build of kustomize."""
+    relative: Path = Path()
+    """The path below the directory that was named; where `--output-dir` puts the result."""
+    prefix: str = ""
+    """A byte order mark, if there is one."""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.prefix + "".join(document.text for document in self.documents)
+
+
+def text_file(text: str, source: str) -> TextFile:
+    """A text that is no file of its own."""
+    prefix = BOM if text.startswith(BOM) else ""
+    return TextFile(source, parsed(text.removeprefix(BOM), source), prefix=prefix)

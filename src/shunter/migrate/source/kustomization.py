@@ -1,0 +1,126 @@
+"""Kustomizations among the files: which files are patches, and not objects of their own; which patches are aimed at v1 jobs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.findings import Place
+from shunter.migrate.paths import Path as FieldPath
+from shunter.migrate.source.documents import Document, parsed
+from shunter.migrate.source.files import TextFile
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.versions import is_v1_job
+
+FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+PATCH_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One entry of a kustomization."""
+
+    field: str
+    index: int
+    file: Path | None
+    """None when it is written out in the kustomization."""
+    is_for_v1: bool
+
+
+@dataclass(frozen=True)
+class Kustomization:
+    file: TextFile
+    document: Document
+    files: dict[str, TextFile]
+    """All files of the input by their real paths."""
+
+    @property
+    def directory(self) -> Path:
+        assert self.file.path is not None, "kustomizations are files"
+        return self.file.path.parent
+
+    @property
+    def value(self) -> Json:
+        value: Json = self.document.value
+        return value
+
+    def place(self, path: FieldPath = ()) -> Place:
+        """Where a field of it stands."""
+        document = self.document
+        return SourceObject(self.value, document.source, document.node, document.first_line).place(path)
+
+    @property
+    def is_component(self) -> bool:
+        return self.value.get("kind") == "Component"
+
+    @cached_property
+    def patches(self) -> list[Patch]:
+        found = []
+        for field in PATCH_FIELDS:
+            entries = self.value.get(field)
+            for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+                found.append(self._patch(field, index, entry))
+        return found
+
+    @property
+    def v1_patches(self) -> list[Patch]:
+        return [patch for patch in self.patches if patch.is_for_v1]
+
+    def references(self, field: str) -> list[Path]:
+        """The files and directories that a list of the kustomization names, as far as they are here."""
+        entries = self.value.get(field)
+        named = [entry for entry in entries if isinstance(entry, str)] if isinstance(entries, list) else []
+        return [self.directory / entry for entry in named if "://" not in entry and (self.directory / entry).exists()]
+
+    def _patch(self, field: str, index: int, entry: Any) -> Patch:
+        if isinstance(entry, str):
+            written: Any = entry
+            path: Any = entry if "\n" not in entry else None
+            target: Any = None
+        elif isinstance(entry, dict):
+            path, target, written = entry.get("path"), entry.get("target"), entry.get("patch")
+        else:
+            return Patch(field, index, None, False)
+        file = self.directory / path if isinstance(path, str) else None
+        if isinstance(target, dict) and target.get("kind"):
+            return Patch(field, index, file, str(target["kind"]) in _KINDS)
+        if file is not None:
+            there = self.files.get(os.path.realpath(file))
+            documents: Sequence[Document] = there.documents if there else ()
+        else:
+            documents = parsed(written, str(self.file.source)) if isinstance(written, str) else ()
+        return Patch(field, index, file, any(_is_v1(document.value) for document in documents))
+
+
+def kustomizations(files: Iterable[TextFile]) -> list[Kustomization]:
+    """The kustomizations among the files, in their order."""
+    known = {os.path.realpath(file.path): file for file in files if file.path is not None}
+    return [
+        Kustomization(file, document, known)
+        for file in known.values()
+        if file.path is not None and file.path.name in FILE_NAMES
+        for document in file.documents
+        if isinstance(document.value, dict)
+    ]
+
+
+def without_patches(files: Sequence[TextFile]) -> tuple[TextFile, ...]:
+    """The files, with no objects in those that some kustomization among them takes as patches: a patch of a job is no job."""
+    found = kustomizations(files)
+    patches = {os.path.realpath(patch.file) for each in found for patch in each.patches if patch.file is not None}
+    return tuple(_without_objects(file) if file.path and os.path.realpath(file.path) in patches else file for file in files)
+
+
+def _is_v1(value: Any) -> bool:
+    return isinstance(value, dict) and is_v1_job(SourceObject(value, ""))
+
+
+def _without_objects(file: TextFile) -> TextFile:
+    return replace(file, documents=tuple(replace(document, objects=(), findings=()) for document in file.documents))
