@@ -1,16 +1,16 @@
-"""Converted jobs train as v1 trained them: from the same seed the same number of processes comes to the same loss in each step."""
+"""Converted jobs train as v1 trained them: the same number of processes comes from the same seed to the same loss in each step."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from e2e.running_cluster import Cluster
+from shunter.api.meta import Json
 from shunter.migrate.conversion import convert
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
@@ -29,17 +29,31 @@ pytestmark = pytest.mark.timeout(180)
 )
 def test_converted_job_has_the_losses_of_v1(cluster: Cluster, namespace: str, job: str, accepted: tuple[str, ...]) -> None:
     source = yaml.safe_load((MANIFESTS / f"{job}.yaml").read_text())
+    assert_same_losses(cluster, namespace, source, accepted)
+
+
+def test_roles_with_a_replicated_job_each_have_the_losses_of_v1(cluster: Cluster, namespace: str) -> None:
+    """A Worker's rank is then the place of its Job among all."""
+    source = yaml.safe_load((MANIFESTS / "xgboostjob.yaml").read_text())
+    source["spec"]["xgbReplicaSpecs"]["Worker"]["restartPolicy"] = "ExitCode"
+    runtime = assert_same_losses(cluster, namespace, source)
+    assert [group["name"] for group in runtime["spec"]["template"]["spec"]["replicatedJobs"]] == ["master", "worker"]
+
+
+def assert_same_losses(cluster: Cluster, namespace: str, source: Json, accepted: tuple[str, ...] = ()) -> Json:
+    """The runtime of the converted job."""
     source["metadata"]["namespace"] = namespace
-    conversion = convert(SourceObject(source, f"{job}.yaml"), Options(accepted=accepted))
+    conversion = convert(SourceObject(source, "job.yaml"), Options(accepted=accepted))
     assert not conversion.is_blocked, [finding.message for finding in conversion.findings if finding.is_blocking]
     before = losses(cluster, source)
     assert len(before) == RANKS * STEPS
     assert conversion.runtime is not None
     cluster.apply(conversion.runtime)
     assert losses(cluster, conversion.train_job) == before
+    return conversion.runtime
 
 
-def losses(cluster: Cluster, job: dict[str, Any]) -> dict[tuple[str, str], str]:
+def losses(cluster: Cluster, job: Json) -> dict[tuple[str, str], str]:
     """By rank and step, what the job prints until it has succeeded."""
     done = cluster.shunter("run", "-", stdin=json.dumps(job), timeout=90)
     assert done.returncode == 0, done.stderr + done.stdout
