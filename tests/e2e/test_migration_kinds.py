@@ -1,4 +1,4 @@
-"""Converted jobs train as v1 trained them: the same number of processes comes from the same seed to the same loss in each step."""
+"""Converted jobs train as v1 trained them: from the same seed as many processes come to the same loss in each step."""
 
 from __future__ import annotations
 
