@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shunter.migrate.inventory.entry import Entry
     from shunter.migrate.inventory.fleet import Fleet
     from shunter.migrate.options import Options
+    from shunter.migrate.suppression import Entry as Suppressed
 
 SHOWN = 40
 """Jobs that a terminal lists one by one; of more it shows the figures."""
@@ -135,23 +136,26 @@ def of_cluster(
 
     from shunter.cli.progress import counting
     from shunter.cli.target import connect
-    from shunter.migrate.batch import Batch
     from shunter.migrate.inventory import taking
 
     target = connect(kubeconfig, context)
     space = "" if all_namespaces else namespace or target.client.namespace
-
-    def marked(batch: Batch) -> Batch:
-        return take_on(batch, [], configuration)[0]
+    wanted = taking.Wanted(options, now, taken_on(configuration))
 
     async def listed() -> tuple[list[Entry], list[Finding]]:
         with counting("reading jobs") as advance:
             async with target.client as client:
-                return await taking.of_cluster(
-                    client, [space], options, now, label_selector=selector, marked=marked, advance=advance
-                )
+                return await taking.of_cluster(client, [space], wanted, label_selector=selector, advance=advance)
 
     return asyncio.run(listed())
+
+
+def taken_on(configuration: Path | None) -> tuple[Suppressed, ...]:
+    """What `migration.yaml` takes on; nothing where there is none."""
+    from shunter.migrate import suppression
+
+    path = configuration or Path(suppression.FILE_NAME)
+    return suppression.read(path) if configuration is not None or path.exists() else ()
 
 
 def show(fleet: Fleet) -> None:

@@ -116,7 +116,7 @@ def apply(draft: Draft) -> None:
     _look_for_service(draft)
     for group in draft.groups:
         _look_at_ports(draft, group)
-    if not draft.hosts:
+    if not _may_name_hosts(draft):
         return
     known, begun = _known_names(draft), _begun_names(draft)
     for group in draft.groups:
@@ -130,6 +130,17 @@ def apply(draft: Draft) -> None:
             if built := begun.search(words[key]):
                 draft.report(BUILT, place, f"A host name that begins with {built[0]} is put together here.")
         _look_at_config_maps(draft, group, known)
+
+
+def _may_name_hosts(draft: Draft) -> bool:
+    """Whether a text holds the beginning of a host name: most jobs name none, and patterns of names take long to compile."""
+    stems = {name.rpartition("-")[0] for name in draft.hosts}
+    for group in draft.groups:
+        texts = [words[key] for _, words, key in _texts(group.pod["spec"])]
+        texts += [text for _, _, inner in _config_maps(draft, group) for text in inner]
+        if any(stem in text for text in texts for stem in stems):
+            return True
+    return False
 
 
 def _replacement(new: dict[str, str]) -> Callable[[re.Match[str]], str]:
@@ -192,14 +203,20 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
 
 def _look_at_config_maps(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
     template = draft.template_paths(group)[0]
-    for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
-        name = (volume.get("configMap") or {}).get("name")
-        config_map = draft.surroundings.find("ConfigMap", draft.source.namespace, name) if name else None
-        texts = ((config_map or {}).get("data") or {}).values()
-        found = list(dict.fromkeys(host for text in texts if isinstance(text, str) for host in known.findall(text)))
+    for index, name, texts in _config_maps(draft, group):
+        found = list(dict.fromkeys(host for text in texts for host in known.findall(text)))
         if found:
             new = ", ".join(f"{host} is {draft.host(*draft.hosts[host])} now" for host in found)
             draft.report(IN_A_SCRIPT, (*template, "spec", "volumes", index), f"ConfigMap {name} names hosts: {new}.")
+
+
+def _config_maps(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[str]]]:
+    """The ConfigMaps among the volumes that are in the input: which volume, the name, the texts."""
+    for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
+        name = str((volume.get("configMap") or {}).get("name") or "")
+        config_map = draft.surroundings.find("ConfigMap", draft.source.namespace, name) if name else None
+        if config_map:
+            yield index, name, [text for text in (config_map.get("data") or {}).values() if isinstance(text, str)]
 
 
 def _look_for_service(draft: Draft) -> None:

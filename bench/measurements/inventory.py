@@ -1,0 +1,77 @@
+"""The inventory of a cluster full of v1 jobs, taken by the command that people run, with every job converted and classed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import usage
+from embedded import SHUNTER, Cluster, cluster, objects
+from figures import Figure
+from load import post
+
+JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+
+
+def measure(settings: dict[str, Any]) -> list[Figure]:
+    """Jobs are Kueue's on another cluster (managedBy), so that the operator leaves them alone."""
+    jobs = settings["jobs"]
+    with cluster("--simulate") as started:
+        job = objects()["job"]
+        job["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue", "ttlSecondsAfterFinished": 600}
+        body = json.dumps(job).replace("COMMAND", "pass").encode()
+        names = iter([f"job-{number}" for number in range(jobs)])
+        sent = post(started, JOBS, lambda name: body.replace(b"NAME", name.encode()), names, clients=settings["clients"])
+        if len(sent.acknowledged) != jobs:
+            raise RuntimeError(f"{len(sent.acknowledged)} of {jobs} created; refused: {sent.refused[:3]}")
+        seconds, memory, counted = taken(started)
+    if counted != jobs:
+        raise RuntimeError(f"{counted} of {jobs} jobs in the inventory")
+    return [
+        Figure("inventory of a cluster", seconds, "s", f"{jobs} live jobs, the command's start included"),
+        Figure("peak memory, inventory", memory, "MiB"),
+    ]
+
+
+def taken(started: Cluster) -> tuple[float, float, int]:
+    """Seconds and MiB that the command and its processes took, and the jobs that it counted."""
+    command = [SHUNTER, "migrate", "inventory", "--cluster", "-A", "-o", "json"]
+    environment = {**os.environ, "KUBECONFIG": str(Path(started.state_dir) / "kubeconfig")}
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+    watch = Watch(process.pid)
+    watch.start()
+    answer, _ = process.communicate()
+    seconds = time.perf_counter() - begun
+    watch.join()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
+    return seconds, sum(watch.peaks.values()), json.loads(answer)["jobs"]
+
+
+class Watch(threading.Thread):
+    """The most memory that each process of a session had, in MiB, until its leader is gone."""
+
+    def __init__(self, session: int) -> None:
+        super().__init__(daemon=True)
+        self._session = session
+        self.peaks: dict[int, float] = {}
+
+    def run(self) -> None:
+        while pids := [int(path.name) for path in Path("/proc").glob("[0-9]*") if self._is_of_session(int(path.name))]:
+            for pid in pids:
+                with suppress(OSError, ValueError):
+                    self.peaks[pid] = usage.peak_resident(pid)
+            time.sleep(0.05)
+
+    def _is_of_session(self, pid: int) -> bool:
+        try:
+            return os.getsid(pid) == self._session
+        except ProcessLookupError:
+            return False
