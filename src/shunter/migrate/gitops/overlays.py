@@ -7,6 +7,7 @@ each overlay is built in full on both sides and compared (square).
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -51,6 +52,7 @@ _PATCHED = frozenset(
     )
 )  # fmt: skip
 """Fields that have done their work when patches are applied; names, images, labels and replacements come after."""
+_V1 = re.compile(r"^apiVersion: kubeflow\.org/v1$", re.M)
 _TRANSFORMERS = ("namePrefix", "nameSuffix", "images")
 
 PATCH_REWRITTEN = Topic(
@@ -142,7 +144,7 @@ class _Conversion:
             if text is not None:
                 self._write(path, text)
         built = {each.directory: text for each in found if (text := self._built(each)) is not None}
-        ours = [each for each in _bases_first(found) if each.is_component or "kubeflow.org/v1" in built.get(each.directory, "")]
+        ours = [each for each in _bases_first(found) if each.is_component or _V1.search(built.get(each.directory, ""))]
         for each in ours:
             self._tell_of_kinds(each)
             if not each.is_component:

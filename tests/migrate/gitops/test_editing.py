@@ -1,0 +1,64 @@
+"""Changes to kustomizations that leave the rest of the text alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.migrate.gitops.editing import with_item, with_patch, without_items
+
+TEXT = """\
+# top
+resources:   # what
+  - a.yaml
+  # b is big
+  - b.yaml
+
+patches:
+  - path: one.yaml   # one
+  # about two
+  - target: {kind: PyTorchJob}
+    patch: |-
+      - op: remove
+        path: /spec
+  # about three
+  - path: three.yaml
+# last
+images: []
+"""
+
+
+def test_items_go_alone() -> None:
+    left = without_items(TEXT, "patches", [1])
+    assert left == TEXT.replace(
+        """\
+  - target: {kind: PyTorchJob}
+    patch: |-
+      - op: remove
+        path: /spec
+""",
+        "",
+    )
+
+
+def test_a_list_goes_with_its_last_item() -> None:
+    assert "patches:" not in without_items(TEXT, "patches", [0, 1, 2])
+    assert without_items(TEXT, "patches", [0, 1, 2]).endswith("# last\nimages: []\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (TEXT, TEXT.replace("  - b.yaml\n", "  - b.yaml\n  - c.yaml\n")),
+        ("resources:\n- a.yaml", "resources:\n- a.yaml\n- c.yaml"),
+        ("namePrefix: x-\n\n\n", "namePrefix: x-\nresources:\n- c.yaml\n"),
+        ("resources: [a.yaml]\n", "resources:\n- a.yaml\n- c.yaml\n"),
+        ("resources:\n- c.yaml\n", "resources:\n- c.yaml\n"),
+    ],
+    ids=["indented list", "no last line break", "no list", "in brackets", "there already"],
+)
+def test_an_item_comes_to_the_end_of_its_list(text: str, wanted: str) -> None:
+    assert with_item(text, "resources", "c.yaml") == wanted
+
+
+def test_a_patch_comes_behind_the_others() -> None:
+    assert "  - path: three.yaml\n  - path: new.yaml\n# last\n" in with_patch(TEXT, "new.yaml")
