@@ -35,6 +35,13 @@ def test_lists_are_unpacked() -> None:
     assert [m.title for m in parse(text, "x.json")] == ["Pod p"]
 
 
+def test_a_key_that_overrides_a_merged_one_stands_once_wherever_it_is_merged_again() -> None:
+    text = "kind: A\napiVersion: v1\nmetadata: {name: a}\nc: &c {i: 1}\nx: {y: {b: &b {<<: *c, i: 2}}}\na: {<<: *b, k: 3}\n"
+    (manifest,) = parse(text, "x")
+    assert manifest.object["x"]["y"]["b"] == {"i": 2}
+    assert manifest.object["a"] == {"i": 2, "k": 3}
+
+
 def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> None:
     for name in ("b.yaml", "a.json", "ignored.txt"):
         (tmp_path / name).write_text(f'{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name[0]}"}}}}')

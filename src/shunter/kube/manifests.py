@@ -114,15 +114,26 @@ def describe(value: object) -> str:
 class Loader(yaml.CSafeLoader):
     """Safe YAML that keeps times as text, as Kubernetes does, and refuses duplicate keys instead of keeping the last."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key.value!r} stands twice in one object", key.start_mark
-                )
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
-        return super().construct_mapping(node, deep)
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._flattened: dict[int, yaml.MappingNode] = {}
+        """Holds the nodes, so that no other node gets the identity of one of them."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Looks for duplicates before merge keys are resolved: that happens to a mapping that is merged before it is constructed
+        itself, and then its own keys stand beside those that it overrides."""
+        if self._flattened.get(id(node)) is not node:
+            self._flattened[id(node)] = node
+            _refuse_duplicates(node)
+            super().flatten_mapping(node)
+
+
+def _refuse_duplicates(node: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
+            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice in one object", key.start_mark)
+        seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
 
 
 Loader.yaml_implicit_resolvers = {

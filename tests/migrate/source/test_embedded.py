@@ -1,0 +1,48 @@
+"""v1 jobs within other things are found, with the way to them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shunter.migrate.paths import shown
+from shunter.migrate.source.documents import parsed
+
+JOB = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "bert"}, "spec": {}}
+TEXT = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({"kind": "Experiment", "spec": {"trialSpec": JOB}}, ["spec.trialSpec"]),
+        (
+            {"kind": "Workflow", "spec": {"templates": [{"resource": {"manifest": TEXT}}]}},
+            ["spec.templates[0].resource.manifest"],
+        ),
+        ({"kind": "ConfigMap", "data": {"job.yaml": f"{TEXT}---\n{TEXT}"}}, ["data['job.yaml']", "data['job.yaml']"]),
+        ({"kind": "Pipeline", "args": [json.dumps({"steps": [json.dumps(JOB)]})]}, ["args[0]"]),
+        ({"kind": "CronJob", "args": [f"kubectl create -f - <<'END'\n{TEXT}END\n"]}, ["args[0]"]),
+        ({"kind": "ConfigMap", "data": {"README": "Move off kubeflow.org/v1 soon: see [the plan"}}, []),
+        ({"kind": "ConfigMap", "data": {"rule": "kubeflow.org/v1"}}, []),
+        ({"kind": "Role", "rules": [{"apiGroups": ["kubeflow.org"]}]}, []),
+    ],
+    ids=["object", "text", "several", "text in a text", "here-document", "prose", "a string", "a group"],
+)
+def test_jobs_within_are_found(value: dict[str, object], wanted: list[str]) -> None:
+    documents = parsed(json.dumps({"apiVersion": "example.org/v1", **value}), "x.json")
+    assert [shown(found.path) for document in documents for found in document.embedded] == wanted
+
+
+def test_a_job_in_values_of_a_chart_is_found_and_not_converted_there() -> None:
+    (found,) = parsed("job:\n  apiVersion: kubeflow.org/v1\n  kind: TFJob\n  metadata: {name: a}\n", "values.yaml")[0].embedded
+    assert found.is_text
+    assert found.finding.message == "TFJob a stands in job of a file of values."
+    assert str(found.finding.place) == "values.yaml:1:1"
+
+
+def test_a_job_by_itself_or_in_a_list_is_not_within_something() -> None:
+    items = "".join(f"- {line}" if not number else f"  {line}" for number, line in enumerate(TEXT.splitlines(keepends=True)))
+    assert parsed(TEXT, "x")[0].embedded == ()
+    assert parsed(f"apiVersion: v1\nkind: List\nitems:\n{items}", "x")[0].embedded == ()

@@ -1,0 +1,56 @@
+"""What is read, and what of it is a job."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from shunter.errors import InputError
+from shunter.migrate.source.provider import read
+
+JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: NAME}\n"
+
+
+def test_directories_are_read_with_all_below_but_what_is_hidden(tmp_path: Path) -> None:
+    for name in ("b/x.yml", "a.yaml", "b/c/d.json", ".git/e.yaml", "f.txt", "b/.g.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(JOB.replace("NAME", path.stem))
+    given = read([str(tmp_path)])
+    assert [str(file.relative) for file in given.files] == ["a.yaml", "b/c/d.json", "b/x.yml"]
+    assert [job.name for job in given.jobs] == ["a", "d", "x"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB)
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    assert len(read([str(tmp_path), str(tmp_path / "a.yaml")]).jobs) == 1
+
+
+def test_bytes_are_kept_whatever_they_are(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf" + JOB.encode().replace(b"\n", b"\r\n") + b"---\r\n\r\n# end \t"
+    (tmp_path / "a.yaml").write_bytes(content)
+    given = read([str(tmp_path)])
+    assert given.files[0].text.encode() == content
+    assert given.jobs[0].place(("kind",)).line == 2
+
+
+def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
+    (finding,) = read([str(tmp_path)]).findings
+    assert (finding.topic.id, finding.place.line, finding.message) == ("INPUT007", 2, "Not UTF-8: byte 0xff in line 2.")
+
+
+def test_standard_input_is_one_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JOB.encode())))
+    assert [str(job.place()) for job in read(["-"]).jobs] == ["standard input:1:1"]
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_path_without_manifests_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=name):
+        read([str(tmp_path / name)])
