@@ -1,37 +1,17 @@
-"""A control plane without nodes, of the kind that `--cluster` names, with our operator inside the test's process."""
+"""Our operator inside the test's process, and a namespace in which jobs are moved."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from faults.operators import Operator
-from faults.planes import Plane, new_plane
 from migrate.moving.moves import Moves
-from shunter.kube import kubeconfig
-from shunter.kube.client import Client, connect
+from shunter.kube.client import Client
 from shunter.kube.kubeconfig import Connection
-
-
-@pytest.fixture(scope="session")
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def connection(plane: Plane) -> Connection:
-    return kubeconfig.load(plane.kubeconfig)
-
-
-@pytest.fixture
-async def client(connection: Connection) -> AsyncIterator[Client]:
-    async with connect(connection) as found:
-        yield found
 
 
 @pytest.fixture

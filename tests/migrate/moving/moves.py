@@ -21,7 +21,7 @@ from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.moving import gathering, rolling_back, running
 from shunter.migrate.moving.applying import Outcome, Patience
-from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import Wishes, planned
 from shunter.migrate.moving.undoing import Undo
@@ -172,6 +172,6 @@ class Moves:
                     return
 
 
-def shape(records: Sequence[Record], namespace: str) -> dict[str, str]:
-    """The last phase of each step."""
-    return {record.step.replace(namespace, "NS"): record.phase for record in records}
+def shape(journal: Journal, plan: Plan, namespace: str) -> dict[str, str]:
+    """The last phase of each step, comparable between namespaces."""
+    return {record.step.replace(namespace, "NS").replace(plan.id, "ID"): record.phase for record in journal.records}

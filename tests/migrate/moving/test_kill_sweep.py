@@ -40,7 +40,7 @@ async def test_a_plan_that_is_killed_after_any_write_ends_as_if_it_had_not_been(
     moves = await submitted(new_moves())
     plan = await moves.plan(Wishes(running="move"))
     assert (await moves.apply(plan)).is_complete
-    wanted, steps = await moves.state(), shape((await moves.read_journal(plan)).records, moves.namespace)
+    wanted, steps = await moves.state(), shape(await moves.read_journal(plan), plan, moves.namespace)
     for writes in range(1, MOST_WRITES):
         moves = await submitted(new_moves())
         plan = await moves.plan(Wishes(running="move"))
@@ -53,7 +53,7 @@ async def test_a_plan_that_is_killed_after_any_write_ends_as_if_it_had_not_been(
         assert (await moves.apply(plan)).is_complete, f"killed after {writes} writes"
         assert await moves.state() == wanted, f"killed after {writes} writes"
         assert before.items() <= (await moves.uids()).items(), f"killed after {writes} writes: an object was made anew"
-        assert shape((await moves.read_journal(plan)).records, moves.namespace) == steps
+        assert shape(await moves.read_journal(plan), plan, moves.namespace) == steps
         if finished is not None:
             return
     pytest.fail(f"after {MOST_WRITES} writes it is not at its end")

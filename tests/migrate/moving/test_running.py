@@ -58,7 +58,7 @@ async def test_rollback_leaves_what_was_there_before(moves: Moves) -> None:
     assert [undo.verdict for undo, _ in undone] == [undo.verdict for undo in previewed]
     assert [failure for _, failure in undone if failure] == []
     assert await moves.state() == before
-    assert set(shape((await moves.read_journal(plan)).records, moves.namespace).values()) == {"undone"}
+    assert set(shape(await moves.read_journal(plan), plan, moves.namespace).values()) == {"undone"}
 
 
 async def test_after_a_rollback_the_plan_can_be_applied_again(moves: Moves) -> None:

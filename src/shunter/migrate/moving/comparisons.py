@@ -9,8 +9,8 @@ from shunter.migrate.moving.marks import COMPARED, PLAN, mark
 
 
 async def note(client: Client, title: str, verdict: str) -> bool:
-    """Notes the verdict on the job called `TrainJob training/bert`. False when that is no TrainJob that a plan made, as a trial is
-    none. ApiError when it may not be patched."""
+    """Notes the verdict on the job called `TrainJob training/bert`. False when that is no TrainJob that a plan made (a trial is
+    none). ApiError when it may not be patched."""
     kind, _, place = title.partition(" ")
     namespace, _, name = place.partition("/")
     if kind != TRAIN_JOBS.kind:

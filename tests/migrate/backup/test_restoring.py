@@ -1,0 +1,52 @@
+"""What becomes of each object of a backup, for every state it was in and everything that may be there now."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.moving.moves import pytorch_job
+from shunter.api.meta import Json
+from shunter.migrate.backup.cleaning import is_suspended
+from shunter.migrate.backup.index import Entry
+from shunter.migrate.backup.restoring import Choice, decided
+
+RUNTIME: Json = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainingRuntime",
+    "metadata": {"name": "torch", "namespace": "team"},
+    "spec": {},
+}
+JOB = pytorch_job("bert", "team")
+SUSPENDED = pytorch_job("bert", "team", suspend=True)
+OTHER = pytorch_job("bert", "team", workers=7)
+
+
+def entry(state: str, obj: Json = JOB) -> Entry:
+    return Entry(file="f", sha256="", api_version=obj["apiVersion"], kind=obj["kind"], name="bert", namespace="team", state=state)
+
+
+CASES = {
+    "a runtime that is gone is made": (entry("", RUNTIME), RUNTIME, None, Choice(), "create"),
+    "a job that ran comes back suspended": (entry("Running"), JOB, None, Choice(), "create suspended"),
+    "a job that ran runs again when asked to": (entry("Running"), JOB, None, Choice(resume=True), "create"),
+    "a suspended job stays suspended whatever is asked": (
+        entry("Suspended"), SUSPENDED, None, Choice(resume=True), "create suspended"),
+    "a finished job is left in the backup": (entry("Succeeded"), JOB, None, Choice(), "leave"),
+    "a failed job is left in the backup": (entry("Failed"), JOB, None, Choice(resume=True), "leave"),
+    "a finished job comes back suspended even with resume": (
+        entry("Succeeded"), JOB, None, Choice(resume=True, finished=True), "create suspended"),
+    "what is there as it was stays": (entry("Running"), JOB, JOB, Choice(), "unchanged"),
+    "what is there suspended stays so": (entry("Running"), JOB, SUSPENDED, Choice(resume=True), "unchanged"),
+    "what is there and differs is never overwritten": (entry("Running"), JOB, OTHER, Choice(resume=True), "refuse"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_what_becomes_of_an_object(case: tuple[Entry, Json, Json | None, Choice, str]) -> None:
+    found, obj, present, choice, verdict = case
+    decision = decided(found, obj, present, choice)
+    assert decision.verdict == verdict
+    assert (decision.body is not None) == verdict.startswith("create")
+    if verdict == "create suspended":
+        assert decision.body is not None
+        assert is_suspended(decision.body)

@@ -1,0 +1,254 @@
+"""Each check: what it finds in which cluster, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from migrate.moving.moves import pytorch_job
+from shunter.api.meta import Json
+from shunter.api.podgroups import VOLCANO_POD_GROUPS
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    JOBSETS,
+    RESOURCE_QUOTAS,
+    SERVICES,
+    TRAIN_JOBS,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.errors import InputError
+from shunter.kube.access import Request
+from shunter.migrate.batch import converted
+from shunter.migrate.options import Options
+from shunter.migrate.readiness.assessment import all_checks, assessed, chosen
+from shunter.migrate.readiness.facts import CLUSTER_QUEUES, EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
+from shunter.migrate.source.objects import SourceObject
+
+REFUSED = Dried("admission webhook denied the request: TrainingRuntime shunter-no-such-runtime not found", 403)
+ESTABLISHED = {"conditions": [{"type": "Established", "status": "True"}], "storedVersions": ["v1"]}
+JOBSET_CONTROLLER = {
+    "kind": "Deployment",
+    "metadata": {"name": "jobset-controller-manager", "namespace": "jobset-system"},
+    "spec": {"template": {"spec": {"containers": [{"name": "manager"}]}}},
+    "status": {"availableReplicas": 1},
+}
+JOBSET_WEBHOOK = {"metadata": {"name": "jobset"}, "webhooks": [{"rules": [{"apiGroups": ["jobset.x-k8s.io"]}]}]}
+
+
+def definitions() -> list[Json]:
+    return [{**crd, "status": ESTABLISHED} for crd in custom_resource_definitions()]
+
+
+def facts(*jobs: Json, options: Options = Options(), **changes: Any) -> Facts:  # noqa: B008 -- frozen
+    """A cluster that is ready, with these v1 jobs."""
+    lists: dict[Resource, Sequence[Json] | None] = {
+        CUSTOM_RESOURCE_DEFINITIONS: definitions(),
+        DEPLOYMENTS: [JOBSET_CONTROLLER],
+        VALIDATING_WEBHOOKS: [JOBSET_WEBHOOK],
+        CLUSTER_TRAINING_RUNTIMES: [{"metadata": {"name": "torch-distributed"}}],
+    }
+    ready = Facts(
+        version="1.36",
+        git_version="v1.36.3",
+        served=frozenset({"v1", TRAIN_JOBS.api_version, JOBSETS.api_version, PYTORCH_JOBS.api_version}),
+        batch=converted([SourceObject(job, "cluster") for job in jobs], options),
+        namespaces=("team",),
+        lists={**lists, **changes.pop("lists", {})},
+        train_job_dry_run=REFUSED,
+        jobset_dry_run=Dried("", 201),
+    )
+    served = changes.pop("served", ready.served) | changes.pop("serving", frozenset())
+    return replace(ready, served=served, **changes)
+
+
+def job(name: str = "bert", **metadata: Any) -> Json:
+    return pytorch_job(name, "team", suspend=True, **metadata)
+
+
+def quota(hard: Mapping[str, str], used: Mapping[str, str]) -> Json:
+    metadata = {"name": "gpus", "namespace": "team"}
+    return {"kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": dict(hard)}, "status": {"used": dict(used)}}
+
+
+def asking(cpus: int) -> Json:
+    body = job()
+    for spec in body["spec"]["pytorchReplicaSpecs"].values():
+        container = dict(spec["template"]["spec"]["containers"][0])
+        container["resources"] = {"requests": {"cpu": str(cpus)}}
+        spec["template"] = {"spec": {"containers": [container]}}
+    return body
+
+
+def changed_definition(name: str, **changes: Any) -> list[Json]:
+    return [{**crd, **changes} if crd["metadata"]["name"] == name else crd for crd in definitions()]
+
+
+def operator_with(*arguments: str) -> Json:
+    container = {"name": "operator", "args": list(arguments)}
+    metadata = {"name": "training-operator", "namespace": "kubeflow"}
+    return {"kind": "Deployment", "metadata": metadata, "spec": {"template": {"spec": {"containers": [container]}}}}
+
+
+def kueue_config(*frameworks: str) -> Json:
+    text = "integrations:\n  frameworks:\n" + "".join(f"  - {name}\n" for name in frameworks)
+    metadata = {"name": "kueue-manager-config", "namespace": "kueue-system"}
+    return {"metadata": metadata, "data": {"controller_manager_config.yaml": text}}
+
+
+def mpi_definition_of_both() -> list[Json]:
+    versions = [{"name": "v1", "served": True, "storage": False}, {"name": "v2beta1", "served": True, "storage": True}]
+    return changed_definition("mpijobs.kubeflow.org", spec={"versions": versions})
+
+
+QUEUED = {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}
+KUEUE = frozenset({CLUSTER_QUEUES.api_version})
+TRIAL = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {}}}
+EXPERIMENT = {
+    "apiVersion": EXPERIMENTS.api_version,
+    "kind": "Experiment",
+    "metadata": {"name": "tune", "namespace": "team"},
+    "spec": {"trialTemplate": {"trialSpec": TRIAL}},
+}
+NO_PERMISSION = {Request("create", TRAIN_JOBS, "team"): False, Request("get", TRAIN_JOBS, "team"): True}
+
+CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
+    "an old server is blocking": (
+        "kubernetes_version", facts(version="1.30"), "blocking",
+        ["the server is Kubernetes 1.30, older than 1.31: it drops successPolicy of Jobs."]),
+    "a server with the beta is advisory": (
+        "kubernetes_version", facts(version="1.32"), "advisory",
+        ["the server is Kubernetes 1.32: successPolicy of Jobs is beta there (feature gate JobSuccessPolicy)."]),
+    "a version that nobody knows is unknown": ("kubernetes_version", facts(version="x"), "unknown", []),
+    "a definition that is going is blocking": (
+        "v1_definitions",
+        facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition(
+            "tfjobs.kubeflow.org", metadata={"name": "tfjobs.kubeflow.org", "deletionTimestamp": "2026-11-21T00:00:00Z"})}),
+        "blocking", ["tfjobs.kubeflow.org is being deleted: all TFJobs go with it."]),
+    "objects stored in a version that is gone": (
+        "v1_definitions",
+        facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition(
+            "tfjobs.kubeflow.org", status={"storedVersions": ["v1beta2", "v1"]})}),
+        "advisory", ["tfjobs.kubeflow.org has objects stored as v1beta2, which is not served."]),
+    "no v2 at all": (
+        "v2_definitions", facts(served=frozenset({"v1"})), "blocking",
+        ["the cluster does not serve trainer.kubeflow.org/v1alpha1."]),
+    "a definition of v2 that is not established": (
+        "v2_definitions",
+        facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition("trainjobs.trainer.kubeflow.org", status={})}),
+        "blocking", ["trainjobs.trainer.kubeflow.org is not established: the server does not say why."]),
+    "no JobSet": (
+        "jobset", facts(served=frozenset({"v1"})), "blocking", ["the cluster does not serve jobset.x-k8s.io/v1alpha2."]),
+    "JobSet's webhooks do not answer": (
+        "jobset", facts(jobset_dry_run=Dried("failed calling webhook: refused", 500)), "blocking",
+        ["a dry run of a new JobSet: failed calling webhook: refused"]),
+    "JobSet's controller has no pods": (
+        "jobset", facts(lists={DEPLOYMENTS: [{**JOBSET_CONTROLLER, "status": {}}]}), "blocking",
+        ["none of its pods is available."]),
+    "that a JobSet may not be made by this user says nothing about JobSet": (
+        "jobset", facts(jobset_dry_run=Dried("forbidden", 403)), "passed", []),
+    "v2's webhooks do not answer": (
+        "trainer_webhooks", facts(train_job_dry_run=Dried("failed calling webhook x: refused", 500)), "blocking",
+        ["a dry run of a new TrainJob: failed calling webhook x: refused"]),
+    "nobody asks v2's webhooks": (
+        "trainer_webhooks", facts(train_job_dry_run=Dried("", 201)), "blocking",
+        ["a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks."]),
+    "a user who may not make TrainJobs cannot tell": (
+        "trainer_webhooks", facts(train_job_dry_run=Dried("trainjobs is forbidden", 403)), "unknown", []),
+    "a permission that is missing": (
+        "permissions", facts(allowed=NO_PERMISSION), "blocking",
+        ["no permission to create trainjobs.trainer.kubeflow.org in namespace team."]),
+    "Kueue does not know TrainJobs, and jobs wait in its queues": (
+        "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("kubeflow.org/pytorchjob")]}), "blocking",
+        ["its integrations do not name trainer.kubeflow.org/trainjob."]),
+    "Kueue does not know v1 any more": (
+        "kueue",
+        facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("trainer.kubeflow.org/trainjob")]}),
+        "advisory", ["its integrations do not name kubeflow.org/pytorchjob, of which there are queued jobs."]),
+    "Kueue's configuration may not be read": (
+        "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: None}), "unknown", []),
+    "queued jobs and no Kueue": (
+        "kueue", facts(job(**QUEUED)), "advisory",
+        ["1 jobs have a queue's label, and the cluster has no Kueue: PyTorchJob team/bert."]),
+    "the v1 operator schedules gangs, and results do not": (
+        "gangs",
+        facts(job(), lists={DEPLOYMENTS: [operator_with("--gang-scheduler-name=volcano")]}), "blocking",
+        ["it schedules v1 jobs as gangs (--gang-scheduler-name=volcano), and results are converted without."]),
+    "a gang scheduler that is not there": (
+        "gangs", facts(job(), options=Options(gang="volcano")), "blocking",
+        ["--gang volcano, and the cluster does not serve scheduling.volcano.sh/v1beta1."]),
+    "a quota without room for the twin": (
+        "quotas", facts(asking(4), lists={RESOURCE_QUOTAS: [quota({"requests.cpu": "10"}, {"requests.cpu": "8"})]}), "advisory",
+        ["requests.cpu: the twin of PyTorchJob team/bert asks for 8, and 2 of 10 is free."]),
+    "a quota with room": (
+        "quotas", facts(asking(1), lists={RESOURCE_QUOTAS: [quota({"cpu": "10"}, {"cpu": "8"})]}), "passed", []),
+    "a quota that counts v1 jobs alone": (
+        "quotas", facts(job(), lists={RESOURCE_QUOTAS: [quota({"count/pytorchjobs.kubeflow.org": "9"}, {})]}), "advisory",
+        ["it limits count/pytorchjobs.kubeflow.org, and TrainJobs not at all."]),
+    "a PodGroup has the name": (
+        "names",
+        facts(job(), lists={VOLCANO_POD_GROUPS: [{"metadata": {"name": "bert", "namespace": "team"}}]}), "advisory",
+        ["its TrainJob bert would meet PodGroup bert, which is there."]),
+    "a suffix keeps out of the way": (
+        "names",
+        facts(job(), options=Options(suffix="-v2"), lists={SERVICES: [{"metadata": {"name": "bert", "namespace": "team"}}]}),
+        "passed", []),
+    "an owner, and a template that makes more": (
+        "owners",
+        facts(job(ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}]), lists={EXPERIMENTS: [EXPERIMENT]}),
+        "advisory", ["Trial team/t1 looks after 1 v1 job: PyTorchJob team/bert.", "it makes PyTorchJobs of v1."]),
+    "a Helm release with v1 jobs": (
+        "helm_releases", facts(releases=[("team/jobs", msgspec.yaml.encode(job()).decode())]), "advisory",
+        ["it holds PyTorchJob team/bert."]),
+    "Secrets may not be read": ("helm_releases", facts(releases=None), "unknown", []),
+    "the mpi-operator's MPIJobs": (
+        "mpi_operator",
+        facts(lists={CUSTOM_RESOURCE_DEFINITIONS: mpi_definition_of_both(), MPI_JOBS_V2BETA1: [{}, {}]}), "advisory",
+        ["it serves v2beta1 as well, the mpi-operator's; the cluster has 2 MPIJobs."]),
+    "v1 jobs may not be read": ("conversions", facts(lists={PYTORCH_JOBS: None}), "unknown", []),
+    "definitions may not be read": ("v2_definitions", facts(lists={CUSTOM_RESOURCE_DEFINITIONS: None}), "unknown", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_a_check_says_what_is_wrong(case: tuple[str, Facts, str, list[str]]) -> None:
+    name, found, expected, messages = case
+    result = assessed(found, chosen([name])).results[0]
+    assert [said.message for said in result.faults] == messages
+    told = result.impact if result.status == "failed" else result.status
+    assert told == expected
+    assert all(said.remedy for said in result.faults)
+    assert bool(result.why) == (expected == "unknown")
+
+
+def test_a_cluster_that_has_everything_is_ready() -> None:
+    found = assessed(facts(job()), all_checks())
+    assert found.verdict == "READY"
+    assert found.next == ()
+
+
+def test_a_blocking_fault_blocks_and_its_remedy_comes_first() -> None:
+    found = assessed(facts(version="1.30", releases=None), all_checks())
+    assert found.verdict == "BLOCKED"
+    assert found.next[0] == "Upgrade the cluster to Kubernetes 1.33 or newer."
+    assert "READY013" in found.next[1]
+
+
+def test_what_may_not_be_read_makes_it_partial_and_never_ready() -> None:
+    assert assessed(facts(releases=None), all_checks()).verdict == "PARTIAL"
+
+
+def test_checks_are_chosen_by_name_or_id() -> None:
+    assert list(chosen(["v?_definitions"])) == ["v1_definitions", "v2_definitions"]
+    assert list(chosen(["READY008", "jobset"])) == ["jobset", "kueue"]
+    with pytest.raises(InputError, match="--checks nothing: no check is called so"):
+        chosen(["nothing"])
