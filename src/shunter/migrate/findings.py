@@ -40,8 +40,12 @@ class Topic(NamedTuple):
     acceptable: bool = False
     """Whether a blocking finding of this topic may be taken on with `--accept ID`."""
     explains: tuple[str, ...] = ()
-    """What differs in pods because of it where the finding's own field does not say so: `env.PET_NNODES`, `spec.restartPolicy`,
-    `pods` (`proof/comparison`)."""
+    """What differs in pods because of it: `env.PET_NNODES`, `program`, `spec.restartPolicy`, `pods`, `group`, `ending.success`
+    (`proof/explanations`). When empty it explains what differs in the very field that a finding is about."""
+
+
+NO_DIFFERENCE = ("none",)
+"""What a topic explains that is told of a field which is the same in both."""
 
 
 class Place(NamedTuple):

@@ -165,7 +165,8 @@ def test_a_v1_job_without_pods_is_no_surprise(one: Made) -> None:
 
 def _runtime(one: Made) -> Json:
     reference = {"kind": "ClusterTrainingRuntime", **one.applied["spec"]["runtimeRef"]}
-    return one.earlier[f"{reference['kind']}/{reference['name']}"]
+    found = one.earlier[f"{reference['kind']}/{reference['name']}"]
+    return _in_namespace(found, one.one.case.namespace) if found["kind"] == "TrainingRuntime" else found
 
 
 def test_every_link_of_the_chains_is_held_to_many_recordings() -> None:

@@ -13,7 +13,7 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
-from shunter.migrate.findings import Topic
+from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.migrate.launch.rewriting import with_option
 from shunter.migrate.rules import elastic, launcher, processes
 from shunter.migrate.rules.elastic import Nodes
@@ -43,6 +43,7 @@ APART = Topic(
     remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
     effort=3,
     traps=("NX12", "T34", "T18"),
+    explains=NO_DIFFERENCE,
 )
 MASTERS_END = Topic(
     id="TORCH017",

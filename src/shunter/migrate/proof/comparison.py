@@ -21,12 +21,13 @@ from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference, Matched, matched
 from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
-from shunter.migrate.proof.explanations import explains, explains_ending, source_paths
+from shunter.migrate.proof.explanations import explained, explains_ending, source_paths
 from shunter.migrate.proof.pods import OtherOperatorError, v1_side, v2_side
 from shunter.migrate.proof.showing import shown_place, shown_value
 from shunter.migrate.proof.topics import (
     GENERATED_NAME,
     MORE_PATIENT,
+    NO_ORIGINAL_PODS,
     NO_PODS,
     NOT_AS_CARRIED,
     NOT_COMPARED,
@@ -78,13 +79,17 @@ def compared_objects(
     """A v1 job beside a TrainJob and its runtime, wherever they come from; `findings` explain differences. Never raises."""
     tell = _Teller(source, options)
     try:
-        both = matched(v1_side(source.value, options), v2_side(train_job, runtime))
+        original = v1_side(source.value, options)
     except OtherOperatorError as error:
         return Comparison(source, None, (), (tell(NOT_COMPARED, (), error.message, remedy=error.remedy),))
     except InputError as error:
+        return Comparison(source, None, (), (tell(NO_ORIGINAL_PODS, (), error.message, remedy=error.remedy),))
+    try:
+        both = matched(original, v2_side(train_job, runtime))
+    except InputError as error:
         return Comparison(source, None, (), (tell(NO_PODS, (), error.message, remedy=error.remedy),))
     except ValueError as error:
-        return Comparison(source, None, (), (tell(NO_PODS, (), f"{source.title}: a container's env has an {error}."),))
+        return Comparison(source, None, (), (tell(NO_PODS, (), f"{source.title}: a variable of a container has an {error}."),))
     context = Context(both)
     judged = tuple(_judged(difference, source, context, findings) for difference in both.differences())
     told = (*_of_pods(source, both, judged, tell), *_of_groups(both, findings, tell), *_of_endings(source, both, findings, tell))
@@ -106,9 +111,8 @@ class _Teller:
 def _judged(difference: Difference, source: SourceObject, context: Context, findings: tuple[Finding, ...]) -> Difference:
     if difference.place and (reason := expected(difference, context)):
         return difference._replace(verdict="expected", reason=reason)
-    finding = next((one for one in findings if explains(one, difference, source, context.matched)), None)
-    if finding is not None:
-        return difference._replace(verdict="reported", reason=finding.topic.id)
+    if topic := explained(difference, findings, source, context.matched):
+        return difference._replace(verdict="reported", reason=topic)
     if _is_own_name(difference):
         return difference._replace(verdict="reported", reason=GENERATED_NAME.id)
     return difference
@@ -139,9 +143,11 @@ def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference,
 
 
 def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> Iterator[Finding]:
-    """Told unless the conversion has told of it."""
+    """Told unless the conversion has told of it; but a group that comes apart cannot be explained."""
     faults = [*groups.faults(both)]
-    if faults and not any(groups.EXPLAINED in finding.topic.explains for finding in findings):
+    if any(groups.EXPLAINED in finding.topic.explains for finding in findings):
+        faults = [*groups.breaches(both)]
+    if faults:
         _, text = faults[0]
         more = f" So do {len(faults) - 1} more." if len(faults) > 1 else ""
         yield tell(OTHER_GROUP, (), f"{text}{more}")

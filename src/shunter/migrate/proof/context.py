@@ -31,9 +31,7 @@ class Context:
     def launch(self, replica: Replica) -> Launch:
         """What the container that trains starts, by the texts of its manifest."""
         if replica.role not in self._launches:
-            containers = replica.pod["spec"]["containers"]
-            container = next(one for one in containers if one["name"] == replica.container)
-            self._launches[replica.role] = understood(container, replica.pod["spec"].get("volumes") or ())
+            self._launches[replica.role] = understood(replica.training, replica.pod["spec"].get("volumes") or ())
         return self._launches[replica.role]
 
     @property

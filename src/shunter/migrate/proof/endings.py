@@ -107,8 +107,8 @@ def _containers(pod: Json) -> tuple[str, list[str]]:
 
 
 def cases(both: Matched) -> Iterator[Case]:
-    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role that fails, by the
-    program's own word, by a signal, or evicted; and one that has been started again as often as a limit may count."""
+    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role and replicated job that
+    fails, by the program's own word, by a signal, or evicted; and one that was started again as often as a limit may count."""
     marks = [pair.mark for pair in both.pairs]
     roles: dict[str, list[str]] = {}
     for pair in both.pairs:
@@ -127,8 +127,8 @@ def cases(both: Matched) -> Iterator[Case]:
             yield Case(title, dict.fromkeys(members, 0), "success")
     limit = both.v1.job.run_policy.backoff_limit
     counts = {1, DEFAULT_LIMIT + 1} if limit is None else {1, *(number for number in range(limit - 1, limit + 2) if number > 0)}
-    for role, members in roles.items():
-        last = members[-1]
+    lasts = {(pair.role, pair.v2.role if pair.v2 else ""): pair.mark for pair in both.pairs}
+    for (role, _), last in lasts.items():
         for code in EXIT_CODES:
             yield Case(f"when {_title(last)} exits with code {code}", {last: code}, "failure", role)
         yield Case(f"when {_title(last)} is evicted", {last: None}, "failure", role)

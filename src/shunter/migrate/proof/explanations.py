@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shunter.migrate.draft import role_path
 from shunter.migrate.findings import Finding
@@ -15,6 +15,7 @@ from shunter.migrate.source.objects import SourceObject
 
 PODS = "pods"
 """What a topic says to explain pods that have no counterpart."""
+_WORDS = ("program", "args")
 _TEMPLATE = 5
 """Steps from the root of a v1 job to what a pod template says: `spec.pytorchReplicaSpecs.Worker.template.spec`."""
 _ENDINGS = {
@@ -25,11 +26,63 @@ _ENDINGS = {
 """The fields that decide how a job ends, beside the roles' restartPolicy."""
 
 
-def explains(finding: Finding, difference: Difference, source: SourceObject, both: Matched) -> bool:
+def explained(difference: Difference, findings: Iterable[Finding], source: SourceObject, both: Matched) -> str:
+    """The id of the topic whose finding tells of the difference; empty when none does."""
     place = ".".join(_without_container(difference)) if difference.place else PODS
-    if any(fnmatch.fnmatchcase(place, pattern) for pattern in finding.topic.explains):
+    fields = source_paths(source, both, difference)
+    about: list[tuple[Finding, Path]] = []
+    for finding in findings:
+        topic = finding.topic
+        if any(fnmatch.fnmatchcase(place, pattern) for pattern in topic.explains):
+            return topic.id
+        if not topic.explains and topic.change != "lossless":
+            about += [(finding, path) for field in fields if _overlap(path := _in_role(finding.path, field, source), field)]
+    if not about or (
+        difference.place[-1] in _WORDS and not _explain_words(difference, [path for _, path in about], source, fields)
+    ):
+        return ""
+    return about[0][0].topic.id
+
+
+def _explain_words(difference: Difference, told: list[Path], source: SourceObject, fields: tuple[Path, ...]) -> bool:
+    """Whether only those words of a program differ of which something is told; each may have become any number of words."""
+    if any(path in fields for path in told):
         return True
-    return any(_overlap(finding.path, field) for field in source_paths(source, both, difference))
+    before, after = difference.v1 or [], difference.v2 or []
+    changed = {start + int(path[-1]) for field, start in _starts(source, fields) for path in told if path[:-1] == field}
+    kept: list[list[str]] = [[]]
+    for number, word in enumerate(before):
+        if number in changed:
+            kept.append([])
+        else:
+            kept[-1].append(word)
+    return _has_in_order(after, kept)
+
+
+def _starts(source: SourceObject, fields: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
+    """Where the words of command and args begin in the program."""
+    start = 0
+    for field in fields:
+        yield field, start
+        words = value_at(source.value, field)
+        start += len(words) if isinstance(words, list) else 0
+
+
+def _has_in_order(words: list[str], runs: list[list[str]]) -> bool:
+    """Whether the words are these runs with anything between them: the first begins them, the last ends them."""
+    if len(runs) == 1:
+        return words == runs[0]
+    first, *middle, last = runs
+    if words[: len(first)] != first or (last and words[-len(last) :] != last):
+        return False
+    place, end = len(first), len(words) - len(last)
+    for run in middle:
+        while place + len(run) <= end and words[place : place + len(run)] != run:
+            place += 1
+        if place + len(run) > end:
+            return False
+        place += len(run)
+    return place <= end
 
 
 def explains_ending(finding: Finding, case: Case, source: SourceObject, both: Matched) -> bool:
@@ -69,7 +122,7 @@ def _container_fields(source: SourceObject, container: Path, rest: list[str]) ->
         case ["env", name]:
             env = (*container, "env")
             yield (*env, *_index(source, env, "name", name))
-        case ["program"]:
+        case ["program" | "args"]:
             yield (*container, "command")
             yield (*container, "args")
         case ["volumeMounts", path, *fields]:
@@ -95,6 +148,14 @@ def _without_container(difference: Difference) -> tuple[str, ...]:
     """`env.RANK` for a variable of any container; other places as they are."""
     place = difference.place
     return place[2:] if place[0] in ("containers", "initContainers") and len(place) > 2 else place
+
+
+def _in_role(finding: Path, field: Path, source: SourceObject) -> Path:
+    """The finding's field in the role of the other one, if both roles say the same there: it is told of one of them only."""
+    moved = (*finding[:2], *field[2:3], *finding[3:])
+    if moved == finding or value_at(source.value, moved) != value_at(source.value, finding):
+        return finding
+    return moved
 
 
 def _overlap(finding: Path, field: Path) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from shunter.api.field_errors import aggregate
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import InputError
 from shunter.migrate.conversion import Conversion
+from shunter.migrate.proof.admission import admitted, schema_errors, title
 
 _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 
@@ -16,10 +18,18 @@ _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 def with_given(conversion: Conversion, objects: Iterable[Json]) -> Conversion:
     """The conversion with the TrainJob of `objects` that stands for its source, and that one's runtime, in the place of its own
     results. It keeps its findings, which explain what differs, and has no account: of another's work there is none. Raises
-    InputError when there is no such TrainJob, or no such runtime."""
+    InputError when there is no such TrainJob or runtime, or an
+    API server would refuse one of them."""
     known = [*objects]
     train_job = _train_job(conversion, [obj for obj in known if obj.get("kind") == TRAIN_JOBS.kind])
-    return replace(conversion, train_job=train_job, runtime=_runtime(train_job, known), rows=())
+    runtime = _runtime(train_job, known)
+    for obj in (train_job, runtime):
+        faults = schema_errors(admitted(obj)) if obj is not None else []
+        if faults:
+            raise InputError(
+                f"{title(obj or {})} is refused by its schema: {aggregate(faults)}.", "Correct what the message names."
+            )
+    return replace(conversion, train_job=train_job, runtime=runtime, rows=())
 
 
 def _train_job(conversion: Conversion, jobs: list[Json]) -> Json:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
 from shunter.api.training.jax import KIND as JAX
 from shunter.api.training.mpi import KIND as MPI
@@ -66,8 +65,30 @@ def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
         yield from _host_list_faults(both)
 
 
+def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
+    """Where the processes are one group in v1 and none in v2, whatever the reason: pods that are told other sizes or other places
+    to meet, or one rank twice. Elastic jobs must keep to their bounds."""
+    found = members(both)
+    if len(found) > 1 and _is_group([before for _, before, _ in found]) and not _is_group([after for _, _, after in found]):
+        pair, _, after = found[-1]
+        yield pair, f"{pair.title} takes itself for {after}, so that the pods of v2 are no group."
+    elastic = getattr(both.v1.job.spec, "elastic_policy", None)
+    nodes = sum(pair.v2 is not None for pair in both.pairs)
+    if elastic is not None and not (elastic.min_replicas or 0) <= nodes <= (elastic.max_replicas or nodes):
+        bounds = f"{elastic.min_replicas} to {elastic.max_replicas}"
+        yield both.pairs[-1], f"v2 has {nodes} pods, where elasticPolicy allows {bounds}."
+
+
+def _is_group(group: list[Member]) -> bool:
+    ranks = [member.rank for member in group if member.rank is not None]
+    shared = {(member.size, member.place) for member in group}
+    size = group[0].size
+    is_alone = size is None or size == "1" or size.startswith("1 x ")
+    return len(shared) == 1 and not is_alone and len(ranks) in (0, len(group)) and len({*ranks}) == len(ranks)
+
+
 def _member(replica: Replica, hosts: Hosts, both: Matched) -> Member:
-    container: Json = next(one for one in replica.pod["spec"]["containers"] if one["name"] == replica.container)
+    container = replica.training
     environment = seen(replica.pod, container).environment
     known = {**container, "env": [{"name": name, "value": value} for name, value in environment.items()]}
     main = understood(known, replica.pod["spec"].get("volumes") or ()).main
@@ -114,6 +135,11 @@ def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
         return Member("a TF_CONFIG that is none")
 
 
+def _mpi(environment: Mapping[str, str], main: Started) -> Member:
+    """What the launcher starts; workers take no part in deciding."""
+    return Member(main.option("np") if main.launcher == "mpirun" else None)
+
+
 def _nothing(environment: Mapping[str, str], main: Started) -> Member:
     return Member()
 
@@ -142,4 +168,5 @@ _TOLD: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
     JAX.resource.kind: _jax,
     PADDLE.resource.kind: _paddle,
     TENSORFLOW.resource.kind: _tensorflow,
+    MPI.resource.kind: _mpi,
 }

@@ -9,34 +9,47 @@ from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.pods import Replica
-from shunter.migrate.rules.ssh import SETUP, client_environment
+from shunter.migrate.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP, SETUP_PATH, client_environment
 from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME
 from shunter.operator.training.mpi import names as mpi_names
 from shunter.operator.training.mpi import pods as mpi_pods
 
 REASON = "mpirun reaches the nodes by ssh, where v1 ran kubectl exec"
-_VOLUMES = (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME, SETUP)
+_VOLUMES = (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME)
+"""What the operators bring; the set-up is looked at more closely."""
 _INTEL = "I_MPI_"
 """v1 told Intel MPI of its script as well; v2 runs Open MPI only."""
 
 
 def volumes(difference: Difference, context: Context) -> str:
-    place = difference.place
+    place, after = difference.place, difference.v2
     if place[0] == "volumes":
-        return REASON if place[1] in _VOLUMES else ""
-    if len(place) < 4 or place[2] != "volumeMounts":
+        is_set_up = place[1] == SETUP and after == "Memory"
+        return REASON if place[1] in _VOLUMES or is_set_up else ""
+    if len(place) < 4 or place[2] != "volumeMounts" or place[1] == SETUP:
         return ""
-    mounted = {_mounted(replica, place) for replica in difference.pair[1:] if isinstance(replica, Replica)}
-    return REASON if mounted & {*_VOLUMES} and mounted <= {*_VOLUMES, ""} else ""
+    mounted = {_mounted(replica, place) for replica in difference.pair[1:] if isinstance(replica, Replica)} - {""}
+    is_set_up = mounted == {SETUP} and place[3] == SETUP_PATH
+    return REASON if is_set_up or mounted <= {*_VOLUMES} else ""
 
 
 def set_up(difference: Difference, context: Context) -> str:
-    """The init container that prepares keys, and the right to read them."""
-    place = difference.place
-    if difference.v1 is not None:
+    """The init container that prepares keys, by the training container's image, and the right to read them."""
+    place, replica = difference.place, difference.pair.v2
+    if difference.v1 is not None or replica is None:
         return ""
-    is_ours = place[:2] == ("initContainers", SETUP) or place == ("spec", "securityContext", "fsGroup")
-    return REASON if is_ours else ""
+    if place == ("spec", "securityContext", "fsGroup"):
+        return REASON
+    if place[:2] != ("initContainers", SETUP):
+        return ""
+    match place[2:]:
+        case ("program",):
+            return REASON if difference.v2 == ["sh", "-c", SET_UP] else ""
+        case ("image",):
+            return REASON if difference.v2 == replica.training.get("image") else ""
+        case ("volumeMounts", path, "name"):
+            return REASON if (path, difference.v2) in ((KEYS_PATH, KEYS_VOLUME), (SETUP_PATH, SETUP)) else ""
+    return REASON
 
 
 def environment(difference: Difference, context: Context) -> str:
@@ -59,13 +72,21 @@ def account(difference: Difference, context: Context) -> str:
 
 
 def servers(difference: Difference, context: Context) -> str:
-    """Workers that slept until mpirun came run its servers."""
+    """Workers that slept until mpirun came run its servers, with the keys where v2 mounts them."""
     pair, place = difference.pair, difference.place
-    if pair.v1 is None or pair.v1.role != WORKER or place[:2] != ("containers", TRAINING):
+    if pair.v1 is None or pair.v2 is None or pair.v1.role != WORKER or place[:2] != ("containers", TRAINING):
         return ""
     if place[2] == "program" and difference.v1 == ["sleep", "365d"]:
-        return REASON if "sshd" in str(difference.v2) else ""
+        return REASON if difference.v2 in [["sh", "-c", SERVE.format(keys=path)] for path in _key_paths(pair.v2)] else ""
+    if place[2:] == ("readinessProbe", "tcpSocket", "port"):
+        return REASON if difference.v1 is None and difference.v2 == PORT else ""
     return REASON if place[2] == "readinessProbe" and difference.v1 is None else ""
+
+
+def _key_paths(replica: Replica) -> list[str]:
+    """Where the keys are mounted in the container that trains."""
+    mounts = replica.training.get("volumeMounts") or []
+    return [mount["mountPath"] for mount in mounts if mount["name"] == KEYS_VOLUME]
 
 
 def _mounted(replica: Replica, place: tuple[str, ...]) -> str:

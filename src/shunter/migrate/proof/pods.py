@@ -59,6 +59,12 @@ class Replica:
     host: str
     """The name by which the other pods reach it."""
 
+    @property
+    def training(self) -> Json:
+        """The container that trains; empty where none does."""
+        containers: list[Json] = self.pod["spec"]["containers"]
+        return next((one for one in containers if one["name"] == self.container), {})
+
 
 @dataclass(frozen=True)
 class V1:
@@ -179,7 +185,22 @@ def _member(options: Options, job: AnyJob, role: str, pod: Json) -> Json:
 def runtime_of(train_job: Json, runtime: Json | None) -> Json:
     """The runtime as the operator reads it; None is the shipped one that the job names. Raises NoPodsError when there is none,
     RefusedError."""
-    return as_go_writes(admitted(runtime)) if runtime is not None else _shipped(train_job)
+    if runtime is None:
+        return _shipped(train_job)
+    stored, reference = admitted(runtime), train_job["spec"]["runtimeRef"]
+    metadata, group = stored["metadata"], stored["apiVersion"].partition("/")[0]
+    is_meant = (reference.get("kind"), reference.get("name"), reference.get("apiGroup")) == (
+        stored["kind"],
+        metadata["name"],
+        group,
+    )
+    if not is_meant or metadata.get("namespace", "") not in ("", train_job["metadata"]["namespace"]):
+        raise NoPodsError(
+            f"{title(train_job)} refers to the {reference.get('kind')} {reference.get('name')} of its namespace, which the "
+            f"{title(runtime)} is not.",
+            "Correct spec.runtimeRef, or the namespace of one of them.",
+        )
+    return as_go_writes(stored)
 
 
 def _shipped(train_job: Json) -> Json:

@@ -26,14 +26,14 @@ UNEXPLAINED = Topic(
 )
 NO_PODS = Topic(
     id="PROOF002",
-    title="one side gets no pods",
+    title="nothing can be made of the result",
     severity="error",
     impact="blocking",
     change="unsupported",
     grade="N",
     explanation=(
-        "The operator of v1 or that of v2 makes no pods of the object: it is invalid, or an API server would refuse "
-        "what follows from it."
+        "TrainJob and runtime do not go together, or one of them cannot be read: v2's operator would say so in a condition "
+        "of the TrainJob, and make no pods."
     ),
     remedy="Correct what the message names.",
     effort=1,
@@ -125,6 +125,20 @@ NOT_COMPARED = Topic(
         "the mpi-operator, another product, of which there is no copy here."
     ),
     remedy="Run both, and compare the runs.",
+    effort=1,
+)
+NO_ORIGINAL_PODS = Topic(
+    id="PROOF009",
+    title="the original gets no pods from v1",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "v1's webhook or operator refuses the job, so there are no pods of it that those of the result could be compared "
+        "with. The result may well train: v2 has other rules."
+    ),
+    remedy="Correct what the message names, in the source, to have the conversion proved.",
     effort=1,
 )
 NOT_THE_SAME_TEXT = Topic(
