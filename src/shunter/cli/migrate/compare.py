@@ -151,7 +151,7 @@ async def _runs(
 
 
 async def successor_of(client: Client, original: Json) -> Json:
-    """The latest trial of the job, else the TrainJob that was made of it, else that of its name. InputError when there is none."""
+    """The latest trial of the job, else the TrainJob made of it, else that of its name. InputError when there is none."""
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.jobs import find, jobs_of
     from shunter.migrate.moving.marks import SOURCE, mark

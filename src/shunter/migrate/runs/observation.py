@@ -17,8 +17,8 @@ from shunter.operator.overview import is_v2, member, moment, overview
 _GLOBAL_JOB, _COMPLETION = "jobset.sigs.k8s.io/job-global-index", "batch.kubernetes.io/job-completion-index"
 
 
-def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told]) -> Run:
-    """The run of a job so far. `logs` is by name of the pod."""
+def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told], jobset: Json | None = None) -> Run:
+    """The run of a job so far. `logs` is by name of the pod; `jobset` is that of a TrainJob, None when it is gone."""
     seen = overview(job)
     ranked = training_pods(job, pods)
     tellings = [logs[name] for pod in ranked if (name := pod["metadata"]["name"]) in logs]
@@ -35,10 +35,16 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told]) -> Run:
         finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
         first_step=min((one.first_step for one in tellings if one.first_step), default=None),
         pods=tuple(_pod(job, pods, pod, rank) for rank, pod in enumerate(ranked)),
-        gone=max(seen.ranks - len(ranked), 0) if seen.is_finished and not is_v2(job) else 0,
+        gone=max((_pods_of(jobset) if jobset else seen.ranks) - len(ranked), 0) if seen.is_finished else 0,
         processes=tuple(process for one in tellings for process in one.processes),
         series=(*(series for one in tellings for series in one.series), *_reported(job)),
     )
+
+
+def _pods_of(jobset: Json) -> int:
+    """How many pods of a JobSet train. Those that still run when the first rank has succeeded are removed with their logs."""
+    groups = [group for group in jobset["spec"]["replicatedJobs"] if not group["name"].endswith("initializer")]
+    return sum(group.get("replicas", 1) * group["template"]["spec"].get("parallelism", 1) for group in groups)
 
 
 def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.api.resources import PODS
+from shunter.api.resources import JOBSETS, PODS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
-from shunter.kube.errors import BadRequest, NotFound
+from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.migrate.runs.logs import MetricPattern, Told, told
 from shunter.migrate.runs.observation import label, observed, training_pods
 from shunter.migrate.runs.record import Run
-from shunter.operator.overview import is_pod_of, pod_selector
+from shunter.operator.overview import is_pod_of, is_v2, pod_selector
 
 CONCURRENT_LOGS = 16
 _TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
@@ -32,7 +32,17 @@ async def run_of(client: Client, job: Json, *, extra: Sequence[MetricPattern] = 
         return pod["metadata"]["name"], told(lines, pod=label(job, pod), rank=rank, extra=extra)
 
     tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in enumerate(training_pods(job, pods))))
-    return observed(job, pods, dict(tellings))
+    return observed(job, pods, dict(tellings), await _jobset(client, job))
+
+
+async def _jobset(client: Client, job: Json) -> Json | None:
+    """A TrainJob's JobSet; None where there is none (any more), or where it may not be read."""
+    if not is_v2(job):
+        return None
+    try:
+        return await client.get(JOBSETS, job["metadata"]["name"], job["metadata"]["namespace"])
+    except (NotFound, Forbidden):
+        return None
 
 
 async def _log(client: Client, pod: Json) -> list[str]:

@@ -93,7 +93,7 @@ class Run(Struct, frozen=True):
     pods: tuple[Pod, ...] = ()
     """Those that train, by rank, as far as they are still there."""
     gone: int = 0
-    """How many were there, as the job's spec says, and are deleted since (cleanPodPolicy)."""
+    """How many were there, as the job's spec says, and are deleted since: by cleanPodPolicy, or when the first rank succeeded."""
     processes: tuple[Process, ...] = ()
     series: tuple[Series, ...] = ()
 
