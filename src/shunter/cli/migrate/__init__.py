@@ -15,6 +15,7 @@ from shunter.cli.migrate import (
     explain,
     inventory,
     plan,
+    report,
     restore,
     rollback,
     scan,
@@ -49,3 +50,4 @@ app.command("live-migrate", hidden=True)(apply.live_migrate)
 app.command("status", short_help="Show how far a plan is.")(status.status)
 app.command("rollback", short_help="Take back what a plan did.")(rollback.rollback)
 app.command("cleanup", short_help="Delete v1 jobs whose TrainJobs are proved.")(cleanup.cleanup)
+app.command("report", short_help="Write pages for people who decide, and one for each job.")(report.report)

@@ -64,7 +64,7 @@ def inventory(
 ) -> None:
     """List v1 jobs with the work that each means: simple, standard, complex, blocked, finished or owned, and why.
 
-    Reads only. Exit codes: 0, 3 when something could not be read.
+    Reads only. Exit codes: 0, 3 when the cluster does not let a kind be listed.
     """
     import sys
     from datetime import UTC, datetime
@@ -105,21 +105,21 @@ def inventory(
         sys.stdout.write(FORMS[form](found))
     for name, path in wanted:
         write_whole(path, FORMS[name](found))
-    if any(fault.is_blocking for fault in faults):
+    if cluster and any(fault.is_blocking for fault in faults):
         raise typer.Exit(exit_codes.BLOCKED)
 
 
 def of_files(files: list[str], options: Options, configuration: Path | None, now: datetime) -> tuple[list[Entry], list[Finding]]:
     from shunter.cli.progress import counting
     from shunter.migrate.batch import converted
-    from shunter.migrate.inventory.taking import of_batch
+    from shunter.migrate.inventory.taking import insides, of_batch
 
     given, faults = read(files, None, "", False, "", False, "", None, "")
-    jobs = given.jobs
+    jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
         batch = converted(jobs, options, [source.value for source in given.others], advance)
     batch, faults = take_on(batch, [*given.findings, *faults], configuration)
-    return of_batch(batch, now), faults
+    return of_batch(batch, now, insides(given)), faults
 
 
 def of_cluster(

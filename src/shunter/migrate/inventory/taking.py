@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +23,9 @@ from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.options import Options
 from shunter.migrate.source import live
+from shunter.migrate.source.provider import Input
 
+NOWHERE: Mapping[int, str] = MappingProxyType({})
 MOST_PROCESSES = 2
 """Each takes 80 MiB, and the whole is to stay below 300."""
 
@@ -36,8 +39,14 @@ class Wanted(NamedTuple):
     """What people have taken on."""
 
 
-def of_batch(batch: Batch, now: datetime) -> list[Entry]:
-    return [entry(outcome, now) for outcome in batch.outcomes]
+def of_batch(batch: Batch, now: datetime, inside: Mapping[int, str] = NOWHERE) -> list[Entry]:
+    """A row for each outcome; `inside` says of sources that are embedded, by their `id`, in what."""
+    return [entry(outcome, now, inside=inside.get(id(outcome.source), "")) for outcome in batch.outcomes]
+
+
+def insides(given: Input) -> dict[int, str]:
+    """What holds the embedded jobs of an input: `CronJob team/nightly`, or a file of values."""
+    return {id(found.job): found.host.title if found.host.kind else found.host.source for found in given.embedded}
 
 
 async def of_cluster(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.migrate.report.contents import Contents, Item, Told
-from shunter.migrate.report.page import Html, badge, cards, element, page, table
+from shunter.migrate.report.page import Html, badge, cards, element, page, prose, table
 from shunter.migrate.report.summary import figures, topic_counts
 
 TONES = {"error": "bad", "warning": "mild", "info": ""}
@@ -75,8 +75,8 @@ def finding(told: Told) -> Html:
             " ",
             field,
         ),
-        element("p", told.message),
-        element("p", told.remedy) if told.remedy else None,
+        element("p", prose(told.message)),
+        element("p", prose(told.remedy)) if told.remedy else None,
         target,
         upstream,
         taken_on,

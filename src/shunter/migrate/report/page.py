@@ -65,7 +65,7 @@ def bars(rows: Iterable[tuple[str, int, str]]) -> Html:
             element(
                 "div",
                 element("span", label, class_="label"),
-                element("span", element("i", class_=tone, style=f"width:{number * 100 / most:.1f}%"), class_="track"),
+                element("span", _filled(number / most, tone) if number else None, class_="track"),
                 element("span", f"{number:,}", class_="number"),
                 class_="bar",
             )
@@ -75,8 +75,20 @@ def bars(rows: Iterable[tuple[str, int, str]]) -> Html:
     )
 
 
+def _filled(share: float, tone: str) -> Html:
+    return element("i", class_=tone, style=f"width:{share * 100:.1f}%")
+
+
 def badge(text: str, tone: str = "") -> Html:
     return element("span", text, class_=f"badge {tone}".strip())
+
+
+def prose(text: str) -> Html:
+    """Text in which `backticks` set off what is typed."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return element("span", text)
+    return element("span", *(element("code", part) if place % 2 else part for place, part in enumerate(parts)))
 
 
 def code(text: str) -> Html:

@@ -1,0 +1,10 @@
+"""The report for people who decide: one page with the verdict and its figures, a page for each job, and the move of the SDK.
+
+facts          everything that the pages say, counted once
+decision       verdict, waves, checklist, success metrics
+front_page     the page itself, as HTML
+front_text     the same as Markdown
+job_page       one job: decision, proof, findings, commands, both manifests
+sdk_page       TrainingClient to TrainerClient, call by call
+site           all files
+"""

@@ -1,0 +1,158 @@
+"""Everything that the pages say, counted once. Pure: what is read from files and clusters is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.migrate.backup.cleaning import clean
+from shunter.migrate.batch import Batch, Outcome
+from shunter.migrate.emit.job import plain_text, written
+from shunter.migrate.findings import Finding
+from shunter.migrate.inventory.classes import JobClass
+from shunter.migrate.inventory.entry import Entry, entry
+from shunter.migrate.inventory.fleet import Fleet, fleet
+from shunter.migrate.options import Options
+from shunter.migrate.proof.ladder import Ladder, climbed
+from shunter.migrate.source.objects import SourceObject
+
+Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
+
+
+class RunComparison(msgspec.Struct, frozen=True):
+    """What `shunter migrate compare -o json` said of two runs."""
+
+    verdict: Verdict
+    original: str
+    successor: str
+
+
+class Job(NamedTuple):
+    """One job with all that is known of it."""
+
+    entry: Entry
+    outcome: Outcome
+    before: str
+    """Its manifest, as its user wrote it."""
+    runtime: str
+    """The manifest of its runtime; empty when it has none of its own or nothing was converted."""
+    train_job: str
+    ladder: Ladder | None
+    """How far its proof went; None when nothing was converted."""
+    runs: tuple[RunComparison, ...]
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether its pods were compared with those of v1, and hold."""
+        return self.ladder is not None and self.ladder.holds and self.ladder.reached == "pods"
+
+
+class Lines(NamedTuple):
+    """Lines of YAML of the jobs that were converted."""
+
+    before: int
+    train_jobs: int
+    runtimes: int
+    """Each runtime once: jobs with equal ones share it."""
+    runtime_count: int
+
+    @property
+    def saved(self) -> float:
+        """The share of lines that is no longer there; negative when there are more."""
+        return (self.before - self.train_jobs - self.runtimes) / self.before if self.before else 0.0
+
+    @property
+    def saved_per_job(self) -> float:
+        """The same of what a user writes for one more job on a runtime that is there."""
+        return (self.before - self.train_jobs) / self.before if self.before else 0.0
+
+
+class Facts(NamedTuple):
+    fleet: Fleet
+    jobs: tuple[Job, ...]
+    """In the order of the fleet's rows."""
+    lines: Lines
+    faults: tuple[Finding, ...]
+    """What was told of the input itself."""
+    references: tuple[Finding, ...] | None
+    """What a scan found; None when none was made."""
+    is_live: bool
+    made: datetime
+
+    @property
+    def unfinished(self) -> list[Job]:
+        return [job for job in self.jobs if job.entry.job_class != "finished"]
+
+    @property
+    def converted(self) -> list[Job]:
+        """Unfinished jobs with a result that may be used."""
+        return [job for job in self.unfinished if job.outcome.conversion is not None and not job.outcome.is_blocked]
+
+    def of_class(self, *wanted: JobClass) -> list[Job]:
+        return [job for job in self.jobs if job.entry.job_class in wanted]
+
+
+def gathered(
+    batch: Batch,
+    insides: Mapping[int, str],
+    now: datetime,
+    *,
+    faults: Sequence[Finding] = (),
+    references: Sequence[Finding] | None = None,
+    runs: Sequence[RunComparison] = (),
+    is_live: bool = False,
+    advance: Callable[[int], None] = lambda count: None,
+) -> Facts:
+    """The facts about a batch; `advance` hears of each job, as proofs take a while."""
+    jobs = []
+    for outcome in batch.outcomes:
+        row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
+        jobs.append(_job(row, outcome, batch.options, runs))
+        advance(1)
+    jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
+    told = None if references is None else tuple(references)
+    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), _lines(jobs), tuple(faults), told, is_live, now)
+
+
+def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:
+    conversion = outcome.conversion
+    own = tuple(run for run in runs if run.original == row.title)
+    if conversion is None:
+        return Job(row, outcome, _before(outcome.source), "", "", None, own)
+    texts = written(conversion, is_whole_document=False)
+    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, climbed(conversion, options), own)
+
+
+def _before(source: SourceObject) -> str:
+    """The text of a manifest as it stands in its file; of an object without one, what its user wrote of it."""
+    if source.node is not None and source.text:
+        lines = source.text.split("\n")
+        start, end = source.node.start_mark, source.node.end_mark
+        last = end.line + 1 if end.column else end.line
+        return (
+            "\n".join(line[start.column :] if not line[: start.column].strip() else line for line in lines[start.line : last])
+            + "\n"
+        )
+    value: Json = source.value
+    return plain_text(clean(value) if isinstance(value.get("metadata"), dict) else value)
+
+
+def _lines(jobs: Sequence[Job]) -> Lines:
+    before = train_jobs = 0
+    runtimes: dict[str, int] = {}
+    for job in jobs:
+        if job.train_job and not job.outcome.is_blocked:
+            before += _count(job.before)
+            train_jobs += _count(job.train_job)
+            if job.runtime:
+                runtimes[job.runtime] = _count(job.runtime)
+    return Lines(before, train_jobs, sum(runtimes.values()), len(runtimes))
+
+
+def _count(text: str) -> int:
+    """Lines that say something: neither empty nor comments."""
+    return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines())
