@@ -100,7 +100,7 @@ def adapt(draft: Draft, launcher: Group, container: Json, path: Path, slots: int
 
 def _agents(run: Started) -> Iterator[Option]:
     for name, option in run.given:
-        if name in _PARAMETERS and option.value.replace("=", " ").split()[:1] and option.value.split()[0] in _AGENTS:
+        if name in _PARAMETERS and option.value.partition(" ")[0] in _AGENTS:
             yield option
 
 
