@@ -109,6 +109,7 @@ def convert(
         suspend=suspend or cluster,
     )
     refuse_contradictions(files, kustomize, helm_release, cluster, in_place, output_dir, form)
+    reports = wanted_reports(report)
     if in_place and not force:
         refuse_unsaved([Path(file) for file in files or ()])
     given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
@@ -122,8 +123,7 @@ def convert(
     if texts is not None and not in_place and not force:
         refuse_others(texts)
     changed = write(given, batch, templates, form, texts)
-    if report:
-        write_reports(report, batch, faults)
+    write_reports(reports, batch, faults)
     findings = [*faults, *batch.findings]
     if not quiet:
         tell(findings, with_notes=verbose)
@@ -298,11 +298,22 @@ def refuse_others(texts: dict[Path, str | None]) -> None:
             raise InputError(f"{path}: there already, and different.", "Name an empty directory, or add --force.")
 
 
-def write_reports(wanted: list[str], batch: Batch, faults: list[Finding]) -> None:
+def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
+    """Forms and paths of the reports. InputError for what is neither."""
+    if not texts:
+        return []
+    from shunter.migrate import report
+
+    return report.wanted(texts)
+
+
+def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:
+    if not wanted:
+        return
     from shunter.migrate import report
     from shunter.migrate.writing import write_whole
 
-    for form, path in report.wanted(wanted):
+    for form, path in wanted:
         write_whole(path, report.written(form, batch, faults))
 
 

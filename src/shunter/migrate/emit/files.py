@@ -179,10 +179,8 @@ def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
 
 def _file_text(file: TextFile, desk: Desk) -> str:
     texts = [_document_text(document, desk) for document in file.documents]
-    return file.prefix + "".join(
-        text if text.endswith("\n") or following is None else text + "\n"
-        for text, following in zip(texts, [*texts[1:], None], strict=True)
-    )
+    complete = [text if text.endswith("\n") else text + "\n" for text in texts[:-1]]
+    return file.prefix + "".join([*complete, *texts[-1:]])
 
 
 def _live_text(source: SourceObject, desk: Desk) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 
 def certificate(name: str, randomness: bytes) -> str:
     """The file, base64-encoded for a Secret. `randomness` is 32 bytes or more from the system's source."""
+    # Not at the top: the migration asks other plugins for names, and one file is to be converted in a blink.
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
     secret = hashlib.shake_256(b"curve" + randomness).digest(32)
     public = X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
     text = (

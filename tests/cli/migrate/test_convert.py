@@ -1,0 +1,143 @@
+"""`shunter migrate convert`, as people call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: bert   # the name
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.org/train:1
+            command: [torchrun, --nproc_per_node=1, train.py]
+"""
+BLOCKED = JOB.replace("OnFailure", "Always")
+NEVER_IMPORTED = ("cryptography", "aiohttp", "uvloop", "ruamel.yaml", "kubernetes_validate", "cel_expr_python", "asyncio")
+
+
+def convert(*arguments: str, given: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shunter.cli.main", "migrate", "convert", *arguments]
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
+def test_manifests_go_to_standard_output_and_findings_to_standard_error() -> None:
+    done = convert("-f", "-", given=BLOCKED + "---\n" + JOB)
+    assert done.returncode == 3
+    assert [document["kind"] for document in yaml.safe_load_all(done.stdout) if document] == ["TrainingRuntime", "TrainJob"]
+    assert "standard input:9:" in done.stderr
+    assert "blocking RESTART001" in done.stderr
+    assert "1 of 2 jobs converted: 1 blocking" in done.stderr
+
+
+def test_what_is_accepted_is_converted() -> None:
+    done = convert("-f", "-", "--accept", "RESTART001", given=BLOCKED)
+    assert done.returncode == 0
+    assert "kind: TrainJob" in done.stdout
+    assert "1 taken on" in done.stderr
+
+
+def test_quiet_says_it_by_the_exit_code() -> None:
+    done = convert("-q", "-f", "-", given=BLOCKED)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to convert was named"),
+        (("-f", "nowhere.yaml"), "nowhere.yaml: no such file or directory"),
+        (("-f", "-", "--in-place"), "--in-place changes files only"),
+        (("-f", "-", "-o", "dir"), "no directory was named"),
+        (("-f", "-", "--gang", "slurm"), "--gang slurm"),
+        (("-f", "-", "--elastic-nodes", "many"), "--elastic-nodes many"),
+        (("-f", "-", "--accept", "NOPE999"), "--accept NOPE999"),
+        (("-f", "-", "--report", "pdf=x"), "--report pdf=x"),
+        (("-f", "-", "--cluster"), "--cluster goes with no other input"),
+    ],
+)
+def test_a_wrong_call_is_said_in_one_message(arguments: tuple[str, ...], message: str) -> None:
+    done = convert(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_json_is_one_list_of_results() -> None:
+    value = json.loads(convert("-f", "-", "-o", "json", given=JOB).stdout)
+    assert [item["kind"] for item in value["items"]] == ["TrainingRuntime", "TrainJob"]
+
+
+def test_files_change_in_place_only_when_git_can_bring_them_back(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    refused = convert("-f", ".", "--in-place", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "in no git working tree" in refused.stderr
+    assert (tmp_path / "job.yaml").read_text() == JOB
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for arguments in (["init"], ["add", "."], ["commit", "-m", "first"]):
+        subprocess.run([*git, *arguments], cwd=tmp_path, check=True, capture_output=True)
+    done = convert("-f", ".", "--in-place", folder=tmp_path)
+    assert done.returncode == 0
+    assert "1 of 1 job converted, 1 file written" in done.stderr
+    text = (tmp_path / "job.yaml").read_text()
+    assert "name: bert   # the name" in text
+    again = convert("-f", ".", "--in-place", "--force", folder=tmp_path)
+    assert "no job of kubeflow.org/v1 among 2 objects, 0 files written" in again.stderr
+    assert (tmp_path / "job.yaml").read_text() == text
+
+
+def test_a_tree_is_written_elsewhere_and_nothing_there_is_overwritten(tmp_path: Path) -> None:
+    source, target = tmp_path / "jobs", tmp_path / "out"
+    (source / "team").mkdir(parents=True)
+    (source / "team" / "job.yaml").write_text(JOB)
+    assert convert("-f", str(source), "--output-dir", str(target)).returncode == 0
+    assert convert("-f", str(source), "-o", "dir", "--output-dir", str(target)).returncode == 0
+    (target / "team" / "job.yaml").write_text("mine\n")
+    refused = convert("-f", str(source), "--output-dir", str(target))
+    assert refused.returncode == 2
+    assert "there already, and different" in refused.stderr
+    assert (target / "team" / "job.yaml").read_text() == "mine\n"
+
+
+def test_reports_and_migration_yaml_are_used(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(BLOCKED)
+    (tmp_path / "migration.yaml").write_text("suppressions:\n- {id: RESTART001, name: bert, reason: it loops by itself}\n")
+    done = convert("-f", "job.yaml", "--report", "json=report.json", "--report", "md=report.md", folder=tmp_path)
+    assert done.returncode == 0
+    assert "RESTART001" in json.dumps(json.loads((tmp_path / "report.json").read_text()))
+    assert "it loops by itself" in (tmp_path / "report.md").read_text()
+
+
+def test_nothing_heavy_is_imported_to_convert_a_file(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    program = f"""
+import sys
+sys.argv = ["shunter", "migrate", "convert", "-q", "-f", {str(tmp_path / "job.yaml")!r}]
+from shunter.cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in {NEVER_IMPORTED!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"

@@ -1,0 +1,154 @@
+"""Streams, files in place and trees of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shunter.kube.manifests import Loader
+from shunter.migrate import batch
+from shunter.migrate.batch import Batch
+from shunter.migrate.emit import files
+from shunter.migrate.options import Options
+from shunter.migrate.source.files import text_file
+from shunter.migrate.source.provider import Input, read
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "v1"
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: NAME
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: Never   # of NAME
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.org/train:1
+            command: [torchrun, --nproc_per_node=1, train.py]
+"""
+BLOCKED = JOB.replace("Never", "Always")
+SERVICE = "apiVersion: v1\nkind:   Service\nmetadata: {name: a}\n"
+
+
+def job(name: str) -> str:
+    return JOB.replace("NAME", name)
+
+
+def converted(given: Input) -> Batch:
+    return batch.converted(given.convertible, Options(), [source.value for source in given.others])
+
+
+def stream_of(text: str) -> str:
+    given = Input((text_file(text, "x"),))
+    return files.stream(given, converted(given))
+
+
+def comparable(values: Iterable[Any]) -> list[str]:
+    return sorted(json.dumps(value, sort_keys=True) for value in values)
+
+
+def kinds(text: str) -> list[str]:
+    return [document["kind"] for document in yaml.safe_load_all(text) if document]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    texts = {
+        "a/one.yaml": job("one"),
+        "a/two.yaml": f"{SERVICE}---\n{job('two')}",
+        "b/three.yaml": job("three"),
+        "c.yaml": SERVICE,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_runtime_stands_once_in_a_stream_before_the_first_job_that_needs_it() -> None:
+    assert kinds(stream_of(f"{job('one')}---\n{SERVICE}---\n{job('two')}")) == [
+        "TrainingRuntime",
+        "TrainJob",
+        "Service",
+        "TrainJob",
+    ]
+
+
+def test_files_in_place_share_a_runtime_in_each_directory(folder: Path) -> None:
+    given = read([str(folder)])
+    texts = files.in_place(given, converted(given))
+    assert {str(path.relative_to(folder)): kinds(text) for path, text in texts.items()} == {
+        "a/one.yaml": ["TrainingRuntime", "TrainJob"],
+        "a/two.yaml": ["Service", "TrainJob"],
+        "b/three.yaml": ["TrainingRuntime", "TrainJob"],
+    }
+    assert texts[folder / "a/two.yaml"].startswith(f"{SERVICE}---\n")
+
+
+def test_a_tree_has_all_files_and_shared_runtimes_beside_them(folder: Path) -> None:
+    given = read([str(folder)])
+    texts = files.tree(given, converted(given))
+    assert {str(path): kinds(text) for path, text in texts.items()} == {
+        "c.yaml": ["Service"],
+        "a/runtimes.yaml": ["TrainingRuntime"],
+        "a/one.yaml": ["TrainJob"],
+        "a/two.yaml": ["Service", "TrainJob"],
+        "b/three.yaml": ["TrainingRuntime", "TrainJob"],
+    }
+    assert "# of one" in texts[Path("a/runtimes.yaml")]
+    assert "# of two" in texts[Path("a/two.yaml")]
+
+
+def test_a_blocked_job_stays_in_its_file_and_is_a_comment_in_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{BLOCKED}---\n{SERVICE}")
+    given = read([str(tmp_path)])
+    results = converted(given)
+    assert files.in_place(given, results) == {}
+    text = files.stream(given, results)
+    assert text.startswith("# PyTorchJob NAME (")
+    assert "RESTART001" in text
+    assert kinds(text) == ["Service"]
+
+
+def test_json_stays_json_with_its_indentation() -> None:
+    source = json.dumps(yaml.safe_load(job("one")), indent=4) + "\n"
+    result = stream_of(source)
+    value = json.loads(result)
+    assert value["kind"] == "List"
+    assert [item["kind"] for item in value["items"]] == ["TrainingRuntime", "TrainJob"]
+    assert result == json.dumps(value, indent=4) + "\n"
+
+
+def test_json_in_one_line_stays_in_one_line() -> None:
+    assert "\n" not in stream_of(json.dumps(yaml.safe_load(job("one"))))
+
+
+@pytest.mark.parametrize(
+    "example",
+    [path for path in sorted(EXAMPLES.glob("*.yaml")) if "kubeflow.org/v1" in path.read_text()],
+    ids=lambda path: path.stem,
+)
+def test_what_is_written_of_an_example_reads_as_the_results_and_converts_to_itself(example: Path) -> None:
+    given = read([str(example)])
+    results = converted(given)
+    text = files.stream(given, results)
+    wanted = [*files.results(results), *(source.value for source in given.others)]
+    assert comparable(filter(None, yaml.load_all(text, Loader))) == comparable(wanted)
+    again = Input((text_file(text, "x"),))
+    assert again.jobs == []
+    assert files.stream(again, converted(again)) == text
+
+
+def test_the_same_input_gives_the_same_text_twice() -> None:
+    first, second = read([str(EXAMPLES)]), read([str(EXAMPLES)])
+    assert files.stream(first, converted(first)) == files.stream(second, converted(second))
