@@ -59,6 +59,8 @@ def proof_of(job: Job) -> str:
     """How far a job was proved, in a few words."""
     if job.ladder is None:
         return "not converted"
+    if job.outcome.is_blocked:
+        return "not to be used"
     runs = f", runs {job.runs[0].verdict}" if job.runs else ""
     if job.is_proved:
         return f"pods compared{runs}"
@@ -124,7 +126,7 @@ def _references(facts: Facts) -> list[Html]:
 def _row(job: Job, path: str) -> tuple[object, ...]:
     row = job.entry
     name = element("div", element("a", row.title, href=path), element("div", row.inside or row.place, class_="faint"))
-    tone = "good" if job.is_proved else "mild" if job.ladder else "bad"
+    tone = "bad" if job.ladder is None or job.outcome.is_blocked else "good" if job.is_proved else "mild"
     return (
         name,
         badge(row.job_class, TONES[row.job_class]),

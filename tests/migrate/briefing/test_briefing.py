@@ -1,0 +1,177 @@
+"""The report for people who decide: its verdict and figures, and that its pages are whole and say what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import PurePath
+from typing import Any
+
+import pytest
+
+from shunter.migrate.batch import converted
+from shunter.migrate.briefing import decision, sdk_page
+from shunter.migrate.briefing.facts import Facts, RunComparison, gathered
+from shunter.migrate.briefing.site import files
+from shunter.migrate.options import Options
+from shunter.migrate.scan.scanning import findings_of
+from shunter.migrate.sdk_moves import MOVES
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import text_file
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+TEXT = """\
+# Trains every night.
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: NAME, namespace: team-a}
+spec:
+  nprocPerNode: "1"
+  pytorchReplicaSpecs:
+    Master: &role
+      replicas: 1
+      restartPolicy: POLICY
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: trainer:1   # pinned
+            command: [torchrun, "<train>.py"]
+            resources: {limits: {nvidia.com/gpu: 1}}
+    Worker: *role
+"""
+
+
+def job(name: str, policy: str = "OnFailure", *, finished: bool = False) -> SourceObject:
+    (source,) = text_file(TEXT.replace("NAME", name).replace("POLICY", policy), f"{name}.yaml").documents[0].objects
+    if not finished:
+        return source
+    condition = {"type": "Succeeded", "status": "True", "lastTransitionTime": "2026-11-21T11:00:00Z"}
+    status = {"startTime": "2026-11-21T10:00:00Z", "conditions": [condition]}
+    return SourceObject({**source.value, "status": status}, "cluster")
+
+
+def facts(jobs: Sequence[SourceObject], **more: Any) -> Facts:
+    return gathered(converted(jobs, Options()), {}, NOW, **more)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "word", "sentence"),
+    [
+        ([job("a"), job("b")], "Ready", "All 2 unfinished jobs"),
+        ([job("a"), job("b", "Always")], "Partly ready", "1 of 2 unfinished jobs can move as they are; 1 are blocked."),
+        ([job("b", "Always")], "Not ready", "0 of 1 unfinished jobs"),
+        ([job("a", finished=True)], "Nothing to move", "No unfinished v1 job"),
+        ([], "Nothing to move", "No unfinished v1 job"),
+    ],
+    ids=["all can move", "one is blocked", "all are blocked", "all have finished", "there are none"],
+)
+def test_the_verdict_follows_from_classes_and_proof(jobs: list[SourceObject], word: str, sentence: str) -> None:
+    said = decision.verdict(facts(jobs))
+    assert said.word == word
+    assert sentence in said.sentence
+
+
+def test_waves_are_those_of_a_plan_and_none_is_empty() -> None:
+    found = decision.waves(facts([job("a"), job("b", "Always"), job("c", finished=True)]))
+    assert [(wave.number, wave.name, wave.jobs) for wave in found] == [(1, "standard", 1), (2, "finished", 1), (3, "blocked", 1)]
+
+
+def test_metrics_have_real_figures() -> None:
+    runs = [
+        RunComparison("within tolerance", "PyTorchJob team-a/a", "TrainJob team-a/a"),
+        RunComparison("different", "PyTorchJob x/y", ""),
+    ]
+    found = facts([job("a"), job("b"), job("c", "Always")], runs=runs)
+    now = {metric.name: metric.now for metric in decision.metrics(found)}
+    assert now["Conversion rate"] == "66 % (2 of 3)"
+    assert now["Functional parity"] == "100 % (2 of 2 compared pod by pod)"
+    assert now["Performance parity"] == "1 runs compared: 1 within tolerance"
+    lines = found.lines
+    assert (lines.before, lines.runtime_count) == (2 * (len(TEXT.splitlines()) - 1), 1)
+    assert f"{lines.train_jobs} in TrainJobs" in now["Configuration"]
+
+
+def test_nothing_is_called_measured_that_was_not() -> None:
+    found = facts([job("a")])
+    now = {metric.name: metric.now for metric in decision.metrics(found)}
+    assert "not measured yet" in now["Performance parity"]
+    assert "in a cluster only" in now["GPU-hours used by these jobs"]
+    undecided = {point.text for point in decision.checklist(found) if point.is_done is None}
+    assert {"Environment assessed", "Results and throughput within tolerance", "No unfinished v1 job left"} <= undecided
+
+
+def test_the_checklist_knows_what_a_scan_found() -> None:
+    references = findings_of("a.py", "from kubeflow.training import TrainingClient\n")
+    found = {point.text: point for point in decision.checklist(facts([job("a")], references=references))}
+    assert found["Other references to v1 found"].figure == "1 references in 1 files"
+    assert found["Pipelines and programs use the new SDK"].is_done is False
+    clean = {point.text: point for point in decision.checklist(facts([job("a")], references=[]))}
+    assert clean["Pipelines and programs use the new SDK"].is_done is True
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[PurePath, str]:
+    references = findings_of("a.sh", "kubectl get pytorchjobs\n")
+    sources = [job("a"), job("a"), job("b", "Always"), job("c", finished=True)]
+    return dict(files(facts(sources, references=references, is_live=True)))
+
+
+def test_every_page_is_whole_and_every_link_leads_to_a_page(site: dict[PurePath, str]) -> None:
+    assert sum(path.parent == PurePath("jobs") for path in site) == 4
+    for path, text in site.items():
+        if path.suffix == ".html":
+            page = _Page()
+            page.feed(text)
+            assert page.open == [], path
+            assert "script" not in page.seen
+            for link in page.links:
+                target = path.parent / link
+                assert PurePath(*(target.parts[2:] if ".." in target.parts else target.parts)) in site, (path, link)
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_page_shows_both_manifests_with_their_comments(site: dict[PurePath, str]) -> None:
+    page = site[PurePath("jobs/team-a-pytorchjob-a.html")]
+    assert "kind: PyTorchJob" in page
+    assert "kind: TrainJob" in page
+    assert page.count("# pinned") == 2
+    assert "&lt;train&gt;.py" in page
+
+
+def test_a_page_says_what_to_type_next(site: dict[PurePath, str]) -> None:
+    assert "shunter migrate test pytorchjob/a -n team-a" in site[PurePath("jobs/team-a-pytorchjob-a.html")]
+    assert "do not run it again" in site[PurePath("jobs/team-a-pytorchjob-c.html")]
+    assert "shunter migrate explain RESTART001" in site[PurePath("jobs/team-a-pytorchjob-b.html")]
+
+
+def test_the_same_facts_give_the_same_bytes(site: dict[PurePath, str]) -> None:
+    references = findings_of("a.sh", "kubectl get pytorchjobs\n")
+    sources = [job("c", finished=True), job("b", "Always"), job("a"), job("a")]
+    assert dict(files(facts(sources, references=references, is_live=True))) == site
+
+
+def test_the_sdk_page_shows_every_call_with_code() -> None:
+    page, text = sdk_page.html(), sdk_page.markdown()
+    for move in MOVES:
+        for call in move.calls:
+            assert call in page
+            assert call in text
+        assert move.after.splitlines()[0] in text
