@@ -19,11 +19,13 @@ from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
-from shunter.migrate.moving import gathering, rolling_back, running
+from shunter.migrate.backup.taking import listed
+from shunter.migrate.moving import applying, gathering, rolling_back, running
 from shunter.migrate.moving.applying import Outcome, Patience
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import Wishes, planned
+from shunter.migrate.moving.tidying import tidied
 from shunter.migrate.moving.undoing import Undo
 from shunter.migrate.options import Options
 from shunter.operator.overview import overview
@@ -90,6 +92,14 @@ class Moves:
         with self.journal(plan, client) as journal:
             await journal.load()
             return await rolling_back.roll_back(client, journal, plan.id, lambda undo, failure: None)
+
+    async def clean_up(self, plan: Plan) -> list[Outcome]:
+        jobs = [source.value for source in (await gathering.read(self.client, plan.namespaces)).jobs]
+        found = tidied(plan, jobs, await listed(self.client, TRAIN_JOBS, plan.namespaces))
+        steps = [tidying.step for tidying in found if tidying.step is not None]
+        with self.journal(plan, self.client) as journal:
+            await journal.load()
+            return await applying.apply(self.client, steps, journal, Screen(), QUICK)
 
     async def preview(self, plan: Plan) -> list[Undo]:
         return await rolling_back.preview(self.client, await self.read_journal(plan), plan.id)

@@ -8,9 +8,18 @@ from faults.operators import Operator
 from migrate.moving.moves import Moves, shape
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.migrate.moving import comparisons
+from shunter.migrate.moving.applying import Outcome
+from shunter.migrate.moving.marks import SOURCE
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.planning import Wishes
+from shunter.migrate.moving.running import Run
 from shunter.operator.overview import overview
+
+
+def of_jobs(run: Run) -> list[Outcome]:
+    """What became of the steps of jobs; the freeze has steps of its own where a cluster can have one."""
+    return [outcome for outcome in run.outcomes if outcome.step.job]
 
 
 def with_action(plan: Plan, name: str, action: str) -> Plan:
@@ -36,11 +45,11 @@ async def test_a_running_job_is_moved_only_when_asked_for_and_never_trains_twice
     await moves.submit("bert")
     waiting = await moves.plan()
     assert [item.action for item in waiting.items] == ["wait"]
-    assert (await moves.apply(waiting)).outcomes == []
+    assert of_jobs(await moves.apply(waiting)) == []
     plan = await moves.plan(Wishes(running="move"))
     run = await moves.apply(plan)
     assert run.is_complete, run
-    assert [outcome.step.verb for outcome in run.outcomes] == ["create", "create", "patch", "patch"]
+    assert [outcome.step.verb for outcome in of_jobs(run)] == ["create", "create", "patch", "patch"]
     assert overview(await moves.v1("bert")).state == "Suspended"
     assert (await moves.twin("bert"))["spec"]["suspend"] is False
 
@@ -99,7 +108,7 @@ async def test_a_job_that_was_changed_since_the_plan_is_left_alone(moves: Moves)
     plan = await moves.plan()
     await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
     run = await moves.apply(plan)
-    assert run.outcomes == []
+    assert of_jobs(run) == []
     assert run.refused == {f"PyTorchJob {moves.namespace}/bert": "it was changed since the plan was made; plan again"}
 
 
@@ -110,7 +119,7 @@ async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -
     plan = await moves.plan(Wishes(running="move"))
     assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]
     moved = await moves.apply(with_action(plan, "bert", "move"))
-    assert [outcome.verdict for outcome in moved.outcomes] == ["done", "done", "refused", "left"]
+    assert [outcome.verdict for outcome in of_jobs(moved)] == ["done", "done", "refused", "left"]
     assert (await moves.twin("bert"))["spec"]["suspend"] is True
 
 
@@ -122,7 +131,7 @@ async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is
     plan = await moves.plan()
     assert [(item.action, item.owner) for item in plan.items] == [("source", "Helm release x/jobs")]
     run = await moves.apply(plan)
-    assert run.outcomes == []
+    assert of_jobs(run) == []
     assert [patch.file for patch in run.patches] == [f"{moves.namespace}-pytorchjob-bert.yaml"]
     assert "kind: TrainJob" in run.patches[0].text
     assert await moves.state() == before
@@ -134,7 +143,7 @@ async def test_a_replacement_waits_until_no_v1_job_runs_and_begins_with_a_backup
     plan = await moves.plan(Wishes(strategy="replacement", freeze="none"))
     run = await moves.apply(plan)
     assert list(run.active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
-    assert run.outcomes == []
+    assert of_jobs(run) == []
     assert not (moves.directory / "backup").exists()
     await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
     assert (await moves.apply(plan)).is_complete
@@ -175,3 +184,29 @@ async def test_two_plans_of_the_same_cluster_are_the_same_text(moves: Moves) -> 
     first = text(await moves.plan())
     assert text(await moves.plan()) == first
     assert first.index("name: a") < first.index("name: b") < first.index("name: c")
+
+
+async def test_a_deleted_v1_job_comes_back_suspended_and_one_that_had_finished_does_not(moves: Moves, operator: Operator) -> None:
+    for name in ("waits", "done"):
+        await moves.submit(name, suspend=True)
+    plan = await moves.plan()
+    assert (await moves.apply(plan)).is_complete
+    await operator.stop()
+    for name in ("waits", "done"):
+        await moves.finish(TRAIN_JOBS, name, "Complete")
+        assert await comparisons.note(moves.client, f"TrainJob {moves.namespace}/{name}", "equal")
+    await moves.finish(PYTORCH_JOBS, "done", "Succeeded")
+    await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
+    assert {outcome.verdict for outcome in await moves.clean_up(plan)} == {"done"}
+    assert [await moves.v1("waits"), await moves.v1("done")] == [{}, {}]
+    undone = {undo.record.name: undo.verdict for undo, _ in await moves.roll_back(plan) if undo.record.verb == "delete"}
+    assert undone == {"waits": "create", "done": "keep"}
+    assert (await moves.v1("waits"))["spec"]["runPolicy"]["suspend"] is True
+    assert await moves.v1("done") == {}
+
+
+async def test_a_trial_is_no_twin_to_note_a_comparison_on(moves: Moves) -> None:
+    metadata = {"name": "bert-trial", "namespace": moves.namespace, "annotations": {SOURCE: f"PyTorchJob {moves.namespace}/bert"}}
+    body = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata}
+    await moves.client.create(TRAIN_JOBS, {**body, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
+    assert not await comparisons.note(moves.client, f"TrainJob {moves.namespace}/bert-trial", "equal")

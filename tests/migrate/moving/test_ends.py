@@ -1,0 +1,141 @@
+"""What may be deleted at the end, and how far a plan is: tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from migrate.moving.test_planning import job, plan
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.migrate.batch import converted
+from shunter.migrate.moving.burn_down import Row, progress
+from shunter.migrate.moving.deciding import intended
+from shunter.migrate.moving.finalizing import endings
+from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
+from shunter.migrate.moving.plan import Plan
+from shunter.migrate.moving.steps import item_steps
+from shunter.migrate.moving.tidying import tidied
+from shunter.migrate.source.objects import SourceObject
+
+FOUND: Plan = plan(job(suspend=True))
+TITLE = "PyTorchJob team/bert"
+
+
+def v1(state: str = "Suspended", **metadata: Any) -> Json:
+    return job(state, suspend=True, **metadata)
+
+
+def twin(state: str = "", *, compared: str = "", plan_id: str = FOUND.id) -> Json:
+    annotations = {PLAN: plan_id, SOURCE: TITLE, **({COMPARED: compared} if compared else {})}
+    status = {"conditions": [{"type": state, "status": "True"}]} if state else {}
+    metadata = {"name": "bert", "namespace": "team", "uid": "2", "annotations": annotations}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": {}, "status": status}
+
+
+TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {
+    "proved": (v1(), [twin("Complete", compared="equal")], False, True, "its TrainJob is Complete, and compares"),
+    "within tolerance": (
+        v1("Succeeded"), [twin("Complete", compared="within tolerance")], False, True, "its TrainJob is Complete, and compares"),
+    "not compared": (v1(), [twin("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
+    "not compared, and known": (
+        v1(), [twin("Complete")], True, True, "--i-know: TrainJob bert was not compared (migrate compare)"),
+    "different": (v1(), [twin("Complete", compared="different")], False, False, "TrainJob bert was compared: different"),
+    "not complete": (v1(), [twin("Suspended")], False, False, "TrainJob bert is Suspended, not Complete"),
+    "no twin": (v1(), [], False, False, "it has no TrainJob"),
+    "no twin, and known": (v1(), [], True, False, "it has no TrainJob"),
+    "finished without a twin": (v1("Succeeded"), [], False, False, "it has no TrainJob; it is its only record"),
+    "finished without a twin, and known": (v1("Succeeded"), [], True, True, "--i-know: it has no TrainJob"),
+    "another plan's twin": (v1(), [twin("Complete", compared="equal", plan_id="other")], False, False, "it has no TrainJob"),
+    "running, and known": (v1("Running"), [twin("Complete", compared="equal")], True, False, "it is Running"),
+    "somebody's, and known": (
+        v1("Succeeded", ownerReferences=[{"kind": "Trial", "name": "t"}]), [twin("Complete", compared="equal")], True, False,
+        "it belongs to Trial team/t"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TIDYING.values(), ids=list(TIDYING))
+def test_a_v1_job_goes_only_when_its_twin_proved_itself(case: tuple[Json, list[Json], bool, bool, str]) -> None:
+    present, twins, i_know, goes, why = case
+    [found] = tidied(FOUND, [present], twins, i_know=i_know)
+    assert (found.step is not None, found.why) == (goes, why)
+
+
+def definition(name: str, **changes: Any) -> Json:
+    found = next(crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == name)
+    metadata = {**found["metadata"], "uid": "1", **changes.pop("metadata", {})}
+    return {**found, "status": {"storedVersions": ["v1"]}, **changes, "metadata": metadata}
+
+
+BOTH = [{"name": "v1", "served": True, "storage": False}, {"name": "v2beta1", "served": True, "storage": True}]
+HELM = {"annotations": {"meta.helm.sh/release-name": "training-operator", "meta.helm.sh/release-namespace": "kubeflow"}}
+ENDINGS: dict[str, tuple[Json, dict[str, list[str]], dict[str, list[str]], str]] = {
+    "nothing needs it": (definition("tfjobs.kubeflow.org"), {}, {}, "nothing of it is left"),
+    "jobs are left": (
+        definition("tfjobs.kubeflow.org"), {"TFJob": ["TFJob a/x", "TFJob a/y"]}, {},
+        "2 of its objects are there: TFJob a/x, TFJob a/y"),
+    "the mpi-operator's as well": (
+        definition("mpijobs.kubeflow.org", spec={"versions": BOTH}), {}, {},
+        "it is another product's as well: its versions are v1, v2beta1"),
+    "objects stored as another version": (
+        definition("tfjobs.kubeflow.org", status={"storedVersions": ["v1beta2", "v1"]}), {}, {},
+        "it is another product's as well: its versions are v1, v1beta2"),
+    "a Helm release holds objects of it": (
+        definition("tfjobs.kubeflow.org"), {}, {"TFJob": ["team/jobs"]},
+        "Helm releases hold objects of it and could not be upgraded any more: team/jobs"),
+    "Helm looks after it": (
+        definition("tfjobs.kubeflow.org", metadata=HELM), {}, {},
+        "it belongs to Helm release kubeflow/training-operator: remove it there"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ENDINGS.values(), ids=list(ENDINGS))
+def test_a_definition_goes_only_when_nothing_needs_it(
+    case: tuple[Json, dict[str, list[str]], dict[str, list[str]], str],
+) -> None:
+    crd, objects, releases, why = case
+    [found] = endings([crd], objects, releases)
+    assert found.why == why
+    assert (found.step is not None) == (why == "nothing of it is left")
+
+
+def test_definitions_of_v2_are_none_of_v1s() -> None:
+    assert list(endings([definition("trainjobs.trainer.kubeflow.org")], {}, {})) == []
+
+
+STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
+    "nothing done": ([v1()], [], "to do", "apply"),
+    "made": ([v1()], [twin("Suspended")], "made", "resume it when it is to train: spec.suspend"),
+    "running": ([v1()], [twin()], "running", "wait until it has finished"),
+    "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert"),
+    "compared": ([v1()], [twin("Complete", compared="equal")], "compared", "cleanup"),
+    "cleaned up": ([], [twin("Complete", compared="equal")], "compared", "nothing"),
+    "gone": ([], [], "gone", "nothing"),
+}
+
+
+@pytest.mark.parametrize("case", STAGES.values(), ids=list(STAGES))
+def test_the_stage_of_a_job_and_what_comes_next(case: tuple[list[Json], list[Json], str, str]) -> None:
+    jobs, twins, stage, following = case
+    [row] = progress(FOUND, [], jobs, twins).rows
+    assert isinstance(row, Row)
+    assert (row.stage, row.next) == (stage, following)
+
+
+def test_jobs_that_were_made_since_the_plan_are_named() -> None:
+    new = {**v1("Running"), "metadata": {**v1()["metadata"], "name": "new"}}
+    found = progress(FOUND, [], [v1(), new], [])
+    assert found.unplanned == ("PyTorchJob team/new",)
+    assert found.left == {"Running": 1, "Suspended": 1}
+
+
+def test_a_step_that_was_begun_and_not_ended_is_named() -> None:
+    [item] = FOUND.items
+    outcome = converted([SourceObject(v1(), "cluster")], FOUND.options_of(item)).outcomes[0]
+    assert outcome.conversion is not None
+    step = next(iter(item_steps(FOUND, item, outcome.conversion)))
+    record = msgspec.structs.replace(intended(step, None), number=1)
+    found = progress(FOUND, [record], [v1()], [])
+    assert (found.rows[0].stage, found.half_done) == ("half done", (step.id,))

@@ -1,0 +1,123 @@
+"""What becomes of each job, and why: by its state, its owner, its findings, what is in the way and what the user wishes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from migrate.moving.moves import pytorch_job
+from shunter.api.meta import Json
+from shunter.migrate.batch import converted
+from shunter.migrate.moving.plan import Item, Plan, text
+from shunter.migrate.moving.planning import Cluster, Wishes, planned
+from shunter.migrate.options import Options
+from shunter.migrate.source.objects import SourceObject
+
+CLUSTER = Cluster("https://server", "uid-of-kube-system", has_policies=True)
+
+
+def job(state: str = "", *, suspend: bool = False, **metadata: Any) -> Json:
+    status = {"conditions": [{"type": state, "status": "True"}]} if state else {}
+    return {**pytorch_job("bert", "team", suspend=suspend, uid="1", **metadata), "status": status}
+
+
+def elastic() -> Json:
+    body = job(suspend=True)
+    body["spec"]["elasticPolicy"] = {"minReplicas": 1, "maxReplicas": 3}
+    return body
+
+
+def plan(*jobs: Json, cluster: Cluster = CLUSTER, wishes: Wishes = Wishes(), **options: Any) -> Plan:  # noqa: B008
+    sources = [SourceObject(obj, "cluster") for obj in jobs]
+    return planned(converted(sources, Options(suspend=True, **options)), cluster, wishes)
+
+
+def item(obj: Json, **arguments: Any) -> Item:
+    [found] = plan(obj, **arguments).items
+    return found
+
+
+def met(kind: str, source: str = "") -> Cluster:
+    return CLUSTER._replace(taken={(kind, "team", "bert"): source})
+
+
+MOVE = {"wishes": Wishes(running="move")}
+CASES: dict[str, tuple[Item, str, str]] = {
+    "suspended": (item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
+    "running": (
+        item(job("Running")), "wait", "it is Running: its pods cannot be moved; choose move if it goes on from checkpoints"),
+    "running, to be moved": (
+        item(job("Running"), **MOVE), "move",
+        "it is Running; --running=move: it is suspended, and its TrainJob goes on from the last checkpoint"),
+    "running, to be left": (item(job("Running"), wishes=Wishes(running="leave")), "leave", "it is Running; --running=leave"),
+    "not begun yet counts as running": (
+        item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
+    "finished": (
+        item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
+    "failed": (item(job("Failed")), "archive", "it has finished (Failed): a TrainJob of it would train again"),
+    "finished, and somebody's": (
+        item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
+        "it has finished (Succeeded): a TrainJob of it would train again"),
+    "a Trial's": (
+        item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
+        "it belongs to Trial team/t1, which would undo or repeat what is changed here"),
+    "Argo CD's": (
+        item(job("Running", annotations={"argocd.argoproj.io/tracking-id": "jobs:kubeflow.org/PyTorchJob:team/bert"}), **MOVE),
+        "source", "it belongs to Argo CD application jobs, which would undo or repeat what is changed here"),
+    "blocked": (item(elastic()), "leave", "its conversion is blocked by ELASTIC001"),
+    "a Service is in the way": (
+        item(job(suspend=True), cluster=met("Service")), "leave",
+        "Service bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
+    "a PodGroup is in the way": (
+        item(job(suspend=True), cluster=met("PodGroup")), "leave",
+        "PodGroup bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
+    "with a suffix nothing is": (
+        item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
+        "it is suspended: nothing runs that could get lost"),
+    "moved by an earlier plan": (
+        item(job(suspend=True), cluster=met("TrainJob", "PyTorchJob team/bert")), "leave",
+        "TrainJob bert was made of it already"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_the_action_and_its_reason(case: tuple[Item, str, str]) -> None:
+    found, action, why = case
+    assert (found.action, found.why) == (action, why)
+
+
+def test_waves_go_from_what_changes_least_to_what_stays() -> None:
+    finished = {**job("Succeeded"), "metadata": {**job()["metadata"], "name": "done"}}
+    blocked = {**elastic(), "metadata": {**job()["metadata"], "name": "elastic"}}
+    found = plan(finished, blocked, job(suspend=True))
+    assert [wave.name for wave in found.waves] == ["standard", "finished", "blocked"]
+    assert all(wave.why for wave in found.waves)
+
+
+def test_the_order_of_the_input_makes_no_difference() -> None:
+    jobs = [{**job(suspend=True), "metadata": {**job()["metadata"], "name": name}} for name in "cab"]
+    assert text(plan(*jobs)) == text(plan(*reversed(jobs)))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "wishes", "freeze"),
+    [
+        (CLUSTER, Wishes(), "warn"),
+        (CLUSTER, Wishes(strategy="replacement"), "deny"),
+        (CLUSTER, Wishes(freeze="none"), "none"),
+        (CLUSTER._replace(has_policies=False), Wishes(strategy="replacement"), "none"),
+    ],
+    ids=["side by side warns", "a replacement denies", "as the user says", "without policies there is none"],
+)
+def test_the_freeze_fits_strategy_and_cluster(cluster: Cluster, wishes: Wishes, freeze: str) -> None:
+    found = plan(job(), cluster=cluster, wishes=wishes)
+    assert found.freeze == freeze
+    assert found.freeze_why
+
+
+def test_every_decision_and_finding_stands_in_the_plan() -> None:
+    found = item(job(suspend=True))
+    assert found.decisions[0].startswith("profile P2: ")
+    assert found.decisions[1].startswith("runtime TrainingRuntime pytorch-")
+    assert found.train_job == "bert"

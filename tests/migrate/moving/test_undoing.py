@@ -1,0 +1,100 @@
+"""What taking each write back means, for everything that may have happened since."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from migrate.moving.test_deciding import CREATE, DELETE, RUNTIME, SHARED, SUSPEND, TWIN, V1, V1_STOPPED, finished, without_mark
+from shunter.api.meta import Json
+from shunter.kube.merge_patch import merge_patch
+from shunter.migrate.backup.cleaning import digest, is_suspended
+from shunter.migrate.moving import freeze
+from shunter.migrate.moving.deciding import intended
+from shunter.migrate.moving.journal import Phase, Record
+from shunter.migrate.moving.steps import Step
+from shunter.migrate.moving.undoing import Twin, to_undo, undone
+
+
+def record(step: Step, present: Json | None, after: Json | None, phase: Phase = "done", **changes: Any) -> Record:
+    found = intended(step, present)
+    if phase == "done":
+        uid = (after or present or {})["metadata"]["uid"]
+        found = msgspec.structs.replace(found, after=digest(after) if after else "", uid=uid)
+    return msgspec.structs.replace(found, phase=phase, **changes)
+
+
+class Case(NamedTuple):
+    record: Record
+    present: Json | None
+    verdict: str
+    twin: Twin = Twin()
+    users: Collection[str] = ()
+
+
+MADE = record(CREATE, None, TWIN)
+RUNTIME_MADE = record(SHARED, None, RUNTIME)
+STOPPED = record(SUSPEND, V1, V1_STOPPED)
+WAS_STOPPED_ALREADY = record(SUSPEND, V1_STOPPED, V1_STOPPED)
+DELETED = record(DELETE, V1, None)
+FINISHED_V1 = {**V1_STOPPED, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+UNANSWERED = record(CREATE, None, None, "intended")
+CHANGED = merge_patch(TWIN, {"metadata": {"labels": {"a": "b"}}})
+OTHER_UID = merge_patch(TWIN, {"metadata": {"uid": "9"}})
+
+CASES = {
+    "what was made goes": Case(MADE, TWIN, "delete"),
+    "what was made is gone": Case(MADE, None, "nothing"),
+    "another has the name of what was made": Case(MADE, OTHER_UID, "refuse"),
+    "what was made was changed": Case(MADE, CHANGED, "refuse"),
+    "what was made was taken over": Case(MADE, without_mark(TWIN), "refuse"),
+    "a twin that has finished stays": Case(MADE, finished(TWIN), "keep"),
+    "an unanswered write that was done goes": Case(UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 1}}), "delete"),
+    "an unanswered write that was done, and changed since": Case(
+        UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
+    "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
+    "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
+    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", users=["TrainJob other"]),
+    "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
+    "the v1 job runs already": Case(STOPPED, V1, "nothing"),
+    "the v1 job is gone": Case(STOPPED, None, "nothing"),
+    "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
+    "the twin has finished: the v1 job does not train again": Case(STOPPED, V1_STOPPED, "keep", Twin(is_finished=True)),
+    "the twin runs: the v1 job does not train beside it": Case(STOPPED, V1_STOPPED, "keep", Twin(is_running=True)),
+    "the v1 job was changed": Case(STOPPED, merge_patch(V1_STOPPED, {"metadata": {"labels": {"a": "b"}}}), "refuse"),
+    "a job that was suspended before stays so": Case(WAS_STOPPED_ALREADY, V1_STOPPED, "nothing"),
+    "a deleted job comes back": Case(DELETED, None, "create"),
+    "a deleted job that had finished does not": Case(msgspec.structs.replace(DELETED, state="Succeeded"), None, "keep"),
+    "a deleted job whose name is taken does not": Case(DELETED, V1, "nothing"),
+    "a definition has its copy in a file": Case(msgspec.structs.replace(DELETED, undo={}), None, "keep"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_what_is_taken_back(case: Case) -> None:
+    known = {case.record.after} - {""}
+    found = undone(case.record, case.present, plan_id="p1", known=known, twin=case.twin, users=case.users)
+    assert found.verdict == case.verdict
+    assert found.why
+
+
+def test_a_deleted_job_comes_back_suspended() -> None:
+    found = undone(DELETED, None, plan_id="p1", known=set())
+    assert is_suspended(found.body)
+    assert "uid" not in found.body["metadata"]
+
+
+def test_the_freeze_goes_first_then_the_last_write() -> None:
+    policy = Step("freeze", "create", freeze.POLICIES, "", "x", freeze.policy("p1"))
+    steps = [policy, SHARED, CREATE, SUSPEND]
+    records = [msgspec.structs.replace(intended(step, None), number=number) for number, step in enumerate(steps, start=1)]
+    assert [found.step for found in to_undo(records)] == ["freeze", "suspend", "create", "create runtime"]
+
+
+def test_what_was_undone_or_found_as_wanted_is_not_taken_back() -> None:
+    there = msgspec.structs.replace(MADE, outcome="an equal one is there already")
+    gone = msgspec.structs.replace(STOPPED, phase="undone")
+    assert to_undo([there, STOPPED, gone]) == []
