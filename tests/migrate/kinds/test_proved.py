@@ -15,14 +15,14 @@ from shunter.migrate.proof.ladder import climbed
 from shunter.migrate.source.objects import SourceObject
 
 KINDS = {kind.resource.kind: kind for kind in JOB_KINDS if kind.resource.kind != "PyTorchJob"}
-COMMANDS = st.sampled_from([
+PROGRAMS: list[list[str] | None] = [
     None,
     ["python", "train.py"],
     ["sh", "-c", "exec python train.py --rank=$RANK"],
     ["python", "train.py", "--hosts=run-worker-0,run-worker-1"],
-    ["sleep", "infinity"],
-    ["mpirun", "--mca", "plm_rsh_agent", "/etc/mpi/kubexec.sh", "-np", "2", "python", "train.py"],
-])  # fmt: skip
+]
+OF_LAUNCHERS = ["mpirun", "--mca", "plm_rsh_agent", "/etc/mpi/kubexec.sh", "-np", "2", "python", "train.py"]
+OF_WORKERS = ["sleep", "infinity"]
 ENVIRONMENTS = st.sampled_from([
     [],
     [{"name": "EPOCHS", "value": "3"}],
@@ -34,10 +34,11 @@ RESTART_POLICIES = st.sampled_from(["", "Never", "OnFailure", "ExitCode"])
 
 
 @st.composite
-def containers(draw: st.DrawFn, kind: str) -> list[dict[str, Any]]:
+def containers(draw: st.DrawFn, kind: str, role: str) -> list[dict[str, Any]]:
     own = KINDS[kind].container
     training: dict[str, Any] = {"name": own, "image": draw(st.sampled_from(["example.org/train:1", "example.org/other:1"]))}
-    if command := draw(COMMANDS):
+    own_of_role = [*([OF_LAUNCHERS] if role == "Launcher" else []), *([OF_WORKERS] if kind == "MPIJob" else [])]
+    if command := draw(st.sampled_from([*PROGRAMS, *own_of_role])):
         training["command"] = command
     if environment := draw(ENVIRONMENTS):
         training["env"] = environment
@@ -53,8 +54,8 @@ def containers(draw: st.DrawFn, kind: str) -> list[dict[str, Any]]:
 @st.composite
 def jobs(draw: st.DrawFn, kind: str) -> dict[str, Any]:
     replicas = {}
-    roles_alike = draw(st.booleans())
-    template = {"spec": {"containers": draw(containers(kind))}}
+    are_alike = kind != "MPIJob" and draw(st.booleans())
+    template = {"spec": {"containers": draw(containers(kind, ""))}}
     policy = draw(RESTART_POLICIES)
     for role in KINDS[kind].roles:
         count = draw(st.sampled_from([None, 1, 3]))
@@ -63,9 +64,9 @@ def jobs(draw: st.DrawFn, kind: str) -> dict[str, Any]:
         if role not in ("Launcher", "Worker") and not draw(st.booleans()):
             continue
         replicas[role] = {
-            "template": template if roles_alike else {"spec": {"containers": draw(containers(kind))}},
+            "template": template if are_alike else {"spec": {"containers": draw(containers(kind, role))}},
             **({"replicas": count} if count is not None else {}),
-            **({"restartPolicy": chosen} if (chosen := policy if roles_alike else draw(RESTART_POLICIES)) else {}),
+            **({"restartPolicy": chosen} if (chosen := policy if are_alike else draw(RESTART_POLICIES)) else {}),
         }
     if kind == "XGBoostJob" and "Master" not in replicas:
         replicas["Master"] = {**replicas["Worker"], "replicas": 1}
