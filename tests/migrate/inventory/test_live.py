@@ -1,0 +1,81 @@
+"""The inventory of a cluster: every page of every kind, also those that other processes convert."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from shunter.api.resources import NAMESPACES, Resource
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.kube.client import Client
+from shunter.migrate.inventory.fleet import fleet
+from shunter.migrate.inventory.taking import Wanted, of_cluster
+from shunter.migrate.options import Options
+from shunter.migrate.source import live
+from shunter.migrate.suppression import parsed
+
+WANTED = Wanted(Options(suspend=True), datetime(2026, 11, 21, tzinfo=UTC))
+RESOURCES = {kind.resource.kind: kind.resource for kind in JOB_KINDS}
+
+
+def job(name: str, kind: str = "PyTorchJob", policy: str = "Never") -> dict[str, Any]:
+    container = {
+        "name": "pytorch" if kind == "PyTorchJob" else "tensorflow",
+        "image": "trainer:1",
+        "command": ["torchrun", "a.py"],
+    }
+    role = {"replicas": 1, "restartPolicy": policy, "template": {"spec": {"containers": [container]}}}
+    specs = {"pytorchReplicaSpecs": {"Master": role}} if kind == "PyTorchJob" else {"tfReplicaSpecs": {"Worker": role}}
+    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": name}, "spec": specs}
+
+
+@pytest.fixture
+async def namespace(client: Client) -> str:
+    name = f"inventory-{uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+async def created(client: Client, namespace: str, *jobs: dict[str, Any]) -> None:
+    for value in jobs:
+        resource: Resource = RESOURCES[value["kind"]]
+        await client.create(resource, value, namespace)
+
+
+async def test_jobs_of_all_kinds_are_classed(client: Client, namespace: str) -> None:
+    await created(client, namespace, job("a"), job("b", policy="Always"), job("c", kind="TFJob"))
+    entries, findings = await of_cluster(client, [namespace], WANTED)
+    found = fleet(entries)
+    assert findings == []
+    assert found.kinds == {"PyTorchJob": 2, "TFJob": 1}
+    assert {row.name: row.job_class for row in found.entries}["b"] == "blocked"
+    assert {row.state for row in found.entries} == {"Created"}
+
+
+async def test_what_is_taken_on_does_not_block(client: Client, namespace: str) -> None:
+    await created(client, namespace, job("b", policy="Always"))
+    known = parsed("suppressions:\n- {id: RESTART001, reason: it loops}", "migration.yaml")
+    entries, _ = await of_cluster(client, [namespace], WANTED._replace(known=known))
+    assert [row.job_class for row in entries] == ["complex"]
+
+
+async def test_pages_after_the_first_come_from_other_processes(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await created(client, namespace, *(job(f"job-{number}") for number in range(5)))
+    monkeypatch.setattr(Client.pages, "__kwdefaults__", {**(Client.pages.__kwdefaults__ or {}), "limit": 2})
+    counts: list[int] = []
+    entries, _ = await of_cluster(client, [namespace], WANTED, advance=counts.append)
+    assert sorted(row.name for row in entries) == [f"job-{number}" for number in range(5)]
+    assert sorted(counts) == [0, 0, 0, 0, 0, 1, 2, 2]
+
+
+async def test_all_jobs_are_read_in_order(client: Client, namespace: str) -> None:
+    await created(client, namespace, job("b"), job("a"), job("a", kind="TFJob"))
+    found = await live.jobs(client, [namespace])
+    assert [source.title for source in found.jobs] == [
+        f"PyTorchJob {namespace}/a", f"PyTorchJob {namespace}/b", f"TFJob {namespace}/a",
+    ]  # fmt: skip
