@@ -3,7 +3,7 @@
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
 package kubernetes-validate, deploy/ from shunter/install, the command reference from the command's help, the page on conformance
-from what tests expect, the schema of migration reports from their types.
+from what tests expect, the schemas of migration reports from their types.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
+from shunter.migrate.inventory.forms.json import schema as inventory_schema
 from shunter.migrate.report.json import schema as report_schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,8 @@ def generated_files() -> dict[Path, bytes]:
     files |= deploy_files(installed)
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
-    files[Path("docs/migration/report.schema.json")] = msgspec.json.format(msgspec.json.encode(report_schema())) + b"\n"
+    for name, schema in (("report", report_schema()), ("inventory", inventory_schema())):
+        files[Path(f"docs/migration/{name}.schema.json")] = msgspec.json.format(msgspec.json.encode(schema)) + b"\n"
     return files
 
 
