@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ Advance = Callable[[int], None]
 @contextmanager
 def counting(what: str, total: int | None = None) -> Iterator[Advance]:
     """A bar while the block runs: `converting  812/1000  640/s`. Without a total it counts."""
-    if not errors().is_terminal:
+    if not sys.stderr.isatty():  # asked before rich is imported, which takes longer than converting a file
         yield lambda count: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from shunter.migrate.batch import Batch
     from shunter.migrate.findings import Finding
+    from shunter.migrate.options import Options
     from shunter.migrate.source.provider import Input
 
 
@@ -93,7 +94,6 @@ def convert(
     from shunter.cli.migrate.telling import summary, tell
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
-    from shunter.migrate.gitops import helm
 
     options = options_of(
         accept=accept,
@@ -116,7 +116,7 @@ def convert(
     jobs = given.convertible
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
-    templates, told = helm.skeletons(given.templates, options)
+    templates, told = templates_of(given, options)
     batch, faults = take_on(batch, [*given.findings, *told, *faults], configuration)
     texts, told = texts_of(given, batch, templates, [Path(name) for name in files or ()], output_dir, in_place)
     faults += told
@@ -218,6 +218,15 @@ def read(
 
     found = asyncio.run(listed())
     return provider.Input(live=found.jobs), list(found.findings)
+
+
+def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[Finding]]:
+    """New texts of Helm templates, by document, and what there is to tell of them."""
+    if not given.templates:
+        return {}, []
+    from shunter.migrate.gitops import helm
+
+    return helm.skeletons(given.templates, options)
 
 
 def take_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -18,17 +19,19 @@ COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
     """Each finding in the order of the input. What is suppressed, and notes unless `with_notes`, is only counted (`summary`)."""
-    for finding in findings:
-        if finding.suppressed or (finding.topic.severity == "info" and not with_notes):
-            continue
-        for line in _lines(finding):
+    told = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
+    if not sys.stderr.isatty():
+        sys.stderr.write("".join(f"{line}\n" for finding in told for line in _words(finding)))
+        return
+    for finding in told:
+        for line in _coloured(finding):
             errors().print(line, soft_wrap=True)
 
 
 def summary(findings: Sequence[Finding]) -> str:
     """`2 blocking, 3 warnings, 5 notes`; empty when there is nothing to say."""
     standing = [finding for finding in findings if not finding.suppressed]
-    counts = Counter("blocking" if finding.is_blocking else finding.topic.severity for finding in standing)
+    counts = Counter(_severity(finding) for finding in standing)
     parts = [
         (counts["blocking"], "blocking", "blocking"),
         (counts["error"], "error", "errors"),
@@ -39,12 +42,22 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in parts if count)
 
 
-def _lines(finding: Finding) -> Iterable[Text]:
+def _words(finding: Finding) -> list[str]:
+    lines = [f"{finding.place}: {_severity(finding)} {finding.topic.id} {finding.message}"]
+    return lines + [f"    {finding.advice}"] * _has_advice(finding)
+
+
+def _coloured(finding: Finding) -> list[Text]:
     from rich.text import Text
 
-    severity = "blocking" if finding.is_blocking else finding.topic.severity
     colour = COLOURS["error" if finding.is_blocking else finding.topic.severity]
-    head = Text.assemble(f"{finding.place}: ", (f"{severity} {finding.topic.id}", colour), f" {finding.message}")
-    yield head
-    if finding.advice and finding.topic.severity != "info":
-        yield Text(f"    {finding.advice}", style="dim")
+    head = Text.assemble(f"{finding.place}: ", (f"{_severity(finding)} {finding.topic.id}", colour), f" {finding.message}")
+    return [head, *[Text(f"    {finding.advice}", style="dim")] * _has_advice(finding)]
+
+
+def _severity(finding: Finding) -> str:
+    return "blocking" if finding.is_blocking else finding.topic.severity
+
+
+def _has_advice(finding: Finding) -> bool:
+    return bool(finding.advice) and finding.topic.severity != "info"
