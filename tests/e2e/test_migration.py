@@ -70,7 +70,14 @@ CASES = {
             "elastic",
             {"Worker": replicas(2, TORCHRUN)},
             nprocPerNode="1",
-            elasticPolicy={"minReplicas": 2, "maxReplicas": 3, "rdzvBackend": "c10d", "maxRestarts": 3},
+            elasticPolicy={
+                "minReplicas": 2,
+                "maxReplicas": 3,
+                "rdzvBackend": "c10d",
+                # Without it a group that could still grow waits for half a minute.
+                "rdzvConf": [{"key": "last_call_timeout", "value": "1"}],
+                "maxRestarts": 3,
+            },
         ),
         ("--elastic-nodes=replicas",),
         world_size="2",
