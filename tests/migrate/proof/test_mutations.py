@@ -53,10 +53,14 @@ DEFAULTS = (
 OF_EXAMPLES = {
     "pytorch-elastic": (r"TrainingRuntime spec\.mlPolicy\.torch .*", r"TrainingRuntime .* PET_RDZV_BACKEND"),
     "pytorch-with-storage": (r"TrainingRuntime .* PET_\w+",),
-    "mpi-allreduce": (r"TrainingRuntime .*\.emptyDir\.medium Memory",),
+    "mpi-allreduce": (
+        r"TrainingRuntime .*\.emptyDir\.medium Memory",
+        r"TrainJob spec\.trainer\.command\[\d+\] (--allow-run-as-root|/etc/mpi/hostfile)",
+    ),
 }
 """Places that decide nothing in these: options of torchrun that its command line says, or that nobody reads as Python is started,
-and where the copies of keys are kept. A variable's value is told by its name."""
+where the copies of keys are kept, and a command of which the conversion tells that words are left out. A variable's value is told
+by its name."""
 
 
 def conversions() -> list[Conversion]:

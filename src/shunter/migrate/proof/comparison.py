@@ -18,7 +18,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.proof import account, endings, groups
 from shunter.migrate.proof.context import Context
-from shunter.migrate.proof.differences import Difference, Matched, matched
+from shunter.migrate.proof.differences import Difference, Matched, UnofferedError, matched
 from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
 from shunter.migrate.proof.explanations import explained, explains_ending, source_paths
@@ -88,8 +88,9 @@ def compared_objects(
         both = matched(original, v2_side(train_job, runtime))
     except InputError as error:
         return Comparison(source, None, (), (tell(NO_PODS, (), error.message, remedy=error.remedy),))
-    except ValueError as error:
-        return Comparison(source, None, (), (tell(NO_PODS, (), f"{source.title}: a variable of a container has an {error}."),))
+    except UnofferedError as error:
+        topic = NO_ORIGINAL_PODS if error.in_v1 else NO_PODS
+        return Comparison(source, None, (), (tell(topic, (), f"{source.title}: a variable of a container: {error}."),))
     context = Context(both)
     judged = tuple(_judged(difference, source, context, findings) for difference in both.differences())
     told = (*_of_pods(source, both, judged, tell), *_of_groups(both, findings, tell), *_of_endings(source, both, findings, tell))

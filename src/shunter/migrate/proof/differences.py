@@ -76,8 +76,16 @@ class Matched:
                     yield Difference(pair, place, None, value)
 
 
+class UnofferedError(ValueError):
+    """A variable of a pod refers to what Kubernetes does not offer."""
+
+    def __init__(self, text: str, *, in_v1: bool) -> None:
+        super().__init__(text)
+        self.in_v1 = in_v1
+
+
 def matched(v1: V1, v2: V2) -> Matched:
-    """Pairs the pods. Raises ValueError for a reference in a pod that Kubernetes does not offer."""
+    """Pairs the pods. Raises UnofferedError."""
     pairs = tuple(_pairs(v1, v2))
     hosts = (
         Hosts({pair.v1.host: pair.mark for pair in pairs if pair.v1}, v1.job.namespace),
@@ -85,8 +93,15 @@ def matched(v1: V1, v2: V2) -> Matched:
     )
     before = Side(hosts[0], {pair.mark: pair.v1.pod["metadata"].get("labels") or {} for pair in pairs if pair.v1})
     after = Side(hosts[1], {pair.mark: pair.v2.pod["metadata"].get("labels") or {} for pair in pairs if pair.v2})
-    facts = tuple((before.facts(pair.v1) if pair.v1 else {}, after.facts(pair.v2) if pair.v2 else {}) for pair in pairs)
+    facts = tuple((_facts(before, pair.v1, in_v1=True), _facts(after, pair.v2, in_v1=False)) for pair in pairs)
     return Matched(v1, v2, pairs, facts, hosts)
+
+
+def _facts(side: Side, replica: Replica | None, *, in_v1: bool) -> Facts:
+    try:
+        return side.facts(replica) if replica else {}
+    except ValueError as error:
+        raise UnofferedError(str(error), in_v1=in_v1) from error
 
 
 def _pairs(v1: V1, v2: V2) -> Iterator[Pair]:

@@ -78,11 +78,23 @@ def waiting_containers(difference: Difference, context: Context) -> str:
     return reason if difference.v2 is None and difference.place[1] in context.waiting else ""
 
 
+def whole_pod_requests(difference: Difference, context: Context) -> str:
+    """Limits of a whole pod bring requests of what its containers ask for, those of v1's init container among them."""
+    is_request = difference.place[:3] == ("spec", "resources", "requests")
+    own = (
+        [one for one in difference.pair.v1.pod["spec"].get("initContainers") or [] if one["name"] in context.waiting]
+        if difference.pair.v1
+        else []
+    )
+    return "asked for by the v1 operator's own init container" if is_request and difference.v2 is None and own else ""
+
+
 def ports(difference: Difference, context: Context) -> str:
     if len(difference.place) != 4 or difference.place[2] != "ports":
         return ""
     port = context.kind.port
-    if difference.v2 is None and port and difference.v1 == {"name": port.name}:
+    of_v1 = {key: value for key, value in (difference.v1 or {}).items() if key != "hostPort"}
+    if difference.v2 is None and port and of_v1 == {"name": port.name}:
         return f"v1 named the port {port.name}; containers of v2 may listen on any"
     if difference.v1 is None and difference.place[1] == TRAINING and difference.place[3] == f"{PORT}/TCP":
         return "the port at which v2's pods meet"
@@ -189,6 +201,7 @@ RULES: tuple[Rule, ...] = (
     finalizers,
     host_name,
     waiting_containers,
+    whole_pod_requests,
     ports,
     added_variables,
     meeting_port,

@@ -16,6 +16,7 @@ from shunter.api.training.jax import KIND as JAX
 from shunter.api.training.mpi import KIND as MPI
 from shunter.api.training.paddle import KIND as PADDLE
 from shunter.api.training.pytorch import KIND as PYTORCH
+from shunter.api.training.pytorch import WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.api.training.xgboost import KIND as XGBOOST
 from shunter.migrate.launch import understood
@@ -73,10 +74,10 @@ def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
         pair, _, after = found[-1]
         yield pair, f"{pair.title} takes itself for {after}, so that the pods of v2 are no group."
     elastic = getattr(both.v1.job.spec, "elastic_policy", None)
-    nodes = sum(pair.v2 is not None for pair in both.pairs)
+    nodes = sum(pair.v2 is not None and (pair.v1 is None or pair.role == WORKER) for pair in both.pairs)
     if elastic is not None and not (elastic.min_replicas or 0) <= nodes <= (elastic.max_replicas or nodes):
         bounds = f"{elastic.min_replicas} to {elastic.max_replicas}"
-        yield both.pairs[-1], f"v2 has {nodes} pods, where elasticPolicy allows {bounds}."
+        yield both.pairs[-1], f"v2 has {nodes} Workers, where elasticPolicy allows {bounds}."
 
 
 def _is_group(group: list[Member]) -> bool:

@@ -51,7 +51,8 @@ def fits(value: object) -> bool:
 def _move_to_trainer(draft: Draft, group: Group) -> None:
     training = draft.training_container(group)
     for field, name in _OF_THE_TRAINER.items():
-        if field in group.runtime_says:
+        if field in group.runtime_says or (field == "resources" and (training.get(field) or {}).get("claims")):
+            # Of a job's resources v2 takes the quantities only: claims of devices stay where they are.
             continue
         if training.get(field) is None:
             training.pop(field, None)
