@@ -21,7 +21,10 @@ from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
+MOST_PODS = 100_000
+"""Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation)."""
 _REMEDY = "Give it the type that v1 asks for."
+_FEWER = f"Ask for at most {MOST_PODS} pods."
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")
 
 
@@ -49,7 +52,11 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         metadata = {key: value for key, value in metadata.items() if value is not None}
     specs = value_at(source.value, ("spec", field))
     for role in specs if isinstance(specs, dict) else ():
-        _convert(source, specs[role], ReplicaSpec, ("spec", field, role))
+        spec = _convert(source, specs[role], ReplicaSpec, ("spec", field, role))
+        _convert(source, spec.template, _Outline, ("spec", field, role, "template"))
+        if (spec.replicas or 0) > MOST_PODS:
+            count: Path = ("spec", field, role, "replicas")
+            raise UnreadableJobError(source, count, f"{spec.replicas} pods are more than a Job may have", _FEWER)
     view = _convert(source, {**source.value, "metadata": metadata}, framework.view, ())
     job = framework.read(view)
     with_pods = [role for role in job.replicas if job.replica_count(role)]
@@ -221,6 +228,16 @@ class _Metadata(Struct, frozen=True):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
+
+
+class _OutlineSpec(Struct, frozen=True):
+    containers: list[Json] | None = None
+
+
+class _Outline(Struct, frozen=True):
+    """What v1's defaults look at in a pod template."""
+
+    spec: _OutlineSpec | None = None
 
 
 class _Template(Struct, frozen=True):

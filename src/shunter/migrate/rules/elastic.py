@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.errors import InputError
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
@@ -36,7 +35,7 @@ NOT_CHOSEN = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "A v1 job with elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
+        "A v1 job with elasticPolicy may have any number of nodes between minReplicas and maxReplicas: `kubectl scale` and its "
         "HorizontalPodAutoscaler change it while the job runs. The nodes of a TrainJob cannot be changed, so the job would keep "
         "the number that it starts with. torchrun still goes on when nodes are lost, and takes them in when they are back."
     ),
@@ -139,34 +138,32 @@ class Nodes(NamedTuple):
 
 
 def nodes(draft: Draft) -> Nodes:
-    """`min`, `max` and `replicas` are numbers of Workers, beside which there may be a Master; a number is that of all nodes.
-    Raises ElasticNodesError."""
+    """As many as are chosen. The bounds are those of nodes, for torchrun, whatever a Master adds to the Workers; `replicas` keeps
+    to them. Raises ElasticNodesError."""
     policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
-    masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
-    low, high = policy.min_replicas or workers, policy.max_replicas or workers
-    numbers = {"": workers, "replicas": workers, "min": low, "max": high}
-    if choice in numbers:
-        count = max(numbers[choice] + masters, 1)
-    elif choice.isdecimal() and int(choice):
-        count = int(choice)
-    else:
+    present = max(draft.job.total_replicas, 1)
+    low, high = policy.min_replicas or present, policy.max_replicas or present
+    kept = max(min(present, high), low, 1)
+    numbers = {"": kept, "replicas": kept, "min": max(low, 1), "max": max(high, 1)}
+    if choice not in numbers and not (choice.isdecimal() and int(choice)):
         raise ElasticNodesError(
             f"--elastic-nodes is {choice}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
         )
-    return Nodes(count, min(low, count))
+    count = numbers[choice] if choice in numbers else int(choice)
+    return Nodes(count, min(max(low, 1), count))
 
 
 def account(draft: Draft, chosen: Nodes) -> None:
     """Says of each field of the policy what became of it."""
     policy = draft.job.spec.elastic_policy
     low, high = policy.min_replicas, policy.max_replicas
-    is_kept = low == high == draft.job.replica_count(WORKER) and chosen.count == draft.job.total_replicas
+    is_kept = low == high == chosen.count == draft.job.total_replicas
     if is_kept and not policy.metrics:
         draft.default(POLICY, "the bounds are the number of Workers")
     elif draft.options.elastic_nodes:
-        _report_bounds(draft, FIXED, f"{chosen.count} nodes, where v1 had {low} to {high} Workers.")
+        _report_bounds(draft, FIXED, f"{chosen.count} nodes, where v1 had {low} to {high}.")
     else:
-        _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} Workers in v1, and the number of nodes is fixed in v2.")
+        _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} nodes in v1, and their number is fixed in v2.")
     for field, name in _OF_THE_RENDEZVOUS.items():
         draft.default((*POLICY, field), f"the runtime says it in {name}")
     if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and policy.rdzv_host not in draft.hosts):

@@ -138,7 +138,7 @@ def _are_usual(draft: Draft, training: Json) -> bool:
 
 
 def _own_environment(group: Group) -> list[Json]:
-    own = group.explicit_environment or group.environment
+    own = group.explicit_environment if group.plugin_placeholders else group.environment
     return [variable for variable in own if variable["name"] not in TORCHRUN_ENVIRONMENT]
 
 
