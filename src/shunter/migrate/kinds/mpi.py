@@ -94,8 +94,10 @@ def _role_of_mpi_operator(draft: Draft, role: str) -> list[Json]:
 
 
 def _place(draft: Draft) -> None:
-    """The launcher's name has no number."""
+    """The launcher's name has no number. Pods of mpi-operator are reached below the job's name, as those of v2."""
     place_roles(draft)
     launcher = draft.hosts.pop(replica_name(draft.job.name, LAUNCHER, 0), None)
     if launcher:
         draft.hosts[launcher_name(draft.job)] = launcher
+    if isinstance(draft.job.spec, MPIOperatorSpec):
+        draft.hosts = {f"{name}.{draft.job.name}": place for name, place in draft.hosts.items()}
