@@ -8,4 +8,9 @@ shims         v1's variables for pods of v2, where no plugin of v2 tells what th
 conversion    source object -> TrainJob and TrainingRuntime, rows and findings
 emit/         the text of the result, with the comments and the layout of the source
 proof/        the pods of both sides, rank by rank
+inventory/    every job with the work that it is, and all of them together
+scan/         what else in a repository speaks of v1
+suppression   findings that people have taken on, in migration.yaml
+report/       findings as files, in five forms; briefing/ the pages for people who decide
+explaining/   topics and fields in words
 """

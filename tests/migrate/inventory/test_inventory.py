@@ -161,6 +161,13 @@ def test_devices_of_a_pod(resources: Any, devices: int) -> None:
     assert gpu_hours.gpus({"spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}) == Fraction(devices)
 
 
+@pytest.mark.parametrize("spec", [[], None, "all", {"pytorchReplicaSpecs": []}, {"pytorchReplicaSpecs": {"Master": 1}}])
+def test_a_manifest_of_any_shape_has_a_row(spec: Any) -> None:
+    value = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": spec}
+    found = entry(converted([SourceObject(value, "a.yaml")], Options()).outcomes[0], NOW)
+    assert (found.job_class, found.gpus, found.state) == ("blocked", 0, "")
+
+
 @pytest.fixture(scope="module")
 def found() -> Fleet:
     rows = [

@@ -14,6 +14,7 @@ from shunter.migrate.findings import Grade, worst
 from shunter.migrate.inventory.classes import JobClass, Reason, Subject, judged
 from shunter.migrate.inventory.gpu_hours import gpu_hours, gpus
 from shunter.migrate.inventory.releases import needed
+from shunter.migrate.source.live import CLUSTER
 from shunter.operator.overview import v1_state
 
 
@@ -47,7 +48,7 @@ def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
     """The row of a job; `inside` names the object that it is embedded in."""
     source, conversion = outcome.source, outcome.conversion
     job = source.value
-    is_live = source.node is None and not inside
+    is_live = source.source == CLUSTER and not inside
     state = v1_state(job)[0] if is_live else ""
     owner = owner_of(job) if isinstance(job.get("metadata"), dict) else ""
     judgement = judged(Subject(outcome, state, owner, inside))

@@ -33,6 +33,8 @@ def gpus(job: Json) -> Fraction:
     """Devices that all pods of the job ask for together; limits stand for requests that are not given, as for pods. What is no
     quantity counts as nothing: the API server refuses such pods."""
     total = Fraction(0)
+    if not isinstance(job.get("spec"), dict):
+        return total
     for spec in replica_specs(job).values():
         template = spec.get("template")
         replicas = spec.get("replicas", 1)
