@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, first_all_reduce; all
+NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce; all
 of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -19,7 +19,19 @@ from pathlib import Path
 import yaml
 
 from figures import Judged, limits, markdown_table, text_table
-from measurements import admission, cached_pod, creates, first_all_reduce, inventory, jobs, operator, render, status_server, up
+from measurements import (
+    admission,
+    cached_pod,
+    convert,
+    creates,
+    first_all_reduce,
+    inventory,
+    jobs,
+    operator,
+    render,
+    status_server,
+    up,
+)
 from measurements import help as help_
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +47,7 @@ MEASUREMENTS = {
     "operator": operator.measure,
     "status_server": status_server.measure,
     "inventory": inventory.measure,
+    "convert": convert.measure,
     "first_all_reduce": first_all_reduce.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
