@@ -17,6 +17,7 @@ from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAININ
 from shunter.migrate import mpi_operator, provenance
 from shunter.migrate.draft import Draft, Profile
 from shunter.migrate.findings import Finding, Grade, Topic, worst
+from shunter.migrate.gitops import argo
 from shunter.migrate.kinds import Arranger, arrangers
 from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
@@ -153,7 +154,10 @@ def _runtime(draft: Draft) -> Json | None:
     metadata: Json = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}
     if draft.source.namespace:
         metadata["namespace"] = draft.source.namespace
-    metadata["annotations"] = provenance.of_runtime()
+    metadata["annotations"] = {
+        **provenance.of_runtime(),
+        **argo.runtime_annotations(draft.source.metadata.get("annotations") or {}),
+    }
     return {"apiVersion": TRAINING_RUNTIMES.api_version, "kind": TRAINING_RUNTIMES.kind, "metadata": metadata, "spec": spec}
 
 
