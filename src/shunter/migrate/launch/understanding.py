@@ -132,7 +132,7 @@ class _Reader:
         if name in _SHELLS:
             self._read_shell(inner, place, document, spot)
         elif name in {".", "source"} and len(inner) > 1:
-            self._read_file(inner[1].value, inner[2:], place)
+            self._read_file(inner[1].value, inner[2:], place, is_sourced=True)
         elif name == "eval":
             self.read_text(" ".join(word.value for word in inner[1:]), _unplaced(inner[0].spot), place.inside("eval"))
         elif found := started(inner):
@@ -198,12 +198,13 @@ class _Reader:
         elif document and spot:
             self.read_text(document.text, spot, place.inside(name))
 
-    def _read_file(self, path: str, parameters: Sequence[Argument], place: _Place) -> bool:
-        """The script at `path`, if it can be seen."""
+    def _read_file(self, path: str, parameters: Sequence[Argument], place: _Place, *, is_sourced: bool = False) -> bool:
+        """The script at `path`, if it can be seen; one that is sourced sets variables for what comes after."""
         file = self._file(path, place)
         if file is None:
             return False
-        self.read_text(file.text, file.spot, place.inside(_title(file), parameters))
+        inside = place.inside(_title(file), parameters)
+        self.read_text(file.text, file.spot, replace(inside, values=place.values) if is_sourced else inside)
         return True
 
     def _read_program(self, found: Started, place: _Place, document: HereDocument | None, spot: Spot | None) -> None:
@@ -247,7 +248,8 @@ def _is_recognised(word: str) -> bool:
 
 def _arguments(text: str, word: Word, spot: Spot, place: _Place) -> list[Argument]:
     """The word as the arguments that the shell makes of it."""
-    if len(word.pieces) == 1 and word.pieces[0].kind == "variable" and word.pieces[0].value in {"@", "*"}:
+    said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
+    if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:
         return [*place.parameters]
     where = _within(spot, word.start, word.end)
     numbered = {str(number): argument.value for number, argument in enumerate(place.parameters, 1)}

@@ -78,7 +78,7 @@ class Unwrapped(NamedTuple):
 
 def program_name(word: str) -> str:
     """`/usr/bin/python3` is `python3`."""
-    return PurePosixPath(word).name
+    return PurePosixPath(word).name or word
 
 
 def is_wrapper(word: str) -> bool:
