@@ -9,8 +9,8 @@ WAVE = "argocd.argoproj.io/sync-wave"
 
 
 def runtime_annotations(job: Mapping[str, str]) -> dict[str, str]:
-    """The sync wave of a job's runtime, one before the job's own; empty for a job whose annotations say nothing of Argo CD. Within
-    a wave Argo CD would apply a TrainJob before a TrainingRuntime, by the names of their kinds."""
+    """The sync wave of a job's runtime, one before the job's own; empty for a job whose annotations say nothing of Argo CD.
+    Within a wave Argo CD would apply a TrainJob before a TrainingRuntime, by the names of their kinds."""
     if not any(key.startswith(GROUP) for key in job):
         return {}
     try:
