@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -30,12 +31,15 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         sent = post(started, JOBS, lambda name: body.replace(b"NAME", name.encode()), names, clients=settings["clients"])
         if len(sent.acknowledged) != jobs:
             raise RuntimeError(f"{len(sent.acknowledged)} of {jobs} created; refused: {sent.refused[:3]}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, memory, counted = taken(started)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if counted != jobs:
         raise RuntimeError(f"{counted} of {jobs} jobs in the inventory")
     return [
         Figure("inventory of a cluster", seconds, "s", f"{jobs} live jobs, the command's start included"),
-        Figure("peak memory, inventory", memory, "MiB"),
+        Figure("processor time of the inventory", _processor(after) - _processor(before), "s", "of all its processes"),
+        Figure("peak memory, inventory", memory, "MiB", "of all its processes, pages that they share counted in each"),
     ]
 
 
@@ -53,6 +57,10 @@ def taken(started: Cluster) -> tuple[float, float, int]:
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
     return seconds, sum(watch.peaks.values()), json.loads(answer)["jobs"]
+
+
+def _processor(used: resource.struct_rusage) -> float:
+    return used.ru_utime + used.ru_stime
 
 
 class Watch(threading.Thread):

@@ -12,7 +12,7 @@ import pytest
 
 from shunter.migrate.batch import converted
 from shunter.migrate.briefing import decision, sdk_page
-from shunter.migrate.briefing.facts import Facts, RunComparison, gathered
+from shunter.migrate.briefing.facts import Facts, Readiness, RunComparison, gathered
 from shunter.migrate.briefing.site import files
 from shunter.migrate.options import Options
 from shunter.migrate.scan.scanning import findings_of
@@ -99,7 +99,7 @@ def test_nothing_is_called_measured_that_was_not() -> None:
     assert "not measured yet" in now["Performance parity"]
     assert "in a cluster only" in now["GPU-hours used by these jobs"]
     undecided = {point.text for point in decision.checklist(found) if point.is_done is None}
-    assert {"Environment assessed", "Results and throughput within tolerance", "No unfinished v1 job left"} <= undecided
+    assert {"Cluster assessed", "Results and throughput within tolerance", "No unfinished v1 job left"} <= undecided
 
 
 def test_the_checklist_knows_what_a_scan_found() -> None:
@@ -109,6 +109,16 @@ def test_the_checklist_knows_what_a_scan_found() -> None:
     assert found["Pipelines and programs use the new SDK"].is_done is False
     clean = {point.text: point for point in decision.checklist(facts([job("a")], references=[]))}
     assert clean["Pipelines and programs use the new SDK"].is_done is True
+
+
+@pytest.mark.parametrize(
+    ("readiness", "is_done", "figure"),
+    [(Readiness("READY"), True, "READY"), (Readiness("PARTIAL", ("a", "b")), False, "PARTIAL; 2 steps to take")],
+    ids=["ready", "in part"],
+)
+def test_the_checklist_knows_what_an_assessment_said(readiness: Readiness, is_done: bool, figure: str) -> None:
+    point = decision.checklist(facts([job("a")], readiness=readiness))[0]
+    assert (point.is_done, point.figure) == (is_done, figure)
 
 
 @pytest.fixture(scope="module")

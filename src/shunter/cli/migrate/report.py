@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -22,8 +22,7 @@ from shunter.cli.migrate.conversion_options import (
 from shunter.cli.migrate.convert import ConfigurationOption, FilesOption, read, take_on
 from shunter.cli.target import ContextOption, KubeconfigOption
 
-if TYPE_CHECKING:
-    from shunter.migrate.briefing.facts import RunComparison
+T = TypeVar("T")
 
 
 def report(
@@ -39,6 +38,7 @@ def report(
     comparison: Annotated[
         list[Path] | None, typer.Option("--comparison", help="What `compare -o json` wrote of a job's runs; repeatable.")
     ] = None,
+    assessment: Annotated[Path | None, typer.Option(help="What `assess -o json` wrote of the cluster.")] = None,
     configuration: ConfigurationOption = None,
     accept: AcceptOption = None,
     torch_launch: TorchLaunchOption = TorchLaunch.auto,
@@ -60,7 +60,7 @@ def report(
     from shunter.errors import InputError
     from shunter.migrate.batch import converted
     from shunter.migrate.briefing.decision import verdict
-    from shunter.migrate.briefing.facts import gathered
+    from shunter.migrate.briefing.facts import Readiness, RunComparison, gathered
     from shunter.migrate.briefing.site import files as pages_of
     from shunter.migrate.inventory.taking import insides
     from shunter.migrate.scan.scanning import paths_below, scanned
@@ -81,7 +81,8 @@ def report(
         cluster_domain="",
         suspend=cluster,
     )
-    runs = [run_comparison(path) for path in comparison or ()]
+    runs = [told(path, "--comparison", RunComparison) for path in comparison or ()]
+    readiness = told(assessment, "--assessment", Readiness) if assessment else None
     given, faults = read(files, None, "", cluster, namespace, all_namespaces, selector, kubeconfig, context)
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
@@ -100,6 +101,7 @@ def report(
             faults=faults,
             references=references,
             runs=runs,
+            readiness=readiness,
             is_live=cluster,
             advance=advance,
         )
@@ -114,16 +116,16 @@ def report(
     errors().print(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}", soft_wrap=True)
 
 
-def run_comparison(path: Path) -> RunComparison:
-    """What a file says of two runs. InputError when it is no comparison."""
+def told(path: Path, flag: str, form: type[T]) -> T:
+    """What another verb wrote into a file. InputError when it is something else."""
     import msgspec
 
     from shunter.errors import InputError
-    from shunter.migrate.briefing.facts import RunComparison
 
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunComparison)
+        return msgspec.json.decode(path.read_bytes(), type=form)
     except OSError as error:
-        raise InputError(f"--comparison {path}: {error.strerror}.") from error
+        raise InputError(f"{flag} {path}: {error.strerror}.") from error
     except msgspec.MsgspecError as error:
-        raise InputError(f"--comparison {path}: {error}.", "Write one: shunter migrate compare JOB -o json > FILE") from error
+        verb = flag.removeprefix("--").replace("comparison", "compare JOB").replace("assessment", "assess")
+        raise InputError(f"{flag} {path}: {error}.", f"Write one: shunter migrate {verb} -o json > FILE") from error

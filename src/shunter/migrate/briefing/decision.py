@@ -123,7 +123,7 @@ def checklist(facts: Facts) -> list[Point]:
     good = sum(_is_alike(job) for job in compared)
     before, during, after = "Before the move", "During the move", "After the move"
     return [
-        Point(before, "Environment assessed", None, "shunter migrate assess"),
+        _assessed(before, facts),
         Point(before, "All v1 jobs inventoried and classified", True, f"{total} jobs"),
         Point(before, "Other references to v1 found", facts.references is not None or None, _references(facts)),
         Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
@@ -150,6 +150,13 @@ def checklist(facts: Facts) -> list[Point]:
         Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "shunter migrate scan"),
         Point(after, "v1 operator removed, CRDs last", None, "shunter migrate apply --finalize"),
     ]
+
+
+def _assessed(phase: str, facts: Facts) -> Point:
+    if facts.readiness is None:
+        return Point(phase, "Cluster assessed", None, "shunter migrate assess -o json, then --assessment FILE")
+    steps = f"; {len(facts.readiness.next)} steps to take" if facts.readiness.next else ""
+    return Point(phase, "Cluster assessed", facts.readiness.verdict == "READY", f"{facts.readiness.verdict}{steps}")
 
 
 def _performance(facts: Facts) -> Metric:

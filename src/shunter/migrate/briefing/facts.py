@@ -31,6 +31,13 @@ class RunComparison(msgspec.Struct, frozen=True):
     successor: str
 
 
+class Readiness(msgspec.Struct, frozen=True):
+    """What `shunter migrate assess -o json` said of the cluster."""
+
+    verdict: Literal["READY", "PARTIAL", "BLOCKED"]
+    next: tuple[str, ...] = ()
+
+
 class Job(NamedTuple):
     """One job with all that is known of it."""
 
@@ -80,6 +87,8 @@ class Facts(NamedTuple):
     """What was told of the input itself."""
     references: tuple[Finding, ...] | None
     """What a scan found; None when none was made."""
+    readiness: Readiness | None
+    """The verdict on the cluster; None when nobody asked."""
     is_live: bool
     made: datetime
 
@@ -104,6 +113,7 @@ def gathered(
     faults: Sequence[Finding] = (),
     references: Sequence[Finding] | None = None,
     runs: Sequence[RunComparison] = (),
+    readiness: Readiness | None = None,
     is_live: bool = False,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Facts:
@@ -115,7 +125,7 @@ def gathered(
         advance(1)
     jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
     told = None if references is None else tuple(references)
-    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), _lines(jobs), tuple(faults), told, is_live, now)
+    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), _lines(jobs), tuple(faults), told, readiness, is_live, now)
 
 
 def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:

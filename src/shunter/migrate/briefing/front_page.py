@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shunter.migrate.briefing.decision import Point, checklist, metrics, phases, verdict, waves
 from shunter.migrate.briefing.facts import Facts, Job
 from shunter.migrate.inventory.forms.html import TONES, blockers, classes
-from shunter.migrate.report.page import Html, badge, bars, cards, element, page, table
+from shunter.migrate.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"
 _LISTED_REFERENCES = 12
@@ -25,6 +25,7 @@ def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
             ("metric", "target", "now"),
             [(element("b", metric.name), metric.target, _now(metric.now, metric.tone)) for metric in metrics(facts)],
         ),
+        *_next_steps(facts),
         element("h2", "Work by class"),
         classes(facts.fleet),
         element("h2", "Waves"),
@@ -99,6 +100,12 @@ def _points(points: list[Point]) -> Html:
         ),
         class_="checks",
     )
+
+
+def _next_steps(facts: Facts) -> list[Html]:
+    if facts.readiness is None or not facts.readiness.next:
+        return []
+    return [element("h2", "First, on the cluster"), element("ol", *(element("li", prose(step)) for step in facts.readiness.next))]
 
 
 def _releases(facts: Facts) -> list[Html]:

@@ -3,6 +3,7 @@ policies, scripts. The jobs themselves are for `convert` and `inventory`.
 
 files          which files there are, and their text
 python_code    calls of the v1 SDK, by the syntax tree
+notebooks      the same for the cells of Jupyter notebooks
 manifests      objects of Kubernetes that name v1 kinds or select v1 pods
 text           whatever a line of any file shows
 scanning       all of it over a tree, in order

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.migrate.findings import Finding, Place
-from shunter.migrate.scan import files, manifests, python_code, text
+from shunter.migrate.scan import files, manifests, notebooks, python_code, text
 from shunter.migrate.scan.reference import WORDS, Reference
 
 _WORDS = tuple(word.encode() for word in WORDS)
@@ -50,6 +50,8 @@ def findings_of(name: str, content: str) -> list[Finding]:
     jobs: list[range] = []
     if name.endswith(_PYTHON):
         told = list(python_code.references(content))
+    elif name.endswith(".ipynb"):
+        told = notebooks.references(content)
     elif name.endswith(_OBJECTS):
         found = manifests.references(content)
         told, jobs = found.references, found.jobs
