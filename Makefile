@@ -16,6 +16,9 @@ $(STAMP): requirements/uv.txt requirements/lock.txt pyproject.toml scripts/setup
 demo: setup ## start an embedded cluster, train three distributed jobs, show the result
 	@.venv/bin/shunter demo
 
+demo-migrate: setup ## move v1 example jobs to v2 with evidence: assess, convert, prove, train beside the originals, compare, report
+	@.venv/bin/shunter migrate demo --results build/migration-demo
+
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 	@$(PY) -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
@@ -57,4 +60,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo test faults conformance again conformance-again lint generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test faults conformance again conformance-again lint generate lock vectors format clean

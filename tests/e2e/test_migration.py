@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.running_cluster import Cluster
+from e2e.running_cluster import REPOSITORY, Cluster
 
-PROGRAM = Path(__file__).parent / "manifests/migration-program.yaml"
+PROGRAM, EXAMPLE = yaml.safe_load_all((REPOSITORY / "examples/migration/regression.yaml").read_text())
+"""What is trained, and a job that trains it as most do: a Master and two Workers that `python` starts."""
 STEP_BY_STEP = ["--relative", "0", "--absolute", "1e-6", "--first-steps", "100"]
 TORCHRUN = ["torchrun", "/workspace/train.py"]
 
@@ -39,7 +40,7 @@ def replicas(count: int, command: list[str], **env: str) -> dict[str, Any]:
         "env": [{"name": name, "value": value} for name, value in env.items()],
         "volumeMounts": [{"name": "program", "mountPath": "/workspace"}],
     }
-    pod = {"containers": [container], "volumes": [{"name": "program", "configMap": {"name": "program"}}]}
+    pod = {"containers": [container], "volumes": [{"name": "program", "configMap": {"name": PROGRAM["metadata"]["name"]}}]}
     return {"replicas": count, "restartPolicy": "OnFailure", "template": {"spec": pod}}
 
 
@@ -53,9 +54,7 @@ def pytorch_job(name: str, specs: dict[str, Any], **spec: Any) -> dict[str, Any]
 
 
 def plain(name: str) -> dict[str, Any]:
-    """A Master and two Workers that `python` starts: they rely on what v1 tells them."""
-    command = ["python", "/workspace/train.py"]
-    return pytorch_job(name, {"Master": replicas(1, command), "Worker": replicas(2, command)})
+    return {**EXAMPLE, "metadata": {"name": name}}
 
 
 CASES = {
@@ -131,7 +130,8 @@ def test_a_conversion_that_trains_three_models_is_refused_and_its_run_is_told_ap
 
 def converted(cluster: Cluster, job: dict[str, Any], *flags: str) -> list[dict[str, Any]]:
     """The results of `migrate convert`, which sees the program as well."""
-    stdin = yaml.safe_dump_all([yaml.safe_load(PROGRAM.read_text()), job])
+    program = {**PROGRAM, "metadata": {"name": PROGRAM["metadata"]["name"]}}
+    stdin = yaml.safe_dump_all([program, job])
     done = cluster.shunter("migrate", "convert", "-f", "-", *flags, stdin=stdin)
     assert done.returncode == 0, done.stderr
     results = [obj for obj in yaml.safe_load_all(done.stdout) if obj and obj["kind"] != "ConfigMap"]
@@ -141,10 +141,8 @@ def converted(cluster: Cluster, job: dict[str, Any], *flags: str) -> list[dict[s
 
 def trained(cluster: Cluster, namespace: str, objects: list[dict[str, Any]]) -> None:
     """Runs jobs side by side until all have succeeded."""
-    everything = [yaml.safe_load(PROGRAM.read_text()), *objects]
-    for obj in everything:
-        obj["metadata"]["namespace"] = namespace
-    done = cluster.shunter("run", "-", stdin=yaml.safe_dump_all(everything), timeout=180)
+    here = [{**obj, "metadata": {**obj["metadata"], "namespace": namespace}} for obj in (PROGRAM, *objects)]
+    done = cluster.shunter("run", "-", stdin=yaml.safe_dump_all(here), timeout=180)
     assert done.returncode == 0, done.stderr + done.stdout
 
 

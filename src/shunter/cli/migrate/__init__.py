@@ -11,6 +11,7 @@ from shunter.cli.migrate import (
     cleanup,
     compare,
     convert,
+    demo,
     diff,
     explain,
     inventory,
@@ -51,3 +52,4 @@ app.command("status", short_help="Show how far a plan is.")(status.status)
 app.command("rollback", short_help="Take back what a plan did.")(rollback.rollback)
 app.command("cleanup", short_help="Delete v1 jobs whose TrainJobs are proved.")(cleanup.cleanup)
 app.command("report", short_help="Write pages for people who decide, and one for each job.")(report.report)
+app.command("demo", short_help="Move the example jobs with evidence, on a cluster of its own.")(demo.demo)

@@ -117,6 +117,7 @@ def trial(
     )
     wishes = Wishes(
         namespace=in_namespace,
+        suffix=suffix,
         nodes=nodes,
         steps=steps,
         steps_argument=steps_argument,

@@ -1,0 +1,123 @@
+"""`migrate demo`: a folder of v1 jobs is moved with evidence, on a cluster of its own, by commands that anybody would type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.migrate import exit_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TRAP = "regression"
+"""The job whose naive conversion trains three models; in `migration/regression.yaml`."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and the exit code that shows that it did what it should."""
+
+    title: str
+    arguments: tuple[str, ...]
+    expected: int = exit_codes.OK
+    into: str = ""
+    """A file for its standard output."""
+
+
+def steps(examples: Path, results: Path) -> tuple[Step, ...]:
+    """The move of the example jobs, to the report for those who decide."""
+    trap = str(examples / "migration/regression.yaml")
+    inputs = ("-f", str(examples / "v1"), "-f", str(examples / "migration"))
+    of_trap = (TRAP, "-n", "training")
+    decisions = ("--elastic-nodes=replicas", "--accept=MPI001")
+    comparison = results / "comparison.json"
+    return (
+        Step("Is the cluster ready?", ("migrate", "assess")),
+        Step("What is there to move?", ("migrate", "inventory", *inputs)),
+        Step(
+            "A job as it is: its conversion would train three models, and is refused",
+            ("migrate", "convert", "-f", trap, "--torch-launch=as-is"),
+            exit_codes.BLOCKED,
+        ),
+        Step("All jobs, with two decisions", ("migrate", "convert", *inputs, *decisions, "--output-dir", str(results / "v2"))),
+        Step("Proof: the pods of both sides, rank by rank", ("migrate", "validate", *inputs, *decisions)),
+        Step("The original trains", ("run", trap)),
+        Step(
+            "Its conversion trains beside it, and learns the same",
+            ("migrate", "test", *of_trap, "--keep=600", f"--export={results / 'trial.json'}"),
+        ),
+        Step("The evidence for the report", ("migrate", "compare", *of_trap, "-o", "json"), into=str(comparison)),
+        Step(
+            "The refused conversion, run all the same: every pod succeeds, and it is told apart",
+            ("migrate", "test", *of_trap, "--torch-launch=as-is", "--accept=TORCH001", "--suffix=-as-is"),
+            exit_codes.DIFFERENT,
+        ),
+        Step(
+            "The report",
+            ("migrate", "report", *inputs, *decisions, f"--comparison={comparison}", f"--output-dir={results / 'report'}"),
+        ),
+    )
+
+
+def demo(
+    examples: Annotated[Path, typer.Option(help="Directory with the example manifests.")] = Path("examples"),
+    results: Annotated[Path, typer.Option(help="Where converted manifests and the report go.")] = Path("migration-demo"),
+) -> None:
+    """Assess, convert, prove, train beside the original, compare and report, with one trap caught on the way.
+
+    Starts an embedded cluster of its own and stops it at the end. Exit code 1 when a step does not end as it should.
+    """
+    import os
+    import shutil
+    import signal
+    import tempfile
+
+    from shunter.cli.console import errors
+    from shunter.cli.demo import end_cluster, found
+    from shunter.cluster import lifecycle
+    from shunter.cluster.state_dir import StateDir
+
+    planned = steps(found(examples), results)
+    results.mkdir(parents=True, exist_ok=True)
+    state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        started = lifecycle.start(lifecycle.Options(state_dir=state.root))
+        errors().print(f"embedded cluster up in {started.seconds:.1f} s")
+        environment = {**os.environ, "KUBECONFIG": str(state.kubeconfig)}
+        failed = next((step for step in planned if not ends_as_expected(step, environment)), None)
+    finally:
+        end_cluster(state)
+        shutil.rmtree(state.root, ignore_errors=True)
+    if failed is not None:
+        errors().print(f"[bold red]the demo stopped at: {failed.title}[/]")
+        raise typer.Exit(exit_codes.FAILED)
+    errors().print(
+        f"[green]done[/]: {results / 'report' / 'index.html'} is the report, {results / 'v2'} what to apply", soft_wrap=True
+    )
+
+
+def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
+    """Runs the command of a step, showing it as one types it."""
+    import shlex
+    import subprocess
+    import sys
+
+    from shunter.cli.console import errors
+
+    errors().print(f"\n[bold]{step.title}[/]")
+    shown = shlex.join(("shunter", *step.arguments)) + (f" > {shlex.quote(step.into)}" if step.into else "")
+    errors().print(f"$ {shown}", style="cyan", soft_wrap=True, markup=False)
+    command = [sys.executable, "-m", "shunter.cli.main", *step.arguments]
+    if step.into:
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+        Path(step.into).write_bytes(done.stdout)
+    else:
+        done = subprocess.run(command, env=environment, check=False)
+    if done.returncode != step.expected:
+        errors().print(f"[red]exit code {done.returncode}, not {step.expected}[/]")
+    return done.returncode == step.expected
