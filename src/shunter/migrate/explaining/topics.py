@@ -19,10 +19,12 @@ GRADES = {
 EFFORTS = {0: "nothing to do", 1: "a glance", 3: "an hour", 5: "a day", 7: "days", 13: "a project"}
 
 
-def topic_of(id: str) -> Topic:
-    """The topic; InputError, with ids that are close, when there is none."""
-    found = topics().get(id.upper())
-    if found is None:
+def topics_of(id: str) -> list[Topic]:
+    """The topic of this id, or those that cover a trap or gap of the specification (T1, NX3); InputError, with ids that are
+    close, when there is none."""
+    wanted = id.upper()
+    found = [topics()[wanted]] if wanted in topics() else [topic for topic in topics().values() if wanted in topic.traps]
+    if not found:
         close = get_close_matches(id.upper(), topics(), n=3)
         raise InputError(
             f"{id}: neither the id of a topic nor a field of a v1 job.",
