@@ -57,14 +57,13 @@ def told_by_v1(draft: Draft, role: str, index: int, *, host: Host | None = None,
     metadata = replace(draft.job.metadata, name=f"$({JOB_NAME})", namespace=f"$({NAMESPACE})")
     framework = draft.framework.with_settings(Settings(cluster_domain=draft.options.cluster_domain))
     host = host or host_in(draft)
-    told = [
-        {"name": variable["name"], "valueFrom": sources[variable["name"]]}
-        if variable["name"] in sources
-        else {**variable, "value": _rehosted(variable["value"], host, draft.options.cluster_domain)}
-        if "value" in variable
-        else variable
-        for variable in framework.environment(replace(draft.job, metadata=metadata), role)(index)
-    ]
+    told = []
+    for variable in framework.environment(replace(draft.job, metadata=metadata), role)(index):
+        if variable["name"] in sources:
+            variable = {"name": variable["name"], "valueFrom": sources[variable["name"]]}
+        elif "value" in variable:
+            variable = {**variable, "value": _rehosted(variable["value"], host, draft.options.cluster_domain)}
+        told.append(variable)
     values = "".join(variable.get("value", "") for variable in told)
     known = [JOB_NAME_VARIABLE] if f"$({JOB_NAME})" in values else []
     if f"$({NAMESPACE})" in values:
