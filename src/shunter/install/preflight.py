@@ -10,7 +10,8 @@ from shunter.api.resources import JOBSETS, MUTATING_WEBHOOKS, NAMESPACES, VALIDA
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import other_server, other_version, resource_of, title_of
 from shunter.install.names import WEBHOOK_SERVICE
-from shunter.kube.access import Request, allowed, listed
+from shunter.kube import access
+from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
@@ -51,11 +52,7 @@ def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[
 
 async def require_permissions(client: Client, requests: Iterable[Request]) -> None:
     """EnvironmentProblem naming every request that this user may not make."""
-    refused = [request for request, is_allowed in (await allowed(client, requests)).items() if not is_allowed]
-    if refused:
-        raise EnvironmentProblem(
-            f"no permission to {listed(refused)}.", "This takes an administrator of the cluster (ClusterRole cluster-admin)."
-        )
+    await access.require(client, requests, "This takes an administrator of the cluster (ClusterRole cluster-admin).")
 
 
 def requests_for(objects: Iterable[Json], verbs: Sequence[str]) -> list[Request]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import SELF_SUBJECT_ACCESS_REVIEWS, Resource
+from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 
 
@@ -30,6 +31,13 @@ async def allowed(client: Client, requests: Iterable[Request]) -> dict[Request, 
     wanted = sorted(set(requests))
     answers = await asyncio.gather(*(_is_allowed(client, request) for request in wanted))
     return dict(zip(wanted, answers, strict=True))
+
+
+async def require(client: Client, requests: Iterable[Request], remedy: str) -> None:
+    """EnvironmentProblem naming every request that this user may not make."""
+    refused = [request for request, is_allowed in (await allowed(client, requests)).items() if not is_allowed]
+    if refused:
+        raise EnvironmentProblem(f"no permission to {listed(refused)}.", remedy)
 
 
 def listed(requests: Iterable[Request]) -> str:

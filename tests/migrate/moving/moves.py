@@ -5,14 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, PODS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import (
+    NAMESPACES,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.client import Client
+from shunter.kube.client import Client, connect
+from shunter.kube.credentials import StaticCredentials
 from shunter.kube.errors import NotFound
 from shunter.kube.faults import FaultTransport
 from shunter.kube.kubeconfig import Connection
@@ -121,6 +132,25 @@ class Moves:
             yield Client(faults, field_manager="shunter-migrate")
         finally:
             await faults.close()
+
+    @asynccontextmanager
+    async def acting_as_reader(self) -> AsyncIterator[Client]:
+        """A client of a user who may read the namespace, and no more."""
+        api, name = "rbac.authorization.k8s.io", "reader"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": self.namespace}}
+        await self.client.create(SERVICE_ACCOUNTS, account)
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}
+        metadata = {"name": name, "namespace": self.namespace}
+        await self.client.create(ROLES, {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata, "rules": [rule]})
+        subject = {"kind": "ServiceAccount", "name": name, "namespace": self.namespace}
+        role = {"apiGroup": api, "kind": "Role", "name": name}
+        binding = {"apiVersion": f"{api}/v1", "kind": "RoleBinding", "metadata": metadata, "subjects": [subject]}
+        await self.client.create(ROLE_BINDINGS, {**binding, "roleRef": role})
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        answer = await self.client.create(SERVICE_ACCOUNTS, request, self.namespace, subresource="token", name=name)
+        credentials = StaticCredentials([("Authorization", f"Bearer {answer['status']['token']}")])
+        async with connect(replace(self.connection, credentials=credentials)) as found:
+            yield found
 
     async def v1(self, name: str) -> Json:
         return await self.get(PYTORCH_JOBS, name)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from faults.operators import Operator
 from migrate.moving.moves import Moves, shape
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate.moving import comparisons
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import SOURCE
@@ -210,3 +212,24 @@ async def test_a_trial_is_no_twin_to_note_a_comparison_on(moves: Moves) -> None:
     body = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata}
     await moves.client.create(TRAIN_JOBS, {**body, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
     assert not await comparisons.note(moves.client, f"TrainJob {moves.namespace}/bert-trial", "equal")
+
+
+async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = await moves.plan(Wishes(freeze="none"))
+    async with moves.acting_as_reader() as reader:
+        with pytest.raises(EnvironmentProblem, match=r"no permission to .*create trainjobs\.trainer\.kubeflow\.org in namespace"):
+            await moves.apply(plan, client=reader)
+    assert await moves.twin("bert") == {}
+    assert (await moves.read_journal(plan)).records == []
+
+
+async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = await moves.plan(Wishes(strategy="replacement", freeze="none"))
+    assert (await moves.apply(plan)).is_complete
+    await moves.roll_back(plan)
+    later = msgspec.structs.replace(plan, id="later")
+    await moves.submit("new", suspend=True)
+    with pytest.raises(InputError, match="backup is of another time"):
+        await moves.apply(later)

@@ -95,7 +95,7 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
 
     if outcome.verdict == "before" and not would:
         return
-    word = "would do" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
+    word = "would" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
     why = f": {outcome.why}" if outcome.why else ""
     output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.id + why)}", soft_wrap=True)
 

@@ -140,6 +140,7 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
     import asyncio
 
     from shunter.cli.migrate.convert import take_on
+    from shunter.cli.progress import counting
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.planning import planned
 
@@ -150,7 +151,8 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
 
     with errors().status("reading the cluster"):
         found, cluster, unread = asyncio.run(read())
-    batch, _ = take_on(found.batch(options), [], configuration)
+    with counting("deciding", len(found.jobs)) as advance:
+        batch, _ = take_on(found.batch(options, advance), [], configuration)
     return planned(batch, cluster, wishes, [*found.unread, *unread])
 
 

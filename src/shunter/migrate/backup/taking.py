@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.backup.cleaning import clean, digest_of, suspended
-from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, state_of
+from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, read_index, state_of
 from shunter.migrate.writing import write_whole
 
 RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
@@ -88,6 +88,14 @@ async def take(
     return index
 
 
+def holds(directory: Path, objects: Sequence[Json]) -> bool:
+    """Whether a backup holds all these objects as they are now. InputError when it is none."""
+    index = read_index(directory)
+    held = {(entry.kind, entry.namespace, entry.name, entry.sha256) for entry in index.objects}
+    places = ((obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in objects)
+    return all((*place, digest_of(_content(obj))) in held for place, obj in zip(places, objects, strict=True))
+
+
 async def _require_acceptable(client: Client, obj: Json) -> None:
     """EnvironmentProblem with the server's words when a dry run of making the object again fails. That the name is taken means
     that everything before it was in order."""
@@ -110,7 +118,7 @@ def _write(directory: Path, obj: Json) -> Entry:
     metadata = body["metadata"]
     resource = BY_KIND[body["apiVersion"], body["kind"]]
     file = Path(metadata["namespace"]) / f"{resource.plural}.{resource.group}" / f"{metadata['name']}.yaml"
-    content = msgspec.yaml.encode(body)
+    content = _content(obj)
     write_whole(directory / file, content.decode())
     return Entry(
         file=file.as_posix(),
@@ -123,6 +131,10 @@ def _write(directory: Path, obj: Json) -> Entry:
         owner=owner_of(obj),
         needs=needs_of(obj),
     )
+
+
+def _content(obj: Json) -> bytes:
+    return msgspec.yaml.encode(clean(obj))
 
 
 def _sync(directory: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import JOBSETS, PODS, TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS
+from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem
 from shunter.migrate.backup.cleaning import digest
@@ -94,6 +95,13 @@ async def apply(
         screen.done(outcome)
     await journal.mirror()
     return outcomes
+
+
+def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
+    """What the steps that are left, and the journal, ask of the API server."""
+    left = [step for step in steps if (last := journal.last(step.id)) is None or last.phase != "done"]
+    found = {Request(verb, step.resource, step.namespace) for step in left for verb in ("get", step.verb)}
+    return found | {Request(verb, CONFIG_MAPS, journal.namespace) for verb in ("list", "create", "patch") if left}
 
 
 async def preview(client: Client, steps: Iterable[Step], journal: Journal) -> list[Outcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -39,8 +39,8 @@ class Input(NamedTuple):
     unread: tuple[str, ...]
     """What may not be read: `configmaps in namespace training`."""
 
-    def batch(self, options: Options) -> Batch:
-        return converted(self.jobs, options, self.others)
+    def batch(self, options: Options, done: Callable[[int], None] = lambda count: None) -> Batch:
+        return converted(self.jobs, options, self.others, done)
 
 
 class Ready(NamedTuple):

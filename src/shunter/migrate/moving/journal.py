@@ -82,7 +82,7 @@ class Journal:
         self._path = directory / f"{plan_id}.jsonl"
         self._plan_id = plan_id
         self._client = client
-        self._namespace = namespace
+        self.namespace = namespace
         self._now = now
         self._file: IO[bytes] | None = None
         self._not_mirrored: list[Record] = []
@@ -164,24 +164,24 @@ class Journal:
             data = {f"{record.number:06}": msgspec.json.encode(record).decode() for record in records}
             name = f"shunter-migration-{self._plan_id}-{shard}"
             try:
-                await self._client.patch(CONFIG_MAPS, name, self._namespace, {"data": data})
+                await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
             except NotFound:
                 await self._create(name, data)
         self._not_mirrored = []
 
     async def _create(self, name: str, data: dict[str, str]) -> None:
-        metadata = {"name": name, "namespace": self._namespace, "labels": {PLAN: self._plan_id}}
+        metadata = {"name": name, "namespace": self.namespace, "labels": {PLAN: self._plan_id}}
         try:
             await self._client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
         except AlreadyExists:
-            await self._client.patch(CONFIG_MAPS, name, self._namespace, {"data": data})
+            await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
         except NotFound as error:
             raise InputError(
-                f"plan: journalNamespace: the cluster has no namespace {self._namespace!r}.", "Name one that is there."
+                f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name one that is there."
             ) from error
 
     async def _mirrored(self) -> list[Record]:
-        found = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{PLAN}={self._plan_id}")).items
+        found = (await self._client.list(CONFIG_MAPS, self.namespace, label_selector=f"{PLAN}={self._plan_id}")).items
         texts = [text for obj in found for _, text in sorted((obj.get("data") or {}).items())]
         return [msgspec.json.decode(text, type=Record) for text in texts]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
+from shunter.kube import access
 from shunter.kube.client import Client
 from shunter.migrate.backup import taking
 from shunter.migrate.backup.index import INDEX
@@ -68,9 +69,8 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
         if (conversion := ready.conversions.get(item.title))
         for step in item_steps(plan, item, conversion)
     ]
-    refused = {
-        item.title: ready.refused[item.title] for item in acting if item.title in ready.refused and not _is_over(item, journal)
-    }
+    over = _over(acting, journal)
+    refused = {title: why for title, why in ready.refused.items() if title not in over}
     owned = [item for item in items if item.action == "source"]
     sources = gathering.ready(plan, owned, found, journal, even_blocked=True)
     patches = [source_patch(item, sources.conversions[item.title]) for item in owned if item.title in sources.conversions]
@@ -92,6 +92,7 @@ async def run(
     """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
     v1 job runs, and until all of them are in `backup`. Killed at any point and run again it ends the same."""
     todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
+    await access.require(client, applying.requests([*todo.first, *todo.steps], journal), "Let an administrator apply the plan.")
     frozen = await applying.apply(client, todo.first, journal, screen, patience)
     if not all(outcome.is_complete for outcome in frozen):
         return Run(frozen, todo.refused, todo.patches)
@@ -100,11 +101,18 @@ async def run(
         active = _active(plan, await gathering.read(client, plan.namespaces))
         if active:
             return Run(frozen, todo.refused, todo.patches, active)
-        if not (backup / INDEX).exists():
-            objects = await taking.everything(client, plan.namespaces)
-            await taking.take(client, backup, objects, server=plan.server, now=now)
+        await _back_up(client, plan, journal, backup, now)
     outcomes = await applying.apply(client, todo.steps, journal, screen, patience)
     return Run([*frozen, *outcomes], todo.refused, todo.patches)
+
+
+async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> None:
+    """Takes the backup, unless the run that was interrupted did. InputError when there is one of another time."""
+    objects = await taking.everything(client, plan.namespaces)
+    if not (directory / INDEX).exists():
+        await taking.take(client, directory, objects, server=plan.server, now=now)
+    elif not any(record.job for record in journal.records) and not taking.holds(directory, objects):
+        raise InputError(f"plan: backup: {directory} is of another time.", "Name a new folder there.")
 
 
 def _active(plan: Plan, found: Input) -> list[str]:
@@ -117,8 +125,9 @@ def _active(plan: Plan, found: Input) -> list[str]:
     ]
 
 
-def _is_over(item: Item, journal: Journal) -> bool:
-    """Whether every write for the job was done."""
-    last = {record.step: record for record in journal.records if record.job == item.title and record.kind == TRAIN_JOBS.kind}
-    done = {record.verb for record in last.values() if record.phase == "done"}
-    return done >= ({"create", "patch"} if item.action == "move" else {"create"})
+def _over(items: Iterable[Item], journal: Journal) -> set[str]:
+    """The jobs for which every write was done."""
+    last = {record.step: record for record in journal.records if record.kind == TRAIN_JOBS.kind}
+    done = {(record.job, record.verb) for record in last.values() if record.phase == "done"}
+    wanted = {"create": {"create"}, "move": {"create", "patch"}}
+    return {item.title for item in items if all((item.title, verb) in done for verb in wanted[item.action])}
