@@ -132,6 +132,15 @@ def own_address(difference: Difference, context: Context) -> str:
     return "the pod's own address, by its name" if is_same else ""
 
 
+def own_job(difference: Difference, context: Context) -> str:
+    """Variables by which v1's operator told the name of the job."""
+    name, pair = variable_of(difference), difference.pair
+    if not name or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
+        return ""
+    names = (context.matched.v1.job.name, context.matched.v2.jobset["metadata"]["name"])
+    return "the job has another name now" if (difference.v1, difference.v2) == names else ""
+
+
 def dropped_helpers(difference: Difference, context: Context) -> str:
     """A variable of v1's operator that only its own other variables were made of."""
     name, pair = variable_of(difference), difference.pair
@@ -206,6 +215,7 @@ RULES: tuple[Rule, ...] = (
     added_variables,
     meeting_port,
     own_address,
+    own_job,
     dropped_helpers,
     unread,
     overruled,

@@ -74,10 +74,13 @@ def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
         pair, _, after = found[-1]
         yield pair, f"{pair.title} takes itself for {after}, so that the pods of v2 are no group."
     elastic = getattr(both.v1.job.spec, "elastic_policy", None)
-    nodes = sum(pair.v2 is not None and (pair.v1 is None or pair.role == WORKER) for pair in both.pairs)
-    if elastic is not None and not (elastic.min_replicas or 0) <= nodes <= (elastic.max_replicas or nodes):
-        bounds = f"{elastic.min_replicas} to {elastic.max_replicas}"
-        yield both.pairs[-1], f"v2 has {nodes} Workers, where elasticPolicy allows {bounds}."
+    if elastic is not None:
+        # PET_NNODES counts all pods, the autoscaler Workers only.
+        nodes = [pair for pair in both.pairs if pair.v2 is not None]
+        counts = {len(nodes), sum(pair.v1 is None or pair.role == WORKER for pair in nodes)}
+        least, most = elastic.min_replicas or 0, elastic.max_replicas or len(nodes)
+        if not any(least <= count <= most for count in counts):
+            yield both.pairs[-1], f"v2 has {len(nodes)} pods, where elasticPolicy allows {least} to {most}."
 
 
 def _is_group(group: list[Member]) -> bool:

@@ -34,7 +34,7 @@ from shunter.operator.trainer.render import trainjob_errors
 RungName = Literal["yaml", "schema", "cel", "webhooks", "objects", "pods", "server", "smoke", "runs"]
 RUNGS: dict[RungName, str] = {
     "yaml": "the text of the result is read again as the objects that it was made of",
-    "schema": "TrainJob and runtime fit the schemas of Trainer",
+    "schema": "TrainJob and runtime fit the schemas of Trainer, names and labels the rules of all objects",
     "cel": "they keep the CEL rules of those schemas",
     "webhooks": "Trainer's webhooks let them pass",
     "objects": "JobSet, Jobs and pods that follow keep the rules of their kinds, names included",
@@ -124,12 +124,15 @@ class _Teller:
 
     def _origin(self, manifest: Manifest | None, field: str) -> Path:
         """The field of the source that stands at `field` of the result, or above it."""
-        rows = [
-            (len(there), row.path)
-            for row in self._conversion.rows
-            if row.target and row.target.manifest == manifest and field.startswith(there := shown(row.target.path))
-        ]
-        return max(rows, key=lambda row: row[0], default=(0, ()))[1]
+        best: tuple[int, Path] = (0, ())
+        for row in self._conversion.rows:
+            if row.target is None or row.target.manifest != manifest:
+                continue
+            for cut in range(len(row.target.path)):
+                there = shown(row.target.path[: len(row.target.path) - cut])
+                if field.startswith(there) and len(there) > best[0]:
+                    best = len(there), row.path[: len(row.path) - cut]
+        return best[1]
 
 
 def _manifests(conversion: Conversion) -> Iterator[tuple[Manifest, Json]]:
@@ -160,6 +163,8 @@ def _schema(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
         for field in unknown:
             yield tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
         yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, schema_errors(stored), tell)
+        for fault in rule_errors(stored):
+            yield tell(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])
 
 
 def _cel(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:

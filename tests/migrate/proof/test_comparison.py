@@ -1,0 +1,215 @@
+"""What the comparison of both sides' pods notices, what it expects, and what findings explain."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.proof.jobs import Change, changed, converted, environment, job_spec, pod_spec, pytorch
+from shunter.api.meta import Json
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.options import Options
+from shunter.migrate.proof.comparison import compared, compared_objects
+from shunter.migrate.proof.differences import matched
+from shunter.migrate.proof.pods import v1_side, v2_side
+from shunter.migrate.source.objects import SourceObject
+from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.services import desired_services
+
+
+def told(job: Json, change: Change) -> list[str]:
+    """What is told of a conversion whose results were changed by hand."""
+    return [finding.message for finding in compared(changed(converted(job), change)).findings]
+
+
+def test_a_conversion_has_the_pods_of_its_source() -> None:
+    comparison = compared(converted(pytorch(3)))
+    assert comparison.is_alike
+    assert comparison.findings == ()
+    assert comparison.matched is not None
+    assert [(pair.title, pair.v2 and pair.v2.host) for pair in comparison.matched.pairs] == [
+        ("Master 0", "bert-node-0-0.bert"),
+        ("Worker 0", "bert-node-0-1.bert"),
+        ("Worker 1", "bert-node-0-2.bert"),
+        ("Worker 2", "bert-node-0-3.bert"),
+    ]
+
+
+def _without_shim(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["containers"][0]["env"] = []
+
+
+def _shim_before_placeholders(train_job: Json, runtime: Json) -> None:
+    environment(runtime).sort(key=lambda variable: variable["value"] == "")
+
+
+def _one_node_less(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["numNodes"] -= 1
+
+
+def _no_trainer_section(train_job: Json, runtime: Json) -> None:
+    del train_job["spec"]["trainer"]
+
+
+def _other_image(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["image"] = "train:2"
+
+
+def _reads_v1_host(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["args"] = ["--master", "bert-master-0"]
+
+
+def _more_memory(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"memory": "2Gi"}}
+
+
+def _host_network(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["hostNetwork"] = True
+
+
+def _mounts_what_is_not_there(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+
+
+def _other_runtime(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["runtimeRef"]["name"] = "torch-distributed"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(_without_shim, "env WORLD_SIZE of container node is '3' in v1 and nothing in v2", id="T1-no-shim"),
+        pytest.param(_shim_before_placeholders, "env RANK of container node is '0' in v1 and '$(PET_NODE_RANK)'", id="S-B-order"),
+        pytest.param(_one_node_less, "Worker 1: v2 has no such pod", id="a-node-less"),
+        pytest.param(_no_trainer_section, "takes itself for", id="T13-no-trainer-section"),
+        pytest.param(_other_image, "image of container node is 'train:1' in v1 and 'train:2' in v2", id="image"),
+        pytest.param(_reads_v1_host, "and 'python train.py --master bert-master-0' in v2", id="T9-host-of-v1"),
+        pytest.param(_more_memory, "resources limits memory of container node is nothing in v1", id="resources"),
+        pytest.param(_host_network, "hostNetwork is nothing in v1 and 'True' in v2", id="host-network"),
+        pytest.param(_mounts_what_is_not_there, "volume data persistentVolumeClaim claimName is nothing in v1", id="volume"),
+        pytest.param(_other_runtime, "refers to the TrainingRuntime torch-distributed of its namespace, which", id="runtime"),
+    ],
+)
+def test_what_is_changed_in_a_result_is_told(change: Change, message: str) -> None:
+    messages = told(pytorch(2), change)
+    assert any(message in one for one in messages), messages
+
+
+def test_pods_of_a_role_that_differ_alike_are_told_together() -> None:
+    messages = told(pytorch(4), _other_image)
+    assert [one.partition(":")[0] for one in messages] == ["Master 0", "Worker 0 to 3"]
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param([{"name": "RANK", "value": "7"}], id="T7-v1-s-operator-won-over-the-user"),
+        pytest.param([{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "t"}}}], id="secret"),
+        pytest.param(
+            [{"name": "HOME", "value": "/home/$(USER)"}, {"name": "USER", "value": "me"}], id="reference-to-a-later-one"
+        ),
+    ],
+)
+def test_environments_are_compared_as_programs_see_them(env: list[Json]) -> None:
+    assert compared(converted(pytorch(1, env=env))).is_alike
+
+
+def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking() -> None:
+    env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
+    conversion = converted(pytorch(1, env=env))
+    source = conversion.source
+    comparison = compared_objects(source, conversion.train_job, conversion.runtime)
+    assert [(finding.topic.id, finding.message) for finding in comparison.findings] == [
+        ("PROOF003", "Master 0: env POD of container node is '<Master 0>' in v1 and 'bert-node-0-0-xxxxx' in v2."),
+        ("PROOF003", "Worker 0: env POD of container node is '<Worker 0>' in v1 and 'bert-node-0-1-xxxxx' in v2."),
+    ]
+    assert comparison.is_alike
+
+
+def test_selectors_that_select_the_same_pods_are_the_same() -> None:
+    job = pytorch(2)
+    for role in job["spec"]["pytorchReplicaSpecs"].values():
+        labels = {"training.kubeflow.org/job-name": "bert"}
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": labels}}
+        affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        role["template"]["spec"]["affinity"] = affinity
+    conversion = converted(job)
+    assert compared(conversion).is_alike
+
+    def unchanged(train_job: Json, runtime: Json) -> None:
+        pod_spec(runtime)["affinity"] = affinity
+
+    messages = [finding.message for finding in compared(changed(conversion, unchanged)).findings]
+    assert any("podAntiAffinity" in message for message in messages)
+
+
+TOPIC = Topic("TEST001", "t", "warning", "advisory", "semantic-change", "D", "e", "r")
+
+
+def _explained_by(topic: Topic, path: tuple[str | int, ...]) -> bool:
+    source = SourceObject(pytorch(1), "bert.yaml")
+    conversion = changed(converted(pytorch(1)), _other_image)
+    finding = Finding(topic, source.title, Place("bert.yaml"), path, "m")
+    return compared_objects(source, conversion.train_job, conversion.runtime, (finding,)).is_alike
+
+
+IMAGE = ("spec", "pytorchReplicaSpecs", "Worker", "template", "spec", "containers", 0, "image")
+
+
+@pytest.mark.parametrize(
+    ("topic", "path", "is_explained"),
+    [
+        pytest.param(TOPIC, IMAGE, True, id="about-the-field-of-both-roles"),
+        pytest.param(TOPIC, IMAGE[:4], False, id="about-the-whole-template"),
+        pytest.param(TOPIC, (*IMAGE[:-1], "args"), False, id="about-another-field"),
+        pytest.param(TOPIC._replace(change="lossless"), IMAGE, False, id="that-says-nothing-is-lost"),
+        pytest.param(TOPIC._replace(explains=("image",)), (), True, id="whose-topic-explains-it"),
+        pytest.param(TOPIC._replace(explains=("env.*",)), IMAGE, False, id="whose-topic-explains-something-else"),
+    ],
+)
+def test_a_difference_is_explained_by_a_finding(topic: Topic, path: tuple[str | int, ...], is_explained: bool) -> None:
+    assert _explained_by(topic, path) is is_explained
+
+
+def test_what_is_taken_on_does_not_block() -> None:
+    conversion = changed(converted(pytorch(1)), _other_image)
+    assert not compared(conversion).is_alike
+    assert compared(conversion, Options(accepted=("PROOF001",))).is_alike
+
+
+def test_a_job_that_v1_refuses_cannot_be_compared_and_is_not_called_alike() -> None:
+    job = pytorch(1)
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = 2
+    comparison = compared_objects(SourceObject(job, "bert.yaml"), {}, None)
+    assert [finding.topic.id for finding in comparison.findings] == ["PROOF009"]
+    assert not comparison.is_alike
+
+
+def test_names_of_v1_pods_are_those_of_their_services() -> None:
+    side = v1_side(pytorch(2))
+    services = desired_services(framework_of("PyTorchJob"), side.job)
+    assert [service["metadata"]["name"] for service in services] == [replica.host for replica in side.replicas]
+
+
+def test_the_account_of_a_conversion_is_held_to_its_results() -> None:
+    conversion = converted(pytorch(1, run_policy={"activeDeadlineSeconds": 60}))
+    conversion.train_job["spec"]["activeDeadlineSeconds"] = 61
+    assert "activeDeadlineSeconds, but is 61 there, and 60 in v1" in compared(conversion).findings[0].message
+
+
+def test_roles_of_their_own_are_compared_with_the_replicated_job_of_their_name() -> None:
+    job = pytorch(2)
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["image"] = "worker:1"
+    conversion = converted(job)
+    assert conversion.runtime is not None
+    both = matched(v1_side(job), v2_side(conversion.train_job, conversion.runtime))
+    assert [(pair.title, pair.v2 and pair.v2.role) for pair in both.pairs] == [
+        ("Master 0", "master"), ("Worker 0", "worker"), ("Worker 1", "worker"),
+    ]  # fmt: skip
+    assert compared(conversion).is_alike
+
+
+def test_backoff_limits_do_not_show_in_pods_but_in_endings() -> None:
+    def limited(train_job: Json, runtime: Json) -> None:
+        job_spec(runtime)["backoffLimit"] = 3
+
+    assert all("The job" in message for message in told(pytorch(1), limited))

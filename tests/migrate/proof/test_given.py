@@ -1,0 +1,57 @@
+"""TrainJobs that somebody else wrote are found, and compared as our own."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from migrate.proof.jobs import converted, pytorch
+from shunter.api.meta import Json
+from shunter.errors import InputError
+from shunter.migrate.proof.comparison import compared
+from shunter.migrate.proof.given import with_given
+
+OURS = converted(pytorch(1))
+NAIVE: Json = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "bert", "namespace": "team"},
+    "spec": {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {"numNodes": 2, "image": "train:1", "command": ["python", "train.py"]},
+    },
+}
+"""What the public guides make of the job: both nodes train alone, and succeed."""
+
+
+def test_a_naive_conversion_is_found_to_train_models_apart() -> None:
+    comparison = compared(with_given(OURS, [NAIVE]))
+    assert not comparison.is_alike
+    messages = [finding.message for finding in comparison.findings]
+    assert "Master 0 takes itself for rank 0 of 2 at Master 0 in v1, and for on its own in v2. So do 1 more." in messages
+
+
+def test_our_own_results_are_found_by_their_names() -> None:
+    assert OURS.runtime is not None
+    given = with_given(OURS, [NAIVE | {"metadata": {"name": "other"}}, OURS.runtime, OURS.train_job])
+    assert (given.train_job, given.runtime) == (OURS.train_job, OURS.runtime)
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param([], "no TrainJob of its name to compare with; there are none", id="none"),
+        pytest.param([OURS.train_job], "its TrainingRuntime pytorch-.* is not at hand", id="no-runtime"),
+    ],
+)
+def test_what_is_missing_is_named(objects: list[Json], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        with_given(OURS, objects)
+
+
+def test_an_object_that_no_server_would_take_is_refused() -> None:
+    broken = copy.deepcopy(NAIVE)
+    broken["spec"]["trainer"]["env"] = [{"value": "x"}]
+    with pytest.raises(InputError, match=r"spec.trainer.env\[0\].name"):
+        with_given(OURS, [broken])

@@ -1,0 +1,99 @@
+"""Each rung of the ladder finds what belongs to it, and nothing is claimed beyond."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.proof.jobs import Change, changed, converted, pod_spec, pytorch
+from shunter.api.meta import Json
+from shunter.migrate.proof.ladder import RUNGS, Step, climbed
+
+
+def _unknown_field(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["volumes"] = []
+
+
+def _wrong_type(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["numNodes"] = "three"
+
+
+def _long_image(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["image"] = "x" * 501
+
+
+def _bad_name(train_job: Json, runtime: Json) -> None:
+    train_job["metadata"]["name"] = "1bert"
+
+
+def _reserved(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["env"] = [{"name": "PET_NNODES", "value": "2"}]
+
+
+def _no_node(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["containers"][0]["name"] = "trainer"
+
+
+def _no_such_runtime(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["runtimeRef"]["kind"] = "Runtime"
+
+
+def _long_name(train_job: Json, runtime: Json) -> None:
+    train_job["metadata"]["name"] = "b" * 55
+
+
+def _bad_pod(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["containers"][0]["volumeMounts"] = [{"name": "nothing", "mountPath": "/data"}]
+
+
+def _always(train_job: Json, runtime: Json) -> None:
+    pod_spec(runtime)["restartPolicy"] = "Always"
+
+
+def _more_nodes(train_job: Json, runtime: Json) -> None:
+    train_job["spec"]["trainer"]["numNodes"] = 4
+
+
+@pytest.mark.parametrize(
+    ("change", "rung", "message"),
+    [
+        pytest.param(_unknown_field, "schema", "TrainJob bert has no field spec.trainer.volumes", id="unknown-field"),
+        pytest.param(_wrong_type, "schema", "spec.trainer.numNodes", id="wrong-type"),
+        pytest.param(_long_image, "schema", "spec.trainer.image", id="too-long"),
+        pytest.param(_bad_name, "cel", "metadata.name must match RFC 1035", id="rule-of-the-definition"),
+        pytest.param(_reserved, "webhooks", "must not have reserved envs", id="reserved-variable"),
+        pytest.param(_no_node, "webhooks", "must contain the required container", id="no-container-node"),
+        pytest.param(_no_such_runtime, "webhooks", "unsupported runtime", id="kind-of-runtime"),
+        pytest.param(_long_name, "objects", "pod names generated for this JobSet will exceed 63", id="T11-name-budget"),
+        pytest.param(_bad_pod, "objects", 'Not found: "nothing"', id="volume-that-is-not-there"),
+        pytest.param(
+            _always, "objects", "Job bert-node-0 would be refused: spec.template.spec.restartPolicy", id="restart-policy"
+        ),
+        pytest.param(_more_nodes, "pods", "v1 has no such pod", id="number-of-nodes"),
+    ],
+)
+def test_a_rung_finds_what_belongs_to_it(change: Change, rung: str, message: str) -> None:
+    ladder = climbed(changed(converted(pytorch(2)), change))
+    assert not ladder.holds
+    assert ladder.is_refuted
+    last = ladder.steps[-1]
+    assert last.rung == rung
+    assert any(message in finding.message for finding in last.findings), [finding.message for finding in last.findings]
+
+
+def test_without_a_cluster_one_comes_as_far_as_the_pods() -> None:
+    ladder = climbed(converted(pytorch(3)))
+    assert (ladder.reached, ladder.holds) == ("pods", True)
+    assert ladder.steps[-1].note.startswith("4 pods on each side; differences: ")
+    assert [step.rung for step in ladder.steps] == list(RUNGS)[: len(ladder.steps)]
+
+
+def test_a_rung_that_was_not_tried_is_not_reached() -> None:
+    ladder = climbed(converted(pytorch(1))).higher(Step("server", note="no cluster", was_tried=False))
+    assert (ladder.reached, ladder.holds, ladder.is_refuted) == ("pods", False, False)
+
+
+def test_a_finding_of_a_rung_stands_where_the_value_comes_from() -> None:
+    job = pytorch(1)
+    job["metadata"]["labels"] = {"team": "no label value!"}
+    (finding,) = climbed(converted(job)).findings
+    assert (finding.field, finding.target) == ("metadata.labels", "TrainJob metadata.labels")
