@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from faults.planes import Plane
 from shunter.api.resources import NAMESPACES, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
@@ -79,3 +85,21 @@ async def test_all_jobs_are_read_in_order(client: Client, namespace: str) -> Non
     assert [source.title for source in found.jobs] == [
         f"PyTorchJob {namespace}/a", f"PyTorchJob {namespace}/b", f"TFJob {namespace}/a",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [(("inventory", "-o", "csv"), "PyTorchJob"), (("report", "--output-dir", "out"), "out/index.html")],
+    ids=["inventory", "report"],
+)
+async def test_the_commands_read_a_cluster(
+    client: Client, namespace: str, plane: Plane, tmp_path: Path, verb: tuple[str, ...], said: str
+) -> None:
+    await created(client, namespace, job("a"))
+    command = [sys.executable, "-m", "shunter.cli.main", "migrate", *verb, "--cluster", "-n", namespace]
+    environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "NO_COLOR": "1"}
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout + done.stderr
