@@ -58,6 +58,10 @@ _ACTION = re.compile(r"\{\{.*?\}\}", re.S)
 _BLOCKS = re.compile(
     r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b|\$\w*\s*:?=|\b(?:toYaml|toJson|indent|nindent)\b|-\}\}"
 )
+_LINES = re.compile(r"^[ \t]*(\{\{-[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
+"""An expression for several fields, in a line of its own: `{{- include "chart.labels" . | nindent 4 }}`. It says itself how far
+they are indented, so it can stand for one field and be moved with its neighbours."""
+_LINES_VALUE = "helmlines"
 _COMMENT = re.compile(r"\{\{-?\s*/\*")
 _IF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
 _END = re.compile(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
@@ -101,6 +105,7 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
 def skeleton_of(document: Document, options: Options) -> Skeleton:
     """The template of the result. Raises Refusal."""
     before, body, after = _unwrapped(document.text)
+    body = _LINES.sub(lambda match: " " * int(match[2]) + match[1] + match[2] + match[3], body)
     holes = _holes(body, before.count("\n"))
     attempt = _Attempt(document, before, body, holes, options)
     numbers = attempt.numbers()
@@ -110,6 +115,7 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     if numbers:
         others = {hole: _usable(attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}), document) for hole in numbers}
         conversion = _with_sums(conversion, others, holes, sums)
+    conversion = _of_release(conversion, sums)
     text = _back(text_of(conversion), holes, sums)
     if re.search(r"helmword|helmsum", text):
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
@@ -123,7 +129,13 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
 def _back(text: str, holes: list[str], sums: list[str]) -> str:
     """The text with expressions in place of words; those that were comments lose the `#` that made them some of YAML's."""
     text = re.sub(r"# (helmword(\d+)x)", lambda match: match[1] if _COMMENT.match(holes[int(match[2])]) else match[0], text)
+    text = re.sub(rf"(?m)^( *)helmword(\d+)x: {_LINES_VALUE}$", lambda match: _moved(holes[int(match[2])], match[1]), text)
     return _WORD.sub(lambda match: sums[int(match[2])] if match[2] else holes[int(match[1])], text)
+
+
+def _moved(lines: str, margin: str) -> str:
+    """The expression for fields that are indented like `margin` now."""
+    return margin + _LINES.sub(lambda match: f"{match[1]}{len(margin)}{match[3]}", lines)
 
 
 @dataclass(frozen=True)
@@ -168,6 +180,8 @@ class _Attempt:
             hole = self.holes.index(match[0])
             if _COMMENT.match(match[0]):
                 return f"# helmword{hole}x"
+            if _LINES.match(match[0]):
+                return f"helmword{hole}x: {_LINES_VALUE}"
             return str(numbers[hole]) if hole in numbers else f"helmword{hole}x"
 
         return _ACTION.sub(word, self.body)
@@ -190,6 +204,8 @@ def _holes(body: str, lines_before: int) -> list[str]:
         if _COMMENT.match(match[0]):
             if "\n" in match[0]:
                 raise Refusal(line, "a comment of the template covers several lines")
+        elif alone and _LINES.match(match[0]):
+            pass
         elif _BLOCKS.search(match[0]) or (alone and not body[match.end() :].lstrip(" ").startswith((":", "-"))):
             raise Refusal(line, f"{' '.join(match[0].split())} stands for more than one value")
         holes[match[0]] = None
@@ -219,6 +235,19 @@ def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: 
     train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
     runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
     return replace(conversion, train_job=train_job, runtime=runtime)
+
+
+def _of_release(conversion: Conversion, sums: list[str]) -> Conversion:
+    """The runtime named after the release: what is in it depends on values, and Helm lets no two releases own one object."""
+    if conversion.runtime is None:
+        return conversion
+    sums.append("{{ .Release.Name }}")
+    name = f"helmsum{len(sums) - 1}x-{conversion.runtime['metadata']['name']}"
+    return replace(
+        conversion,
+        runtime=_replaced(conversion.runtime, ("metadata", "name"), name),
+        train_job=_replaced(conversion.train_job, ("spec", "runtimeRef", "name"), name),
+    )
 
 
 def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int]:
