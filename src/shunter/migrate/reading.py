@@ -130,8 +130,8 @@ class _Port(Struct, frozen=True):
 
 
 class _Resources(Struct, frozen=True):
-    limits: dict[str, str | int | float] | None = None
-    requests: dict[str, str | int | float] | None = None
+    limits: dict[str, str | int] | None = None
+    requests: dict[str, str | int] | None = None
 
 
 class _Container(Struct, frozen=True):

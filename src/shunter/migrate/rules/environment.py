@@ -139,7 +139,7 @@ def apply(draft: Draft) -> None:
 
 def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> None:
     """The user's variables stand in the TrainJob, if this group is what its trainer section is about."""
-    own = [*group.plugin_placeholders, *group.environment]
+    own = [*{variable["name"]: variable for variable in [*group.plugin_placeholders, *group.environment]}.values()]
     _warn_of_unknown_references(draft, group, place, container, own)
     given: list[Json] = container.get("env") or []
     reason = "" if fits(given) else "it is too long"

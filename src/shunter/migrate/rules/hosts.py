@@ -17,6 +17,7 @@ from shunter.migrate.paths import Path
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 """A host is a word of its own, and no part of a path."""
+_INDEX = re.compile(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host"})
 _MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
 """Frameworks of v2 that meet on a port of their own, whatever it was in v1."""
@@ -122,7 +123,7 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         for path, words, key in _texts(group.pod["spec"]):
             place = (*draft.template_paths(group)[0], *path)
-            if found := list(dict.fromkeys(known.findall(words[key]))):
+            if found := _names_in(draft, known, words[key]):
                 new = {name: _counterpart(draft, group, path, name) for name in found}
                 words[key] = known.sub(_replacement(new), words[key])
                 draft.changed(group, path, "hosts have the names of v2")
@@ -144,18 +145,29 @@ def _may_name_hosts(draft: Draft) -> bool:
 
 
 def _replacement(new: dict[str, str]) -> Callable[[re.Match[str]], str]:
-    return lambda match: new[match[0]]
+    return lambda match: new.get(match[0], match[0])
 
 
 def _known_names(draft: Draft) -> re.Pattern[str]:
-    longest_first = sorted(draft.hosts, key=len, reverse=True)
-    return re.compile(f"{_BEFORE}(?:{'|'.join(map(re.escape, longest_first))}){_AFTER}")
+    """What looks like the name of a pod of the job, by any index: a job may have a hundred thousand of them."""
+    shapes = (f"{re.escape(stem)}(?:-[0-9]+)?{re.escape(rest)}" for stem, rest in _shapes(draft))
+    return re.compile(f"{_BEFORE}(?:{'|'.join(shapes)}){_AFTER}")
+
+
+def _names_in(draft: Draft, known: re.Pattern[str], text: str) -> list[str]:
+    return [name for name in dict.fromkeys(known.findall(text)) if name in draft.hosts]
 
 
 def _begun_names(draft: Draft) -> re.Pattern[str]:
     """A host name that ends before its index."""
-    stems = sorted({name.rpartition("-")[0] for name in draft.hosts})
-    return re.compile(f"{_BEFORE}(?:{'|'.join(map(re.escape, stems))})-(?![A-Za-z0-9])")
+    stems = (re.escape(stem) for stem, _ in _shapes(draft))
+    return re.compile(f"{_BEFORE}(?:{'|'.join(stems)})-(?![A-Za-z0-9])")
+
+
+def _shapes(draft: Draft) -> list[tuple[str, str]]:
+    """What stands before and behind the index in the names of hosts."""
+    parts = {_INDEX.sub("\0", host, count=1).partition("\0") for host in draft.hosts}
+    return sorted({(stem, rest) for stem, _, rest in parts}, key=lambda shape: -len(shape[0]))
 
 
 def _counterpart(draft: Draft, group: Group, path: Path, name: str) -> str:

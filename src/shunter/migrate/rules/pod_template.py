@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.migrate.draft import Draft, Group
-from shunter.migrate.paths import Path, value_at
+from shunter.migrate.paths import Path
 from shunter.migrate.rules.restart_policy import pod_restart_policy, restart_policy
 from shunter.migrate.templates import differing_ports
 
-_IGNORED_METADATA = ("name", "generateName", "namespace", "creationTimestamp")
+_METADATA = ("labels", "annotations", "finalizers")
+"""What v1's schema keeps of a template's metadata and its operator looks at."""
 
 
 def apply(draft: Draft) -> None:
@@ -41,16 +42,15 @@ def copied(value: Any) -> Any:
 def _leave_out(draft: Draft, group: Group) -> None:
     """What v1 does not look at either, and what Go writes although it says nothing."""
     pod = group.pod
-    ignored: dict[Path, str] = {("metadata", field): "pods have names of their own" for field in _IGNORED_METADATA}
-    ignored["spec", "restartPolicy"] = "v1 puts the role's restartPolicy in its place"
-    ignored["status",] = "a template has none"
-    for path, note in ignored.items():
-        owner = value_at(pod, path[:-1])
-        if isinstance(owner, dict) and path[-1] in owner:
-            del owner[path[-1]]
-        for template in draft.template_paths(group):
-            draft.default((*template, *path), note)
-    if "metadata" in pod and not pod["metadata"]:
-        for template in draft.template_paths(group):
-            draft.default((*template, "metadata"), "it says nothing")
+    pod["metadata"] = {field: value for field, value in (pod.get("metadata") or {}).items() if field in _METADATA and value}
+    if not pod["metadata"]:
         del pod["metadata"]
+    pod.pop("status", None)
+    pod["spec"].pop("restartPolicy", None)
+    for template in draft.template_paths(group):
+        metadata = draft.given((*template, "metadata"))
+        for field in metadata if isinstance(metadata, dict) else ():
+            if field not in _METADATA:
+                draft.default((*template, "metadata", field), "v1 gives pods their own")
+        draft.default((*template, "spec", "restartPolicy"), "v1 puts the role's restartPolicy in its place")
+        draft.default((*template, "status"), "a template has none")

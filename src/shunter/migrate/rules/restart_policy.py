@@ -134,7 +134,8 @@ def _account(draft: Draft, group: Group, role: str, policy: str) -> None:
     path = (*draft.role_path(role), "restartPolicy")
     if draft.is_given(path):
         target = (*draft.pod_template_path(group), "spec", "restartPolicy")
-        note = "" if own == pod_restart_policy(policy) else f"{own} is {pod_restart_policy(policy)} of the pods"
+        of_pods = pod_restart_policy(policy)
+        note = "" if draft.given(path) == of_pods else f"{own} is {of_pods} of the pods"
         draft.carry(path, "TrainingRuntime", target, note)
     if own not in _STRICTEST_FIRST:
         draft.report(NO_POLICY, path, f"{role} has restartPolicy {own}.")
