@@ -3,7 +3,7 @@
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
 package kubernetes-validate, deploy/ from shunter/install, the command reference from the command's help, the page on conformance
-from what tests expect, the schemas of migration reports from their types.
+from what tests expect, the migration's schemas and its page of findings from its types and topics.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import yaml
 from builtin_definitions import builtin_definitions
 from conformance_table import conformance_table
 from deploy_files import deploy_files
+from findings_page import findings_page
 from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
@@ -52,6 +53,7 @@ def generated_files() -> dict[Path, bytes]:
     files |= deploy_files(installed)
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
+    files[Path("docs/migration/findings.md")] = findings_page()
     for name, schema in (("report", report_schema()), ("inventory", inventory_schema())):
         files[Path(f"docs/migration/{name}.schema.json")] = msgspec.json.format(msgspec.json.encode(schema)) + b"\n"
     return files
