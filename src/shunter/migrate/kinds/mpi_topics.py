@@ -17,7 +17,8 @@ NEEDS_SSH = Topic(
         "container for processes that come in), for root and any other user that the image knows; nothing else is asked of it."
     ),
     remedy=(
-        "Add to the image: RUN apt-get update && apt-get install -y --no-install-recommends openssh-client openssh-server. "
+        "Add to the image: RUN apt-get update && apt-get install -y --no-install-recommends openssh-client openssh-server; in "
+        "images of Red Hat, where root is locked, also RUN usermod -p '*' root. "
         "Then accept with --accept MPI001, or name the new image with --mpi-image."
     ),
     effort=5,

@@ -3,7 +3,8 @@
 v2's plugin mounts the job's keys as any volume, which OpenSSH refuses in several ways: a private key that its owner's group may
 read, a directory that all may write to. And processes that come in by ssh are told nothing of the container's environment, in
 which `kubectl exec` of v1 started them. So an init container copies the key and writes a configuration for the client, and the
-server is told all that it would look up in the image. Tried with OpenSSH 9.2, as root and as another user.
+server is told all that it would look up in the image, of whose configuration it reads nothing (-f /dev/null). Tried with
+OpenSSH 9.2, as root and as another user.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ SETUP = "mpi-ssh"
 SETUP_PATH = "/etc/mpi-ssh"
 KEYS_PATH = "/mpi-ssh-auth"
 """Where the init container sees the keys."""
+_OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext")
+"""What the init container has of the one that it prepares; with its resources the pod needs no more than before."""
 ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
 
 SET_UP = f"""\
@@ -37,7 +40,7 @@ END
 SERVE = f"""\
 export -p > {SETUP_PATH}/environment
 mkdir -p /run/sshd 2> /dev/null
-exec /usr/sbin/sshd -De -p {PORT} -h {SETUP_PATH}/id_rsa \\
+exec /usr/sbin/sshd -De -f /dev/null -p {PORT} -h {SETUP_PATH}/id_rsa \\
   -o AuthorizedKeysFile={{keys}}/authorized_keys -o StrictModes=no -o PidFile=none \\
   -o 'ForceCommand=. {SETUP_PATH}/environment; eval "$SSH_ORIGINAL_COMMAND"'
 """
@@ -76,7 +79,7 @@ def _user(spec: Json) -> int:
 
 
 def _set_up(training: Json) -> Json:
-    inherited: Json = {field: training[field] for field in ("image", "imagePullPolicy", "resources", "securityContext") if field in training}
+    inherited: Json = {field: training[field] for field in _OF_THE_SAME_IMAGE if field in training}
     return {
         "name": SETUP,
         **inherited,
