@@ -107,15 +107,11 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     before, body, after = _unwrapped(document.text)
     body = _LINES.sub(lambda match: " " * int(match[2]) + match[1] + match[2] + match[3], body)
     holes = _holes(body, before.count("\n"))
-    attempt = _Attempt(document, before, body, holes, options)
-    numbers = attempt.numbers()
-    outcome = attempt.outcome(dict.fromkeys(numbers, 2))
     sums: list[str] = []
-    conversion = _usable(outcome, document)
-    if numbers:
-        others = {hole: _usable(attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}), document) for hole in numbers}
-        conversion = _with_sums(conversion, others, holes, sums)
-    conversion = _of_release(conversion, sums)
+    try:
+        outcome, conversion = _converted(_Attempt(document, before, body, holes, options), sums)
+    except Refusal as refusal:
+        raise Refusal(refusal.line, _restored(refusal.reason, holes)) from None
     text = _back(text_of(conversion), holes, sums)
     if re.search(r"helmword|helmsum", text):
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
@@ -124,6 +120,18 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
     return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+
+
+def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]:
+    """The conversion with words where numbers depend on expressions, and for the release's name."""
+    numbers = attempt.numbers()
+    outcome = attempt.outcome(dict.fromkeys(numbers, 2))
+    conversion = _usable(outcome, attempt.document)
+    if numbers:
+        tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
+        others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
+        conversion = _with_sums(conversion, others, attempt.holes, sums)
+    return outcome, _of_release(conversion, sums)
 
 
 def _back(text: str, holes: list[str], sums: list[str]) -> str:

@@ -1,0 +1,122 @@
+"""Templates converted as such: what Helm makes of them is the conversion of what it made of the originals."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import helm_python
+import pytest
+
+from shunter.migrate.gitops.helm import Refusal, skeleton_of, skeletons
+from shunter.migrate.gitops.square import build_of, converted_build, differences
+from shunter.migrate.options import Options
+from shunter.migrate.source.documents import parsed
+
+HELPERS = """\
+{{- define "chart.fullname" -}}{{ .Release.Name }}-bert{{- end }}
+{{- define "chart.labels" -}}
+app: bert
+release: {{ .Release.Name }}
+{{- end }}
+"""
+POD = """\
+template:
+  spec:
+    containers:
+    - name: pytorch
+      image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
+      command: [torchrun, train.py, --lr, {{ .Values.lr | quote }}]
+      env:
+      - name: STAGE
+        value: {{ .Values.stage }}
+      resources:
+        limits:
+          nvidia.com/gpu: {{ .Values.gpus }}
+    nodeSelector:
+      {{- toYaml .Values.nodeSelector | nindent 12 }}
+"""
+TEMPLATE = f"""\
+{{{{- if .Values.enabled }}}}
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: {{{{ include "chart.fullname" . }}}}
+  labels:
+    {{{{- include "chart.labels" . | nindent 4 }}}}
+spec:
+  runPolicy:
+    backoffLimit: {{{{ .Values.retries }}}}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: OnFailure
+{textwrap.indent(POD, "      ")}
+    Worker:
+      replicas: {{{{ .Values.workers }}}}
+      restartPolicy: OnFailure
+{textwrap.indent(POD, "      ")}
+{{{{- end }}}}
+"""
+VALUES: dict[str, Any] = {
+    "enabled": True,
+    "image": {"repository": "example.org/train", "tag": "1.2"},
+    "lr": "1e-3",
+    "stage": "dev",
+    "gpus": 2,
+    "workers": 3,
+    "retries": 4,
+    "nodeSelector": {"gpu": "a100"},
+}
+
+
+def rendered(folder: Path, template: str, values: dict[str, Any]) -> str:
+    """What `helm template` prints."""
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: bert\nversion: 1.0.0\n")
+    (folder / "templates" / "_helpers.tpl").write_text(HELPERS)
+    (folder / "templates" / "job.yaml").write_text(template)
+    files = helm_python.Chart.load(folder).render(values, name="nightly", namespace="nlp")
+    return "---\n".join(text for path, text in files.items() if path.endswith(".yaml"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"workers": 7}, {"stage": "prod", "lr": "0.1", "retries": 0}, {"enabled": False}],
+    ids=["as they are", "more workers", "other texts", "not enabled"],
+)
+def test_converting_and_rendering_commute(tmp_path: Path, values: dict[str, Any]) -> None:
+    (document,) = parsed(TEMPLATE, "templates/job.yaml")
+    skeleton = skeleton_of(document, Options())
+    before = rendered(tmp_path / "v1", TEMPLATE, {**VALUES, **values})
+    after = rendered(tmp_path / "v2", skeleton.text, {**VALUES, **values})
+    assert differences(converted_build(before, Options()), build_of(after)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        (
+            "    Worker:",
+            "    {{- range .Values.roles }}\n    Worker:",
+            30,
+            "{{- range .Values.roles }} stands for more than one value",
+        ),
+        ("kind: PyTorchJob", "kind: {{ .Values.kind }}", 2, "kind and version are not written out"),
+        ("restartPolicy: OnFailure", "restartPolicy: {{ .Values.restart }}", 14, "{{ .Values.restart }}"),
+        ("backoffLimit: {{ .Values.retries }}", "suspend: {{ .Values.suspend }}", 10, "Expected `bool"),
+    ],
+    ids=["a range", "the kind", "a word from a list", "a flag"],
+)
+def test_what_only_rendering_can_tell_is_refused_with_its_line(old: str, new: str, line: int, reason: str) -> None:
+    (document,) = parsed(TEMPLATE.replace(old, new, 1), "templates/job.yaml")
+    with pytest.raises(Refusal, match=re.escape(reason)) as refusal:
+        skeleton_of(document, Options())
+    assert refusal.value.line + 1 == line
+
+
+def test_templates_without_v1_jobs_are_not_looked_at() -> None:
+    documents = parsed('kind: Service\nname: {{ .Release.Name }}\n---\n{{ define "x" }}kubeflow.org/v1{{ end }}\n', "x")
+    assert skeletons(documents, Options()) == ({}, [])
