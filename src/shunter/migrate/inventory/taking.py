@@ -5,6 +5,7 @@ converting takes longer than reading, and whoever reads holds no more than a few
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,6 +100,12 @@ def rows(page: live.Page, wanted: Wanted) -> bytes:
     return msgspec.msgpack.encode(of_batch(batch, wanted.now))
 
 
+def _spare_the_collector() -> None:
+    """Conversions make many objects and few cycles: at its usual pace Python's collector takes a quarter of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
 @contextmanager
 def _pool() -> Iterator[Callable[[], Executor]]:
     """Gives processes when they are first asked for; they are gone at the end."""
@@ -107,7 +114,8 @@ def _pool() -> Iterator[Callable[[], Executor]]:
     def pool() -> Executor:
         if not started:
             processes = min(MOST_PROCESSES, os.cpu_count() or 1)
-            started.append(ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")))
+            context = multiprocessing.get_context("spawn")
+            started.append(ProcessPoolExecutor(processes, mp_context=context, initializer=_spare_the_collector))
         return started[0]
 
     try:
