@@ -64,7 +64,6 @@ def report(
     from shunter.migrate.briefing.site import files as pages_of
     from shunter.migrate.inventory.taking import insides
     from shunter.migrate.scan.scanning import paths_below, scanned
-    from shunter.migrate.writing import write_whole
 
     if bool(files) == cluster:
         raise InputError("say what is to be reported: files or a cluster.", "Name files with -f, or use --cluster.")
@@ -108,12 +107,23 @@ def report(
     count = 0
     with counting("writing pages", len(jobs)) as advance:
         for path, text in pages_of(facts):
-            write_whole(output_dir / path, text)
+            write_page(output_dir / path, text)
             count += 1
             advance(1)
     said = verdict(facts)
     errors().print(f"{said.word}: {said.sentence}", soft_wrap=True)
     errors().print(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}", soft_wrap=True)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Pages are made again at any time, so none waits for the disk. EnvironmentProblem when it cannot be written."""
+    from shunter.errors import EnvironmentProblem
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Name another --output-dir.") from error
 
 
 def told(path: Path, flag: str, form: type[T]) -> T:
