@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from hypothesis import strategies as st
+
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.training.mpi import LAUNCHER
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.migrate.paths import Path
 
@@ -136,3 +140,20 @@ def _leaf(schema: Json, path: Path) -> Any:
             return True
         case _:
             return {}
+
+
+def jobs(kind: JobKind) -> st.SearchStrategy[Json]:
+    def made(roles: list[str], paths: list[Path], role: int, replicas: int) -> Json:
+        return with_fields(kind, smallest(kind, roles, replicas), paths, roles[role % len(roles)])
+
+    some_roles = st.lists(st.sampled_from(kind.roles), min_size=1, unique=True)
+    return st.builds(
+        made,
+        some_roles.map(lambda roles: [LAUNCHER, *roles]) if LAUNCHER in kind.roles else some_roles,
+        st.lists(st.sampled_from(fields(kind)), max_size=25),
+        st.integers(0, 4),
+        st.integers(1, 3),
+    )
+
+
+JOBS: st.SearchStrategy[Json] = st.sampled_from(JOB_KINDS).flatmap(jobs)

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from migrate.generated_jobs import fields, smallest, with_fields
+from migrate.generated_jobs import JOBS, fields, smallest, with_fields
 from shunter.api.meta import Json
 from shunter.api.trainer import runtime_validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.api.training.mpi import LAUNCHER
 from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.options import Options
-from shunter.migrate.paths import Path, leaves, value_at
+from shunter.migrate.paths import leaves, value_at
 from shunter.migrate.proof import admission
 from shunter.migrate.source.objects import SourceObject
 from shunter.operator.trainer.render import trainjob_errors
@@ -87,23 +86,6 @@ def test_every_field_of_the_schema_is_accounted_for(kind: JobKind) -> None:
         for role in kind.roles if len(path) > 2 and path[1] == kind.replica_specs else kind.roles[:1]:
             job = with_fields(kind, base, [path], role)
             assert lost(job, converted(job)) == [], path
-
-
-def jobs(kind: JobKind) -> st.SearchStrategy[Json]:
-    def made(roles: list[str], paths: list[Path], role: int, replicas: int) -> Json:
-        return with_fields(kind, smallest(kind, roles, replicas), paths, roles[role % len(roles)])
-
-    some_roles = st.lists(st.sampled_from(kind.roles), min_size=1, unique=True)
-    return st.builds(
-        made,
-        some_roles.map(lambda roles: [LAUNCHER, *roles]) if LAUNCHER in kind.roles else some_roles,
-        st.lists(st.sampled_from(fields(kind)), max_size=25),
-        st.integers(0, 4),
-        st.integers(1, 3),
-    )
-
-
-JOBS: st.SearchStrategy[Json] = st.sampled_from(JOB_KINDS).flatmap(jobs)
 
 
 def generated(examples: int) -> Any:

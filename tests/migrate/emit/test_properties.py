@@ -7,9 +7,11 @@ import re
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from migrate.generated_jobs import JOBS
+from shunter.kube.manifests import Loader
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.emit import text_of
 from shunter.migrate.options import Options
@@ -162,11 +164,18 @@ def manifests(draw: st.DrawFn) -> tuple[str, list[str]]:
     return end.join([*typist.lines, ""]), typist.comments
 
 
-def conversion_of(text: str) -> Conversion:
+@st.composite
+def manifests_of_any_kind(draw: st.DrawFn) -> tuple[str, list[str]]:
+    typist = Typist(draw)
+    typist.mapping(draw(JOBS), 0)
+    return "\n".join([*typist.lines, ""]), typist.comments
+
+
+def conversion_of(text: str, options: Options = Options()) -> Conversion:  # noqa: B008
     documents = parsed(text, "job.yaml")
     assert [finding.message for document in documents for finding in document.findings] == []
     (source,) = (found for document in documents for found in document.objects)
-    return convert(source, Options())
+    return convert(source, options)
 
 
 @settings(max_examples=150, deadline=None)
@@ -177,4 +186,20 @@ def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: 
     written = text_of(conversion)
     wanted = [value for value in (conversion.runtime, conversion.train_job) if value]
     assert list(yaml.load_all(written, yaml.CSafeLoader)) == wanted
+    assert [comment for comment in comments if comment not in written] == []
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    manifests_of_any_kind(),
+    st.sampled_from((Options(), Options(profile="idiomatic", elastic_nodes="max"), Options(profile="plain"))),
+)
+def test_whatever_fields_a_job_has_what_is_written_is_its_result_with_all_comments(
+    manifest: tuple[str, list[str]], options: Options
+) -> None:
+    text, comments = manifest
+    conversion = conversion_of(text, options)
+    written = text_of(conversion)
+    wanted = [value for value in (conversion.runtime, conversion.train_job) if value]
+    assert list(yaml.load_all(written, Loader)) == wanted
     assert [comment for comment in comments if comment not in written] == []
