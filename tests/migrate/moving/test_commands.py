@@ -1,0 +1,103 @@
+"""The verbs as a user meets them, where there is nobody to ask: what they say, what they leave alone, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from faults.planes import Plane
+from migrate.moving.moves import Moves
+from shunter.api.training.pytorch import PYTORCH_JOBS
+
+FREEZE = ("--freeze", "none")
+
+
+@pytest.fixture
+def migrate(plane: Plane) -> Migrate:
+    return Migrate(plane)
+
+
+class Migrate:
+    def __init__(self, plane: Plane) -> None:
+        self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "NO_COLOR": "1", "COLUMNS": "300"}
+
+    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
+        done = subprocess.run(
+            command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+
+async def test_a_cluster_that_is_not_ready_exits_with_4(migrate: Migrate, moves: Moves) -> None:
+    done = migrate("validate-readiness", "-n", moves.namespace, "--checks", "trainer_webhooks", "--json", code=4)
+    found = json.loads(done.stdout)
+    assert (found["verdict"], len(found["results"])) == ("BLOCKED", 1)
+    table = migrate("assess", "-n", moves.namespace, code=4).stdout
+    assert "a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks." in table
+    assert "BLOCKED" in table
+    migrate("assess", "-n", moves.namespace, "--checks", "kubernetes*")
+
+
+async def test_nothing_is_written_without_a_yes(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = str(moves.directory / "plan.yaml")
+    told = migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", plan).stderr
+    assert "1 create" in told
+    assert f"would create TrainJob {moves.namespace}/bert" in migrate("apply", "--plan", plan, "--dry-run").stdout
+    refused = migrate("apply", "--plan", plan, code=2)
+    assert "nothing was changed: there is nobody to ask. " in f"{refused.stderr} ".replace("\n", " ")
+    assert await moves.twin("bert") == {}
+    migrate("apply", "--plan", plan, "--yes")
+    assert await moves.twin("bert") != {}
+    assert f"would delete TrainJob {moves.namespace}/bert" in migrate("rollback", "--plan", plan, "--dry-run").stdout
+    migrate("rollback", "--plan", plan, code=2)
+    assert await moves.twin("bert") != {}
+    migrate("rollback", "--plan", plan, "--yes")
+    assert await moves.twin("bert") == {}
+
+
+async def test_live_migrate_plans_applies_and_can_be_taken_back(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    plan = str(moves.directory / "plan.yaml")
+    migrate("live-migrate", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "--plan", plan, "--yes")
+    assert await moves.twin("bert") != {}
+    migrate("rollback", "--plan", plan, "--yes")
+    assert await moves.twin("bert") == {}
+
+
+async def test_a_plan_of_another_cluster_is_refused(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    path = moves.directory / "plan.yaml"
+    migrate("plan", "-n", moves.namespace, *FREEZE, "-o", str(path))
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in lines))
+    assert "is of another cluster" in migrate("apply", "--plan", str(path), "--yes", code=2).stderr
+    assert await moves.twin("bert") == {}
+
+
+async def test_what_is_not_all_done_exits_with_6_and_names_the_way_back(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    path = str(moves.directory / "plan.yaml")
+    migrate("plan", "-n", moves.namespace, *FREEZE, "-o", path)
+    await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
+    done = migrate("apply", "--plan", path, "--yes", code=6)
+    assert "it was changed since the plan was made; plan again" in done.stderr
+    assert f"shunter migrate rollback --plan {path}" in done.stderr
+
+
+async def test_a_backup_is_restored_suspended_and_refuses_what_differs(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert")
+    await moves.submit("other", suspend=True)
+    directory = str(moves.directory / "backup")
+    assert "2 objects, each accepted by the server in a dry run" in migrate("backup", directory, "-n", moves.namespace).stderr
+    await moves.client.delete(PYTORCH_JOBS, "bert", moves.namespace, propagation="Background")
+    migrate("restore", directory, "--yes")
+    assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
+    await moves.client.patch(PYTORCH_JOBS, "other", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
+    assert "refuse PyTorchJob" in migrate("restore", directory, "--yes", code=6).stdout
