@@ -31,7 +31,7 @@ from shunter.cli.migrate.proving import (
     JobsArgument,
     KustomizeOption,
     NamespaceOption,
-    conversions,
+    proven,
 )
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -95,7 +95,7 @@ def diff(
         cluster_domain=cluster_domain,
         suspend=cluster,
     )
-    found, faults = conversions(
+    found, faults, _ = proven(
         jobs or [],
         options,
         files=files,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -37,7 +37,15 @@ AgainstOption = Annotated[
 CLUSTER = "cluster"
 
 
-def conversions(
+class Proven(NamedTuple):
+    conversions: list[Conversion]
+    faults: list[Finding]
+    """What there is to tell of what could not be read."""
+    others: list[Json]
+    """The other objects of the input."""
+
+
+def proven(
     names: Sequence[str],
     options: Options,
     *,
@@ -50,9 +58,8 @@ def conversions(
     kubeconfig: Path | None,
     context: str,
     configuration: Path | None,
-) -> tuple[list[Conversion], list[Finding]]:
-    """The jobs with what they became, in the order of the input, and what there is to tell of those that could not be read.
-    InputError when nothing was named, or there is no such job."""
+) -> Proven:
+    """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
     from shunter.cli.migrate.convert import read, take_on
     from shunter.cli.progress import counting
     from shunter.errors import InputError
@@ -73,7 +80,7 @@ def conversions(
     if against:
         objects = _objects(against, namespace, all_namespaces, kubeconfig, context)
         found = [with_given(conversion, objects) for conversion in found]
-    return found, [*faults, *unread]
+    return Proven(found, [*faults, *unread], [source.value for source in given.others])
 
 
 def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]:

@@ -32,7 +32,7 @@ from shunter.cli.migrate.proving import (
     JobsArgument,
     KustomizeOption,
     NamespaceOption,
-    conversions,
+    proven,
 )
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shunter.api.meta import Json
+    from shunter.migrate.options import Options
     from shunter.migrate.proof.ladder import Ladder
+    from shunter.migrate.runs.trial import Wishes
 
 
 class Output(StrEnum):
@@ -60,6 +62,12 @@ def validate(
     scratch_namespace: Annotated[
         str, typer.Option("--scratch-namespace", help="A namespace to ask in [default: one is made, and removed].")
     ] = "",
+    smoke: Annotated[bool, typer.Option("--smoke", help="Run each for a moment on the embedded cluster as well.")] = False,
+    smoke_seconds: Annotated[int, typer.Option("--smoke-seconds", min=1, help="How long a run may take.")] = 120,
+    steps_argument: Annotated[
+        str, typer.Option("--steps-arg", help="The program's flag for its number of steps: 1 is set.")
+    ] = "",
+    steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps: 1 is set.")] = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
     configuration: ConfigurationOption = None,
     accept: AcceptOption = None,
@@ -77,8 +85,8 @@ def validate(
 ) -> None:
     """Prove conversions, and say how far the proof reaches.
 
-    Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server).
-    To see both train use `test`.
+    Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server),
+    smoke (with --smoke). To compare a run of both use `test`.
 
     Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not.
     """
@@ -95,7 +103,7 @@ def validate(
         cluster_domain=cluster_domain,
         suspend=cluster,
     )
-    found, faults = conversions(
+    found, faults, others = proven(
         jobs or [],
         options,
         files=files,
@@ -120,6 +128,18 @@ def validate(
             advance(1)
     if server:
         ladders = ask_server(ladders, scratch_namespace, kubeconfig, context)
+    if smoke:
+        from shunter.migrate.runs.trial import Wishes
+
+        steps = 1 if steps_argument or steps_variable else None
+        wishes = Wishes(
+            steps=steps,
+            steps_argument=steps_argument,
+            steps_variable=steps_variable,
+            deadline_seconds=smoke_seconds,
+            keep_seconds=0,
+        )
+        ladders = run_on_embedded_cluster(ladders, others, wishes, options)
     if form is Output.json:
         from shunter.cli import console
 
@@ -155,6 +175,38 @@ def ask_server(ladders: list[Ladder], scratch: str, kubeconfig: Path | None, con
             except Forbidden as error:
                 step = not_asked(error)
                 return [ladder.higher(step) if ladder.holds else ladder for ladder in ladders]
+        return higher
+
+    return asyncio.run(climb())
+
+
+def run_on_embedded_cluster(ladders: list[Ladder], others: list[Json], wishes: Wishes, options: Options) -> list[Ladder]:
+    """Those that hold so far, with the rung `smoke`. EnvironmentProblem when the embedded cluster is not up."""
+    import asyncio
+    from datetime import UTC, datetime
+
+    from shunter.cli.progress import counting
+    from shunter.cli.target import connect
+    from shunter.errors import EnvironmentProblem
+    from shunter.migrate.proof.server import scratch_namespace
+    from shunter.migrate.proof.smoke import tried
+
+    target = connect(None, "")
+    if target.embedded is None:
+        raise EnvironmentProblem("--smoke runs jobs on the embedded cluster, and KUBECONFIG names another one.", "Unset it.")
+
+    async def climb() -> list[Ladder]:
+        higher = []
+        async with target.client as client:
+            with counting("running", len(ladders)) as advance:
+                for ladder in ladders:
+                    if ladder.holds:
+                        async with scratch_namespace(client) as namespace:
+                            step = await tried(ladder, client, namespace, others, wishes, options, now=datetime.now(UTC))
+                        higher.append(ladder.higher(step))
+                    else:
+                        higher.append(ladder)
+                    advance(1)
         return higher
 
     return asyncio.run(climb())

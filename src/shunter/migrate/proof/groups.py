@@ -112,7 +112,9 @@ def _torchrun(environment: Mapping[str, str], main: Started) -> Member:
     size = f"{fewest if most in {'', fewest} else f'{fewest}:{most}'} x {told('nproc-per-node') or 1}"
     if endpoint := told("rdzv-endpoint"):
         return Member(size, None, endpoint)
-    return Member(size, told("node-rank") or "0", told("master-addr"))
+    # A node that is alone meets nobody.
+    place = told("master-addr") if (fewest, most) not in {("1", ""), ("1", "1")} else None
+    return Member(size, told("node-rank") or "0", place)
 
 
 def _pytorch(environment: Mapping[str, str], main: Started) -> Member:

@@ -233,6 +233,6 @@ NOT_STARTED = Topic(
     change="unsupported",
     grade="N",
     explanation="The converted job was run for a short while on the embedded cluster, and has failed or never started.",
-    remedy="Look at its logs, which the message names.",
+    remedy="Run it with `shunter migrate test --keep 600`, and look at its logs.",
     effort=3,
 )
