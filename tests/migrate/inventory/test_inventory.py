@@ -7,6 +7,7 @@ import io
 import json
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -221,3 +222,9 @@ def test_json_is_as_its_schema_says(found: Fleet) -> None:
 def test_html_and_markdown_hold_no_markup_of_names(found: Fleet) -> None:
     assert "PyTorchJob team-a/&lt;c&gt;|" in FORMS["html"](found)
     assert "PyTorchJob team-a/\\<c\\>\\|" in FORMS["md"](found)
+
+
+def test_the_rules_are_documented_as_they_are() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "migration" / "reference.md").read_text()
+    for rule in RULES:
+        assert f"| {rule.job_class} | `{rule.id}` | {rule.explanation} |" in document
