@@ -79,6 +79,13 @@ def test_without_git_the_same_files_are_listed_as_with_it(tmp_path: Path, monkey
     assert files.listed(tmp_path) == walked
 
 
+def test_a_directory_that_git_ignores_is_read_when_it_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {".gitignore": "vendor/\n", "vendor/a.sh": SPEAKS, "b.sh": SPEAKS})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert paths_below([tmp_path / "vendor"]) == [tmp_path / "vendor" / "a.sh"]
+    assert tmp_path / "vendor" / "a.sh" not in paths_below([tmp_path])
+
+
 def test_a_file_is_read_once_though_two_roots_name_it(tmp_path: Path) -> None:
     write(tmp_path, {"a.sh": SPEAKS})
     assert len(paths_below([tmp_path, tmp_path / "a.sh"])) == 1

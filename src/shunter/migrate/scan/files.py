@@ -39,15 +39,18 @@ def read(path: Path) -> bytes | None:
 
 
 def _of_git(root: Path) -> list[Path] | None:
-    """None where there is no git, or no repository."""
-    if shutil.which("git") is None:
+    """None where there is no git or no repository, and for a directory that git ignores as a whole: somebody named it."""
+    if shutil.which("git") is None or _git(root, "check-ignore", "-q", ".").returncode == 0:
         return None
-    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    answer = subprocess.run(command, capture_output=True, check=False)
+    answer = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if answer.returncode:
         return None
     names = {name for name in os.fsdecode(answer.stdout).split("\0") if name}
     return [path for name in names if (path := root / name).is_file()]
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
 
 
 class Patterns:

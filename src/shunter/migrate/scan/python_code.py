@@ -133,24 +133,32 @@ class _Found(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._import(alias, alias.name)
+            self._import([alias], alias.name)
             if _is_below(alias.name, _V1_PACKAGES):
                 self._client_classes.add(f"{alias.asname or alias.name}.TrainingClient")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """One finding for what is imported by one statement."""
+        module = node.module or ""
+        self._import([alias for alias in node.names if _is_below(f"{module}.{alias.name}", _V1_PACKAGES)], module)
+        self._import([alias for alias in node.names if _is_below(f"{module}.{alias.name}", _PLUGIN_PACKAGES)], module)
         for alias in node.names:
-            name = f"{node.module or ''}.{alias.name}"
-            self._import(alias, name)
-            if _is_below(name, _V1_PACKAGES):
+            if _is_below(f"{module}.{alias.name}", _V1_PACKAGES):
                 bound = alias.asname or alias.name
-                self._client_classes.add(bound if alias.name == "TrainingClient" else f"{bound}.TrainingClient")
+                self._client_classes.add("TrainingClient" if bound == "*" else f"{bound}.TrainingClient")
+                if alias.name == "TrainingClient":
+                    self._client_classes.add(bound)
 
-    def _import(self, alias: ast.alias, name: str) -> None:
-        if _is_below(name, _V1_PACKAGES):
+    def _import(self, aliases: list[ast.alias], name: str) -> None:
+        if not aliases:
+            return
+        names = ", ".join(alias.name for alias in aliases)
+        said = name if names == name else f"{names} of {name}"
+        if _is_below(f"{name}.{aliases[0].name}", _V1_PACKAGES) or _is_below(name, _V1_PACKAGES):
             self._uses_v1 = True
-            self._tell(IMPORT, alias, alias.name, f"{name} is of the v1 SDK.", "")
+            self._tell(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {said}.", "")
         elif _is_below(name, _PLUGIN_PACKAGES):
-            self._tell(PLUGIN, alias, alias.name, f"{name} makes v1 jobs.", "")
+            self._tell(PLUGIN, aliases[0], aliases[0].name, f"{said}: it makes v1 jobs.", "")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if self._is_client(node.value):

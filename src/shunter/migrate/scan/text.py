@@ -263,7 +263,9 @@ def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range]
     left_out = {reference.line for reference in told}
     for lines in skipped:
         left_out.update(lines)
-    host_topic = HOST if _SPOKEN_OF.search(text) else MAYBE_HOST
+    host_topic, host_says = HOST, "{} is the name of a v1 pod and its service."
+    if not _SPOKEN_OF.search(text):
+        host_topic, host_says = MAYBE_HOST, "{} may be the name of a v1 pod."
     mentions: list[Reference] = []
     for number, line in enumerate(text.split("\n"), 1):
         if number in left_out or not _may_speak_of_v1(line):
@@ -275,7 +277,7 @@ def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range]
                     yield _reference(rule.topic, number, match, rule.message, _remedy(rule.topic, match[0]))
         for match in _HOST.finditer(line):
             if _is_free(match, taken):
-                yield _reference(host_topic, number, match, "{} is the name of a v1 pod and its service.", "")
+                yield _reference(host_topic, number, match, host_says, "")
         mentions += [
             _reference(MENTION, number, match, "{} is a kind of v1.", "")
             for match in _MENTION.finditer(line)
