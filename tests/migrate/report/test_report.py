@@ -104,6 +104,12 @@ def test_fingerprints_stay_when_lines_move() -> None:
     assert fingerprint(3) == fingerprint(30)
 
 
+def test_what_is_found_twice_has_two_fingerprints() -> None:
+    twice = [Finding(suppression.UNUSED, "x", Place("a.yaml", line, 1), (), "It is unused.") for line in (3, 7)]
+    log = json.loads(report.written("sarif", converted([], Options()), twice))
+    assert len({result["partialFingerprints"]["shunter/v1"] for result in log["runs"][0]["results"]}) == 2
+
+
 def test_junit_fails_the_cases_that_are_blocked(batch: Batch, faults: list[Finding]) -> None:
     suite = ElementTree.fromstring(report.written("junit", batch, faults)).find("testsuite")
     assert suite is not None

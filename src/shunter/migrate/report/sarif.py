@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -18,11 +19,12 @@ LEVELS = {"info": "note", "warning": "warning", "error": "error"}
 
 def written(contents: Contents) -> str:
     ids = sorted({told.id for _, told in contents.findings})
+    seen: Counter[str] = Counter()
     run = {
         "tool": {"driver": {"name": "shunter", "version": __version__, "rules": [_rule(id) for id in ids]}},
         "columnKind": "unicodeCodePoints",
         "automationDetails": {"id": f"migrate/{contents.about}/"},
-        "results": [_result(item, told, ids.index(told.id)) for item, told in contents.findings],
+        "results": [_result(item, told, ids.index(told.id), seen) for item, told in contents.findings],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log)).decode() + "\n"
@@ -45,14 +47,16 @@ def _rule(id: str) -> Json:
     }
 
 
-def _result(item: Item, told: Told, rule_index: int) -> Json:
+def _result(item: Item, told: Told, rule_index: int, seen: Counter[str]) -> Json:
+    fingerprint = _fingerprint(item, told)
+    seen[fingerprint] += 1
     result: Json = {
         "ruleId": told.id,
         "ruleIndex": rule_index,
         "level": LEVELS[told.severity],
         "message": {"text": f"{told.message} {told.remedy}".strip()},
         "locations": [_location(item, told)],
-        "partialFingerprints": {"shunter/v1": _fingerprint(item, told)},
+        "partialFingerprints": {"shunter/v1": f"{fingerprint}:{seen[fingerprint]}"},
     }
     if told.suppressed:
         result["suppressions"] = [{"kind": "external", "justification": told.suppressed}]
@@ -79,5 +83,5 @@ def _uri(source: str) -> str:
 
 
 def _fingerprint(item: Item, told: Told) -> str:
-    """Stays when lines move: of what was found, not where."""
+    """Stays when lines move: of what was found, not where. What is found again in the same object is numbered."""
     return hashlib.sha256("\0".join((told.id, item.title, told.field, told.message)).encode()).hexdigest()[:32]
