@@ -7,6 +7,7 @@ draft, rules/, kinds/    decisions: one rule a file, one v1 kind a file
 shims         v1's variables for pods of v2, where no plugin of v2 tells what the program reads
 conversion    source object -> TrainJob and TrainingRuntime, rows and findings
 emit/         the text of the result, with the comments and the layout of the source
+gitops/       trees of manifests as they are kept: kustomize, Helm templates, Argo CD, git
 proof/        the pods of both sides, rank by rank
 inventory/    every job with the work that it is, and all of them together
 scan/         what else in a repository speaks of v1
