@@ -76,9 +76,12 @@ PORTS = Topic(
 
 
 def arrange(draft: Draft) -> None:
-    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role)) or (*draft.job.replicas,)[:1]
     is_elastic = draft.job.spec.elastic_policy is not None
-    chosen = elastic.nodes(draft) if is_elastic else Nodes(max(draft.job.total_replicas, 1), draft.job.total_replicas)
+    chosen = elastic.nodes(draft) if is_elastic else Nodes(draft.job.total_replicas, draft.job.total_replicas)
+    as_given = draft.job
+    if is_elastic:
+        draft.job = elastic.resized(draft.job, chosen)
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
     differing = differences(draft, roles)
     if differing:
         _arrange_apart(draft, chosen, differing)
@@ -87,24 +90,35 @@ def arrange(draft: Draft) -> None:
     if not differing and have_differing_ports(draft, roles):
         draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
     if is_elastic:
-        elastic.account(draft, chosen)
+        elastic.account(draft, as_given, chosen)
 
 
 def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> None:
-    group = Group(name=NODE, roles=roles, count=chosen.count)
+    group = Group(name=NODE, roles=roles, count=chosen.total)
     draft.groups, draft.ml_policy = [group], {"torch": {}}
-    draft.trainer["numNodes"] = chosen.count
+    draft.trainer["numNodes"] = chosen.total
     draft.profile, draft.reason = "P2", "all pods are alike"
     place_roles(draft)
     found = launcher.seen(draft, roles[0])
     told = launcher.telling(draft, group, found)
+    is_rewritten = bool(group.changes)
+    if is_rewritten:
+        found = found.changed({field: change.value for field, change in group.changes.items()})
     group.explicit_environment = _explicit_environment(draft, roles[0])
     if reason := _reason_for_plain(draft, found, told, chosen):
         draft.ml_policy, draft.profile, draft.reason = {}, "P3", reason
         group.environment = group.explicit_environment
         processes.say_by_variable(draft)
     else:
-        _tell_by_plugin(draft, group, found, told, chosen)
+        options = processes.options(draft, group, found, told, is_rewritten=is_rewritten)
+        if _is_elastic_torchrun(draft, found):
+            kept = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
+            group.environment = kept
+            if chosen.fewest < chosen.total and not found.launch.main.option("nnodes"):
+                options.append(f"--nnodes={chosen.fewest}:{chosen.total}")
+        else:
+            _tell(draft, group, told)
+        _say_options(group, found, options)
     _set_success(draft, group)
 
 
@@ -112,23 +126,22 @@ def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -
     """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
     if told == "nothing":
         return "v1 told the pods nothing of each other, nor does a plain runtime"
-    is_range = draft.job.spec.elastic_policy is not None and chosen.fewest < chosen.count
+    is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
     if is_range and not found.launch.main.option("nnodes") and not found.can_be_told:
         return "torchrun can be told how few nodes it may go on with by variables only, so a plain runtime has those of v1"
     return ""
 
 
-def _tell_by_plugin(draft: Draft, group: Group, found: Seen, told: Telling, chosen: Nodes) -> None:
-    options = processes.options(draft, group, found, told, is_rewritten=bool(group.changes))
-    if draft.job.spec.elastic_policy is not None and (told == "plugin" or MASTER in group.roles):
-        group.environment = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
-        if chosen.fewest < chosen.count and not found.launch.main.option("nnodes"):
-            options.append(f"--nnodes={chosen.fewest}:{chosen.count}")
-    else:
-        _tell(draft, group, told)
+def _is_elastic_torchrun(draft: Draft, found: Seen) -> bool:
+    """Whether torchrun brings the processes of an elastic job together, as far as one can see."""
+    return draft.job.spec.elastic_policy is not None and found.launch.launcher in {"torchrun", "unknown"}
+
+
+def _say_options(group: Group, found: Seen, options: list[str]) -> None:
     changed = with_option(found.container, found.launch.main, *options) if options else None
     for field, value in (changed or {}).items():
-        group.changes[field] = Change(value, f"torchrun is told {' '.join(options)}")
+        before = f"{group.changes[field].note}, and " if field in group.changes else ""
+        group.changes[field] = Change(value, f"{before}torchrun is told {' '.join(options)}")
 
 
 def _tell(draft: Draft, group: Group, told: Telling) -> None:
@@ -182,7 +195,7 @@ def _set_success(draft: Draft, group: Group) -> None:
 
 def _arrange_apart(draft: Draft, chosen: Nodes, differing: list[Difference]) -> None:
     master = Group("master", (MASTER,), 1)
-    worker = Group("worker", (WORKER,), 1, replicas=max(chosen.count - 1, 1), trains=False)
+    worker = Group("worker", (WORKER,), 1, replicas=max(chosen.total - 1, 1), trains=False)
     draft.groups = [master, worker]
     draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
     draft.trainer["numNodes"] = 1

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.errors import InputError
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.operator.training.framework import AnyJob
 
 POLICY: Path = ("spec", "elasticPolicy")
 _BOUNDS = ("minReplicas", "maxReplicas")
@@ -35,7 +39,7 @@ NOT_CHOSEN = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "A v1 job with elasticPolicy may have any number of nodes between minReplicas and maxReplicas: `kubectl scale` and its "
+        "A v1 job with elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
         "HorizontalPodAutoscaler change it while the job runs. The nodes of a TrainJob cannot be changed, so the job would keep "
         "the number that it starts with. torchrun still goes on when nodes are lost, and takes them in when they are back."
     ),
@@ -133,37 +137,46 @@ class ElasticNodesError(InputError):
 class Nodes(NamedTuple):
     """How many nodes the job gets, and how few torchrun goes on with."""
 
-    count: int
+    total: int
     fewest: int
 
 
 def nodes(draft: Draft) -> Nodes:
-    """As many as are chosen. The bounds are those of nodes, for torchrun, whatever a Master adds to the Workers; `replicas` keeps
-    to them. Raises ElasticNodesError."""
+    """As many as are chosen. The bounds are those of Workers, beside which there may be a Master; `replicas` keeps to them. A
+    number is that of all nodes. Raises ElasticNodesError."""
     policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
-    present = max(draft.job.total_replicas, 1)
-    low, high = policy.min_replicas or present, policy.max_replicas or present
-    kept = max(min(present, high), low, 1)
-    numbers = {"": kept, "replicas": kept, "min": max(low, 1), "max": max(high, 1)}
+    masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
+    low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
+    kept = max(min(workers, high), low)
+    numbers = {"": kept + masters, "replicas": kept + masters, "min": low + masters, "max": high + masters}
     if choice not in numbers and not (choice.isdecimal() and int(choice)):
         raise ElasticNodesError(
             f"--elastic-nodes is {choice}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
         )
     count = numbers[choice] if choice in numbers else int(choice)
-    return Nodes(count, min(max(low, 1), count))
+    return Nodes(count, min(low, count))
 
 
-def account(draft: Draft, chosen: Nodes) -> None:
-    """Says of each field of the policy what became of it."""
-    policy = draft.job.spec.elastic_policy
+def resized(job: AnyJob, chosen: Nodes) -> AnyJob:
+    """The job with as many Workers as make the chosen nodes."""
+    workers = job.replicas.get(WORKER)
+    if workers is None:
+        return job
+    count = chosen.total - job.replica_count(MASTER)
+    return replace(job, replicas={**job.replicas, WORKER: replace(workers, replicas=count)})
+
+
+def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
+    """Says of each field of the policy what became of it; `as_given` is the job before it was resized."""
+    policy = as_given.spec.elastic_policy
     low, high = policy.min_replicas, policy.max_replicas
-    is_kept = low == high == chosen.count == draft.job.total_replicas
-    if is_kept and not policy.metrics:
-        draft.default(POLICY, "the bounds are the number of Workers")
-    elif draft.options.elastic_nodes:
-        _report_bounds(draft, FIXED, f"{chosen.count} nodes, where v1 had {low} to {high}.")
+    is_kept = low == high and chosen.total == as_given.total_replicas and not policy.metrics
+    if is_kept and low == chosen.total:
+        draft.default(POLICY, "the bounds are the number of nodes")
+    elif is_kept or draft.options.elastic_nodes:
+        _report_bounds(draft, FIXED, f"{chosen.total} nodes, where v1 had {low} to {high} Workers.")
     else:
-        _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} nodes in v1, and their number is fixed in v2.")
+        _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} Workers in v1, and their number is fixed in v2.")
     for field, name in _OF_THE_RENDEZVOUS.items():
         draft.default((*POLICY, field), f"the runtime says it in {name}")
     if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and policy.rdzv_host not in draft.hosts):

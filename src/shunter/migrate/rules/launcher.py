@@ -40,6 +40,11 @@ class Seen(NamedTuple):
     """Where it stands in the source."""
     launch: Launch
 
+    def changed(self, fields: Json) -> Seen:
+        """With other words in `command` and `args`."""
+        container = {**self.container, **fields}
+        return self._replace(container=container, launch=understood(container))
+
     @property
     def told_uses(self) -> list[Use]:
         """Where its texts take what v1 told."""

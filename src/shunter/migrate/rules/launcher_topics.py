@@ -83,7 +83,7 @@ ONE_GROUP = Topic(
     remedy="Nothing to do if one training was meant.",
     effort=1,
     traps=("E2",),
-    explains=(*_TOLD, _GROUP),
+    explains=(*_TOLD, _GROUP, _PROGRAM),
 )
 OWN_MEETING = Topic(
     id="TORCH005",

@@ -28,7 +28,7 @@ def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewrit
             if draft.is_given(field):
                 draft.carry(field, "TrainJob", ("spec", "trainer", "numProcPerNode"), "a number in v2")
         _warn_of_scaled_world_size(draft, group, found, number, told, is_rewritten=is_rewritten)
-    elif main.launcher == "python":
+    elif main.launcher == "python" or is_rewritten:
         draft.trainer["numProcPerNode"] = 1
         draft.default(FIELD, "a program of plain Python is one process, whatever the word")
     elif main.launcher not in {"torchrun", "unknown"}:

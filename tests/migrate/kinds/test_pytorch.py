@@ -1,0 +1,169 @@
+"""PyTorchJobs: whatever starts the processes, a conversion that may be used trains one model where v1 trained one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from migrate_scenarios import CASES, cases, options_of
+from shunter.migrate import batch
+from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.options import Options, TorchLaunch
+from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.rules.elastic import ElasticNodesError
+from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import Input, text_file
+
+REPOSITORY = Path(__file__).parents[3]
+PLAIN = ["python", "train.py"]
+TORCHRUN = ["torchrun", "train.py"]
+
+
+def job(masters: int, workers: int, command: list[str] | None = None, **spec: Any) -> dict[str, Any]:
+    container = {"name": "pytorch", "image": "example.org/train:1", **({"command": command} if command else {})}
+    role = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    counts = {"Master": masters, "Worker": workers}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "bert", "namespace": "team"},
+        "spec": {"pytorchReplicaSpecs": {name: {"replicas": count, **role} for name, count in counts.items() if count}, **spec},
+    }
+
+
+def converted(source: dict[str, Any], options: Options = Options()) -> Conversion:  # noqa: B008
+    return convert(SourceObject(source, "job.yaml"), options)
+
+
+def topics(conversion: Conversion) -> set[str]:
+    return {finding.topic.id for finding in conversion.findings}
+
+
+def variables(conversion: Conversion) -> dict[str, Any]:
+    """Of the training container, as the runtime says them."""
+    assert conversion.runtime is not None
+    template = conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return {variable["name"]: variable.get("value") for variable in template["spec"]["containers"][0]["env"]}
+
+
+@pytest.mark.parametrize("case", cases(CASES / "pytorch"), ids=lambda case: case.stem)
+def test_what_may_be_used_has_the_pods_of_v1(case: Path) -> None:
+    given = Input((text_file(case.read_text(), case.name),))
+    options = options_of(case)
+    for outcome in batch.converted(given.convertible, options, [source.value for source in given.others]).outcomes:
+        assert outcome.conversion is not None
+        was_accepted = any(finding.suppressed for finding in outcome.findings)
+        if not outcome.is_blocked and not was_accepted:
+            assert [finding.message for finding in climbed(outcome.conversion, options).findings if finding.is_blocking] == []
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "examples" / "v1").glob("pytorch*.yaml")), ids=lambda path: path.stem)
+def test_examples_are_converted_but_for_a_number_of_nodes_to_choose(path: Path) -> None:
+    given = Input((text_file(path.read_text(), path.name),))
+    found = batch.converted(given.convertible, Options(), [source.value for source in given.others])
+    blocking = {finding.topic.id for finding in found.findings if finding.is_blocking}
+    assert blocking == ({"ELASTIC001"} if path.stem == "pytorch-elastic" else set())
+
+
+MODES: tuple[TorchLaunch, ...] = ("auto", "env-compat", "torchrun", "as-is")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("masters", [1, 0], ids=["master and workers", "workers"])
+def test_only_as_is_and_undecided_workers_are_blocked(mode: TorchLaunch, masters: int) -> None:
+    found = converted(job(masters, 3, PLAIN), Options(torch_launch=mode))
+    expected = {(1, "as-is"): "TORCH001", (0, "as-is"): "TORCH002", (0, "auto"): "TORCH002"}.get((masters, mode))
+    assert {finding.topic.id for finding in found.findings if finding.is_blocking} == ({expected} if expected else set())
+
+
+def test_plugin_variables_stand_before_what_is_made_of_them() -> None:
+    names = [*variables(converted(job(1, 1, PLAIN)))]
+    assert names[:4] == ["PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"]
+    assert names[4:] == ["PYTHONUNBUFFERED", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"]
+
+
+def test_world_size_is_what_v1_said() -> None:
+    assert variables(converted(job(1, 3, PLAIN)))["WORLD_SIZE"] == "$(PET_NNODES)"
+    assert variables(converted(job(1, 3, PLAIN, nprocPerNode="2")))["WORLD_SIZE"] == "8"
+
+
+def test_runtimes_do_not_depend_on_names_and_sizes() -> None:
+    small, large = job(1, 1, PLAIN), job(1, 7, PLAIN)
+    large["metadata"] = {"generateName": "other-", "namespace": "team"}
+    assert converted(small).runtime == converted(large).runtime
+
+
+ELASTIC = {"minReplicas": 2, "maxReplicas": 4}
+CHOICES = {"": 3, "replicas": 3, "min": 2, "max": 4, "7": 7, "1": 1}
+
+
+@pytest.mark.parametrize(("choice", "nodes"), CHOICES.items(), ids=lambda value: str(value or "nothing"))
+def test_elastic_job_has_the_chosen_nodes_and_still_tolerates_losses(choice: str, nodes: int) -> None:
+    found = converted(job(0, 3, TORCHRUN, elasticPolicy=ELASTIC), Options(elastic_nodes=choice))
+    trainer = found.train_job["spec"]["trainer"]
+    assert trainer["numNodes"] == nodes
+    assert [word for word in trainer["command"] if word.startswith("--nnodes")] == ([f"--nnodes=2:{nodes}"] if nodes > 2 else [])
+    assert found.is_blocked == (choice == "")
+
+
+def test_elastic_nodes_must_be_a_choice() -> None:
+    with pytest.raises(ElasticNodesError, match="--elastic-nodes is some"):
+        converted(job(0, 3, TORCHRUN, elasticPolicy=ELASTIC), Options(elastic_nodes="some"))
+
+
+def test_roles_that_differ_are_told_apart_field_by_field() -> None:
+    source = job(1, 2, PLAIN)
+    source["spec"]["pytorchReplicaSpecs"]["Worker"] = {
+        "replicas": 2,
+        "restartPolicy": "Never",
+        "template": {"spec": {"containers": [{"name": "pytorch", "image": "example.org/other:1", "command": PLAIN}]}},
+    }
+    found = converted(source)
+    told = [finding.message for finding in found.findings if finding.topic.id == "TORCH014"]
+    assert told == ["Worker differs from Master in spec.containers[0].image.", "Worker differs from Master in restartPolicy."]
+    assert climbed(found).holds
+
+
+COMMANDS = st.sampled_from([
+    None,
+    PLAIN,
+    TORCHRUN,
+    ["torchrun", "--nproc_per_node=2", "train.py"],
+    ["sh", "-c", "exec torchrun --nnodes=$WORLD_SIZE --node_rank=$RANK --master_addr=$MASTER_ADDR train.py"],
+    ["bash", "-c", "pip install x; python -u train.py --rank $RANK"],
+    ["python", "-m", "bert", "--rank=$(RANK)"],
+    ["accelerate", "launch", "train.py"],
+])  # fmt: skip
+POLICIES = st.none() | st.fixed_dictionaries(
+    {},
+    optional={
+        "minReplicas": st.integers(1, 3),
+        "maxReplicas": st.integers(3, 5),
+        "rdzvPort": st.just(29400),
+        "rdzvId": st.just("x"),
+    },
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    masters=st.integers(0, 1),
+    workers=st.integers(1, 3),
+    command=COMMANDS,
+    policy=POLICIES,
+    nproc=st.sampled_from([None, "auto", "2", "gpu"]),
+    mode=st.sampled_from(MODES),
+    choice=st.sampled_from(["replicas", "min", "max"]),
+)
+def test_what_is_not_blocked_is_proved(
+    masters: int, workers: int, command: list[str] | None, policy: Any, nproc: str | None, mode: TorchLaunch, choice: str
+) -> None:
+    spec = {name: value for name, value in {"elasticPolicy": policy, "nprocPerNode": nproc}.items() if value is not None}
+    options = Options(torch_launch=mode, elastic_nodes=choice)
+    found = converted(job(masters, workers, command, **spec), options)
+    if not found.is_blocked:
+        assert [finding.message for finding in climbed(found, options).findings if finding.is_blocking] == []
