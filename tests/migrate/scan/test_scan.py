@@ -79,6 +79,38 @@ def test_without_git_the_same_files_are_listed_as_with_it(tmp_path: Path, monkey
     assert files.listed(tmp_path) == walked
 
 
+PATHS = [
+    "a.txt",
+    "b.txt",
+    "c.txt",
+    "#x",
+    "!y",
+    "d/e.txt",
+    "d/f/g.txt",
+    "d/f/h/i.txt",
+    "k/l/m.txt",
+    "m/k/l/m.txt",
+    "n o.txt",
+    "build",
+    "x/build",
+]
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        "[ab].txt", "[!a].txt", "?.txt", "d/*", "d/**", "**/f", "d/**/i.txt", "**/i.txt", "\\#x", "\\!y", "#x", "k/l", "/k/l",
+        "l", "build/", "build", "*\n!*.txt", "*\n!*/\n!*.txt", "d/f/\n!d/f/g.txt", "n o.txt", "n\\ o.txt", "*.txt   ", "d/f/h/i.tx[t]",
+    ],
+)  # fmt: skip
+def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, patterns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {**dict.fromkeys(PATHS, SPEAKS), ".gitignore": f"{patterns}\n"})
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    walked = files.listed(tmp_path)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert walked == files.listed(tmp_path)
+
+
 def test_a_directory_that_git_ignores_is_read_when_it_is_named(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": "vendor/\n", "vendor/a.sh": SPEAKS, "b.sh": SPEAKS})
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

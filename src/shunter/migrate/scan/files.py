@@ -16,6 +16,9 @@ LARGEST = 4 * 1024 * 1024
 _BINARY_PROBE = 8192
 """Bytes in which a NUL tells that a file is no text, as git decides it."""
 
+_TOKENS = re.compile(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|\\.|.")
+_WILDCARDS = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
+
 
 def listed(root: Path) -> list[Path]:
     """The files at or below `root`, sorted. InputError when there is nothing of that name."""
@@ -70,7 +73,7 @@ class Patterns:
 
 def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]]:
     negated = line.startswith("!")
-    text = line.removeprefix("!").removeprefix("\\")
+    text = line.removeprefix("!")
     only_dirs = text.endswith("/")
     text = text.rstrip("/")
     anchored = "/" in text
@@ -79,11 +82,15 @@ def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]]:
 
 
 def _as_regex(glob: str) -> str:
-    parts = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
-    tokens = re.findall(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|.", glob)
-    return "".join(
-        parts.get(token) or (token if token.startswith("[") and len(token) > 1 else re.escape(token)) for token in tokens
-    )
+    return "".join(map(_token_as_regex, _TOKENS.findall(glob)))
+
+
+def _token_as_regex(token: str) -> str:
+    if token in _WILDCARDS:
+        return _WILDCARDS[token]
+    if token.startswith("[") and len(token) > 1:
+        return f"[^{token[2:]}" if token[1] == "!" else token
+    return re.escape(token.removeprefix("\\") if len(token) > 1 else token)
 
 
 def _walked(directory: Path, outer: list[tuple[Path, Patterns]]) -> Iterator[Path]:
