@@ -100,7 +100,8 @@ PATHS = [
     "patterns",
     [
         "[ab].txt", "[!a].txt", "?.txt", "d/*", "d/**", "**/f", "d/**/i.txt", "**/i.txt", "\\#x", "\\!y", "#x", "k/l", "/k/l",
-        "l", "build/", "build", "*\n!*.txt", "*\n!*/\n!*.txt", "d/f/\n!d/f/g.txt", "n o.txt", "n\\ o.txt", "*.txt   ", "d/f/h/i.tx[t]",
+        "l", "build/", "build", "*\n!*.txt", "*\n!*/\n!*.txt", "d/f/\n!d/f/g.txt", "n o.txt", "n\\ o.txt", "*.txt   ",
+        "d/f/h/i.tx[t]", "[z-a].txt", "[",
     ],
 )  # fmt: skip
 def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, patterns: str, monkeypatch: pytest.MonkeyPatch) -> None:

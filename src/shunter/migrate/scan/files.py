@@ -17,6 +17,8 @@ _BINARY_PROBE = 8192
 """Bytes in which a NUL tells that a file is no text, as git decides it."""
 
 _TOKENS = re.compile(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|\\.|.")
+_NOTHING = re.compile(r"(?!)")
+"""What a pattern matches that is none, such as `[z-a]`."""
 _WILDCARDS = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -78,7 +80,10 @@ def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]]:
     text = text.rstrip("/")
     anchored = "/" in text
     text = text.removeprefix("/")
-    return negated, only_dirs, re.compile(("" if anchored else "(?:.*/)?") + _as_regex(text))
+    try:
+        return negated, only_dirs, re.compile(("" if anchored else "(?:.*/)?") + _as_regex(text))
+    except re.error:
+        return negated, only_dirs, _NOTHING
 
 
 def _as_regex(glob: str) -> str:
