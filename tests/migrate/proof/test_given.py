@@ -29,7 +29,7 @@ def test_a_naive_conversion_is_found_to_train_models_apart() -> None:
     comparison = compared(with_given(OURS, [NAIVE]))
     assert not comparison.is_alike
     messages = [finding.message for finding in comparison.findings]
-    assert "Master 0 takes itself for rank 0 of 2 at Master 0 in v1, and for on its own in v2. So do 1 more." in messages
+    assert "Master 0 is rank 0 of 2 at Master 0 in v1, and on its own in v2. So do 1 more." in messages
 
 
 def test_our_own_results_are_found_by_their_names() -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from shunter.api.meta import Json, LabelSelector
-from shunter.api.quantity import parse
+from shunter.api.quantity import canonical_resource
 from shunter.migrate.proof.effective import seen
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.pods import Replica
@@ -23,6 +23,7 @@ Facts: TypeAlias = dict[Place, Any]
 TRAINING = "node"
 """What the container that trains is called in places, whatever its name."""
 _KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
+_KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 _OWN_LABELS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
 """Labels that operators and controllers give to pods begin with these."""
 
@@ -63,7 +64,9 @@ class Side:
 
     def _container(self, found: Facts, replica: Replica, container: Json, field: str) -> None:
         name = container["name"]
-        place = (field, TRAINING if field == "containers" and name == replica.container else name)
+        is_training = field == "containers" and name == replica.container
+        # Another container of that name is renamed by the conversion (rules/containers).
+        place = (field, TRAINING if is_training else f"{TRAINING}-1" if name == TRAINING else name)
         sees = seen(replica.pod, container)
         for variable, text in sees.environment.items():
             found[*place, "env", variable] = self._text(text)
@@ -118,10 +121,22 @@ class Side:
             return [self._with_selections(item) for item in value]
         if not isinstance(value, dict):
             return value
-        return {
-            key: self._selection(item) if key == "labelSelector" and isinstance(item, dict) else self._with_selections(item)
-            for key, item in value.items()
-        }
+        return {key: self._selected(key, item) for key, item in value.items()}
+
+    def _selected(self, key: str, value: Any) -> Any:
+        if key == "labelSelector" and isinstance(value, dict):
+            return self._selection(value)
+        if key in _KEY_LISTS and isinstance(value, list):
+            return [self._division(str(label)) for label in value]
+        return self._with_selections(value)
+
+    def _division(self, label: str) -> Any:
+        """The pods by the label's value; the label itself where no pod of the job has it."""
+        groups: dict[str, list[str]] = {}
+        for mark, labels in self._labels.items():
+            if label in labels:
+                groups.setdefault(labels[label], []).append(mark)
+        return [*groups.values()] or label
 
     def _selection(self, selector: Json) -> Json:
         chosen = msgspec.convert(selector, LabelSelector)
@@ -141,7 +156,8 @@ def _is_own(label: str) -> bool:
 
 
 def _amount(quantity: Any) -> str:
+    """One text for one amount: `1Gi` for `1024Mi`."""
     try:
-        return str(parse(quantity))
+        return canonical_resource(quantity)
     except ValueError:
         return str(quantity)

@@ -61,7 +61,7 @@ def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
     """The pods whose group is not that of v1, and how."""
     for pair, before, after in members(both):
         if before != after:
-            yield pair, f"{pair.title} takes itself for {before} in v1, and for {after} in v2."
+            yield pair, f"{pair.title} is {before} in v1, and {after} in v2."
     if both.v1.job.resource == MPI.resource:
         yield from _host_list_faults(both)
 
@@ -72,7 +72,7 @@ def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
     found = members(both)
     if len(found) > 1 and _is_group([before for _, before, _ in found]) and not _is_group([after for _, _, after in found]):
         pair, _, after = found[-1]
-        yield pair, f"{pair.title} takes itself for {after}, so that the pods of v2 are no group."
+        yield pair, f"{pair.title} is {after} in v2, so that its pods are no group."
     elastic = getattr(both.v1.job.spec, "elastic_policy", None)
     if elastic is not None:
         # PET_NNODES counts all pods, the autoscaler Workers only.
@@ -118,15 +118,15 @@ def _torchrun(environment: Mapping[str, str], main: Started) -> Member:
 
 
 def _pytorch(environment: Mapping[str, str], main: Started) -> Member:
-    return Member(environment.get("WORLD_SIZE"), environment.get("RANK"), environment.get("MASTER_ADDR"))
+    return Member(*(environment.get(name) or None for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR")))
 
 
 def _jax(environment: Mapping[str, str], main: Started) -> Member:
-    return Member(environment.get("NUM_PROCESSES"), environment.get("PROCESS_ID"), environment.get("COORDINATOR_ADDRESS"))
+    return Member(*(environment.get(name) or None for name in ("NUM_PROCESSES", "PROCESS_ID", "COORDINATOR_ADDRESS")))
 
 
 def _paddle(environment: Mapping[str, str], main: Started) -> Member:
-    return Member(environment.get("PADDLE_NNODES"), None, environment.get("PADDLE_MASTER"))
+    return Member(environment.get("PADDLE_NNODES") or None, None, environment.get("PADDLE_MASTER") or None)
 
 
 def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:

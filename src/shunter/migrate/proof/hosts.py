@@ -21,7 +21,8 @@ class Hosts:
         self._marks = dict(marks)
         names = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
         domain = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.[a-z0-9.-]*[a-z0-9])?)?)?"
-        self._pattern = re.compile(rf"(?<!{_LETTERS})(?<!\.)(?<!^/)(?<![^/]/)({names}){domain}(?!{_LETTERS})(?!\.[A-Za-z0-9])") if marks else None
+        not_before, not_behind = rf"(?<!{_LETTERS})(?<!\.)(?<!^/)(?<![^/]/)", rf"(?!{_LETTERS})(?!\.[A-Za-z0-9])"
+        self._pattern = re.compile(f"{not_before}({names}){domain}{not_behind}") if marks else None
         self._beginning = _common(min(marks, default=""), max(marks, default=""))
         """Of all names: most texts do not have even that."""
 

@@ -28,7 +28,7 @@ class Block(NamedTuple):
     title: str
     """`Worker 0 to 2`."""
     hosts: tuple[str, str]
-    """The names of the first of them, in v1 and in v2; empty where it is not there."""
+    """The names of the first of them, in v1 and in v2; empty where it is not there. Of all pods just `v1` and `v2`."""
     rows: tuple[Row, ...]
 
 
@@ -43,9 +43,11 @@ def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
     for pair, facts in zip(comparison.matched.pairs, comparison.matched.facts, strict=True):
         rows = tuple(_rows(facts, by_pair.get(pair.mark, []), full=full))
         hosts = (pair.v1.host if pair.v1 else "", pair.v2.host if pair.v2 else "")
-        if rows:
-            found.append((pair.role, pair.number, hosts, rows))
-    return [*_folded(found)]
+        found.append((pair.role, pair.number, hosts, rows))
+    shared = _shared([rows for _, _, _, rows in found])
+    rest = [(role, number, hosts, tuple(row for row in rows if row not in shared)) for role, number, hosts, rows in found]
+    whole = [Block("every pod", ("v1", "v2"), shared)] if shared else []
+    return [*whole, *_folded([one for one in rest if one[3]])]
 
 
 def expected_reasons(comparison: Comparison) -> list[tuple[str, int]]:
@@ -97,6 +99,14 @@ def _rows(facts: tuple[dict[Place, Any], dict[Place, Any]], differences: list[Di
             yield Row(place, before.get(place), after.get(place), "same", "")
         elif full or difference.verdict != "expected":
             yield Row(place, difference.v1, difference.v2, difference.verdict, difference.reason)
+
+
+def _shared(all_rows: list[tuple[Row, ...]]) -> tuple[Row, ...]:
+    """The rows that all of several pods have."""
+    if len(all_rows) < 2:
+        return ()
+    first, *others = all_rows
+    return tuple(row for row in first if row.place and all(row in rows for rows in others))
 
 
 def _folded(found: list[tuple[str, str, tuple[str, str], tuple[Row, ...]]]) -> Iterator[Block]:

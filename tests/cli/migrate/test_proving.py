@@ -1,0 +1,110 @@
+"""`shunter migrate validate` and `diff`, as people call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: bert
+spec:
+  pytorchReplicaSpecs:
+    Master: &role
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.org/train:1
+            command: [python, train.py]
+    Worker:
+      <<: *role
+      replicas: 3
+"""
+NAIVE = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: bert
+spec:
+  runtimeRef:
+    name: torch-distributed
+  trainer:
+    numNodes: 4
+    image: example.org/train:1
+    command: [python, train.py]
+"""
+
+
+def migrate(*arguments: str, given: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
+def test_validate_says_how_far_the_proof_reaches() -> None:
+    done = migrate("validate", "-f", "-", given=JOB)
+    assert done.returncode == 0, done.stderr
+    assert "holds PyTorchJob bert: pods (4 pods on each side; differences: " in done.stdout
+    assert "1 of 1 reached pods: pods, process groups and endings are those of v1" in done.stderr
+    assert "validated" not in done.stdout + done.stderr
+
+
+def test_diff_of_a_conversion_folds_what_is_expected() -> None:
+    done = migrate("diff", "-f", "-", given=JOB)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("PyTorchJob bert -> TrainJob bert (pytorch-")
+    assert "JobSet and Job label their pods (" in done.stdout
+    assert "WORLD_SIZE" not in done.stdout
+
+
+def test_diff_in_full_shows_every_rank() -> None:
+    done = migrate("diff", "-f", "-", "--full", given=JOB)
+    assert done.returncode == 0
+    assert "bert-worker-2" in done.stdout
+    assert "bert-node-0-3.bert" in done.stdout
+    assert "env WORLD_SIZE of container node" in done.stdout
+
+
+def test_a_trainjob_of_others_is_shown_beside_the_original(tmp_path: Path) -> None:
+    (tmp_path / "naive.yaml").write_text(NAIVE)
+    done = migrate("diff", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)
+    assert done.returncode == 1
+    assert "every pod" in done.stdout
+    assert "!  env WORLD_SIZE of container node" in done.stdout
+    assert "PROOF006 Master 0 is rank 0 of 4 at Master 0 in v1, and on its own in v2" in done.stdout
+    refuted = migrate("validate", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)
+    assert refuted.returncode == 3
+    assert "fails PyTorchJob bert: objects; pods does not hold" in refuted.stdout
+    assert "blocking PROOF001 Master 0: env WORLD_SIZE of container node is '4' in v1 and nothing in v2." in refuted.stderr
+
+
+def test_forms_for_programs_say_everything() -> None:
+    (ladder,) = json.loads(migrate("validate", "-f", "-", "-o", "json", given=JOB).stdout)
+    assert [rung["name"] for rung in ladder["rungs"]] == ["yaml", "schema", "cel", "webhooks", "objects", "pods"]
+    (comparison,) = json.loads(migrate("diff", "-f", "-", "-o", "json", given=JOB).stdout)
+    assert comparison["alike"]
+    assert [(pod["pod"], pod["v2"]) for pod in comparison["pods"]][-1] == ("Worker 2", "bert-node-0-3.bert")
+
+
+def test_what_cannot_be_read_is_more_than_a_difference() -> None:
+    done = migrate("diff", "-f", "-", given=JOB.replace("replicas: 3", "replicas: three"))
+    assert done.returncode == 2
+    assert "spec.pytorchReplicaSpecs" in done.stderr
+
+
+def test_only_the_named_jobs_are_looked_at() -> None:
+    both = JOB + "---\n" + JOB.replace("name: bert", "name: gpt")
+    done = migrate("validate", "gpt", "-f", "-", given=both)
+    assert "PyTorchJob gpt" in done.stdout
+    assert "PyTorchJob bert" not in done.stdout
+    missing = migrate("validate", "t5", "-f", "-", given=both)
+    assert missing.returncode != 0
+    assert "t5: no such v1 job in the input; there are PyTorchJob/bert, PyTorchJob/gpt" in missing.stderr
