@@ -45,6 +45,10 @@ FilesOption = Annotated[
     list[str] | None,
     typer.Option("-f", "--filename", help="A file, a directory with all below it, or - for standard input; repeatable."),
 ]
+KustomizeOption = Annotated[
+    list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds; repeatable.")
+]
+HelmReleaseOption = Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")]
 ConfigurationOption = Annotated[
     Path | None, typer.Option("--config", help="Findings that are taken on, with reasons [default: ./migration.yaml if there]")
 ]
@@ -52,8 +56,8 @@ ConfigurationOption = Annotated[
 
 def convert(
     files: FilesOption = None,
-    kustomize: Annotated[list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds.")] = None,
-    helm_release: Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")] = "",
+    kustomize: KustomizeOption = None,
+    helm_release: HelmReleaseOption = "",
     cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster; their results are suspended.")] = False,
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
     all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,

@@ -19,7 +19,14 @@ from shunter.cli.migrate.conversion_options import (
     TorchLaunchOption,
     options_of,
 )
-from shunter.cli.migrate.convert import ConfigurationOption, FilesOption, read, take_on
+from shunter.cli.migrate.convert import (
+    ConfigurationOption,
+    FilesOption,
+    HelmReleaseOption,
+    KustomizeOption,
+    read,
+    take_on,
+)
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from shunter.migrate.inventory.entry import Entry
     from shunter.migrate.inventory.fleet import Fleet
     from shunter.migrate.options import Options
+    from shunter.migrate.source.provider import Input
     from shunter.migrate.suppression import Entry as Suppressed
 
 SHOWN = 40
@@ -46,6 +54,8 @@ class Form(StrEnum):
 
 def inventory(
     files: FilesOption = None,
+    kustomize: KustomizeOption = None,
+    helm_release: HelmReleaseOption = "",
     cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False,
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
     all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
@@ -76,7 +86,7 @@ def inventory(
     from shunter.migrate.inventory.forms import FORMS
     from shunter.migrate.writing import write_whole
 
-    if bool(files) == cluster:
+    if bool(files or kustomize or helm_release) == cluster:
         raise InputError("say what is to be counted: files or a cluster.", "Name files with -f, or use --cluster.")
     wanted = reports.wanted(report or (), tuple(FORMS))
     options = options_of(
@@ -96,7 +106,8 @@ def inventory(
     if cluster:
         entries, faults = of_cluster(kubeconfig, context, namespace, all_namespaces, selector, options, configuration, now)
     else:
-        entries, faults = of_files(files or [], options, configuration, now)
+        given, faults = read(files, kustomize, helm_release, False, namespace, all_namespaces, "", kubeconfig, context)
+        entries, faults = of_input(given, faults, options, configuration, now)
     found = fleet(entries)
     tell(faults, with_notes=False)
     if form is Form.table:
@@ -109,12 +120,13 @@ def inventory(
         raise typer.Exit(exit_codes.BLOCKED)
 
 
-def of_files(files: list[str], options: Options, configuration: Path | None, now: datetime) -> tuple[list[Entry], list[Finding]]:
+def of_input(
+    given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
+) -> tuple[list[Entry], list[Finding]]:
     from shunter.cli.progress import counting
     from shunter.migrate.batch import converted
     from shunter.migrate.inventory.taking import insides, of_batch
 
-    given, faults = read(files, None, "", False, "", False, "", None, "")
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
         batch = converted(jobs, options, [source.value for source in given.others], advance)

@@ -19,7 +19,14 @@ from shunter.cli.migrate.conversion_options import (
     TorchLaunchOption,
     options_of,
 )
-from shunter.cli.migrate.convert import ConfigurationOption, FilesOption, read, take_on
+from shunter.cli.migrate.convert import (
+    ConfigurationOption,
+    FilesOption,
+    HelmReleaseOption,
+    KustomizeOption,
+    read,
+    take_on,
+)
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 T = TypeVar("T")
@@ -27,6 +34,8 @@ T = TypeVar("T")
 
 def report(
     files: FilesOption = None,
+    kustomize: KustomizeOption = None,
+    helm_release: HelmReleaseOption = "",
     cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False,
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
     all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
@@ -65,7 +74,7 @@ def report(
     from shunter.migrate.inventory.taking import insides
     from shunter.migrate.scan.scanning import paths_below, scanned
 
-    if bool(files) == cluster:
+    if bool(files or kustomize or helm_release) == cluster:
         raise InputError("say what is to be reported: files or a cluster.", "Name files with -f, or use --cluster.")
     options = options_of(
         accept=accept,
@@ -82,7 +91,7 @@ def report(
     )
     runs = [told(path, "--comparison", RunComparison) for path in comparison or ()]
     readiness = told(assessment, "--assessment", Readiness) if assessment else None
-    given, faults = read(files, None, "", cluster, namespace, all_namespaces, selector, kubeconfig, context)
+    given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
         batch = converted(jobs, options, [source.value for source in given.others], advance)
