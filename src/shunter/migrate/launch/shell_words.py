@@ -14,6 +14,10 @@ REDIRECTIONS = frozenset({"&>>", "<<<", "<<-", "&>", "<<", ">>", ">&", "<&", "<>
 
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATORS = (*sorted(REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}, key=len, reverse=True),)
+_OPERATOR_BEGINNINGS = frozenset("&;|()<>\n")
+_ORDINARY = re.compile(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
+_ORDINARY_IN_QUOTES = re.compile(r"[^\"\\$`]+")
+"""Characters that stand for themselves."""
 
 
 class Piece(NamedTuple):
@@ -132,6 +136,8 @@ class Lexer:
                     yield word
 
     def _operator(self) -> str:
+        if self._text[self._at] not in _OPERATOR_BEGINNINGS:
+            return ""
         return next((operator for operator in _OPERATORS if self._text.startswith(operator, self._at)), "")
 
     def _is_process_substitution(self) -> bool:
@@ -169,8 +175,9 @@ class Lexer:
             return [piece]
         if self._is_process_substitution():
             return [self._substitution(start + 2, is_quoted=False)]
-        self._at += 1
-        return [Piece("text", character, start)]
+        run = _ORDINARY.match(text, start, self._end)
+        self._at = run.end() if run else start + 1
+        return [Piece("text", text[start : self._at], start)]
 
     def _single_quoted(self, start: int) -> Piece:
         closing = self._text.find("'", start, self._end)
@@ -191,8 +198,10 @@ class Lexer:
             elif character in "$`" and (piece := self._replaced(is_quoted=True)):
                 pieces.append(piece)
             else:
-                pieces.append(Piece("text", character, self._at, is_quoted=True))
-                self._at += 1
+                run = _ORDINARY_IN_QUOTES.match(self._text, self._at, self._end)
+                stop = run.end() if run else self._at + 1
+                pieces.append(Piece("text", self._text[self._at : stop], self._at, is_quoted=True))
+                self._at = stop
         self._at = min(self._at + 1, self._end)
         return pieces
 
