@@ -53,9 +53,21 @@ def expected(case: Path) -> Expectation:
     return Expectation(out.read_bytes().decode() if out.exists() else "", findings.read_text())
 
 
+def converted_jobs(case: Path) -> batch.Batch:
+    return _converted(_given(case), options_of(case))
+
+
+def _given(case: Path) -> Input:
+    return Input((text_file(case.read_bytes().decode(), case.name),))
+
+
+def _converted(given: Input, options: Options) -> batch.Batch:
+    return batch.converted(given.convertible, options, [source.value for source in given.others])
+
+
 def seen(case: Path) -> Expectation:
-    given = Input((text_file(case.read_bytes().decode(), case.name),))
-    converted = batch.converted(given.convertible, options_of(case), [source.value for source in given.others])
+    given = _given(case)
+    converted = _converted(given, options_of(case))
     templates, told = helm.skeletons(given.templates, options_of(case))
     out = files.stream(given, converted, templates) if files.usable(converted) or templates else ""
     out = out.replace(MADE_BY, "shunter/VERSION")

@@ -31,6 +31,21 @@ TAKEN = Topic(
     effort=1,
     traps=("T12",),
 )
+ANNOTATED = Topic(
+    id="POD014",
+    title="annotations that name the training container name it as in v2",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "The container that trains is called `node` in v2. Annotations that name it, for kubectl logs or for a security profile, "
+        "are about `node` now."
+    ),
+    remedy="Nothing to do here; log queries that name the container have to follow.",
+    traps=("T12",),
+    explains=tuple(f"annotations.{name}*" for name in (*_NAMING_VALUES, *_NAMING_KEYS)),
+)
 
 
 def apply(draft: Draft) -> None:
@@ -79,9 +94,11 @@ def _rename_in_annotations(draft: Draft, group: Group) -> None:
             for template in draft.template_paths(group):
                 target = (*draft.pod_template_path(group), "metadata", "annotations", f"{prefix}{name}")
                 draft.carry((*template, *path), "TrainingRuntime", target, f"the container is called {name} now")
+            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{prefix}{name} is what it is called now.")
         elif key in _NAMING_VALUES and value in group.container_names:
             renamed[key] = group.container_names[value]
             draft.changed(group, path, f"the container is called {renamed[key]} now")
+            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{key} is {renamed[key]} now.")
         else:
             renamed[key] = value
     group.pod["metadata"]["annotations"] = renamed

@@ -10,8 +10,8 @@ from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.migrate.rules.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
-from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_INDEX, REPLICA_TYPE
+from shunter.migrate.rules.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX, kept_labels
+from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 _COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -22,7 +22,7 @@ READ_ELSEWHERE = Topic(
     title="what a container is told of its pod comes from another label",
     severity="info",
     impact="advisory",
-    change="lossless",
+    change="semantic-change",
     grade="Q",
     explanation=(
         "Labels of v1 (training.kubeflow.org/job-name, replica-index) do not exist in v2. The reference reads what has the same "
@@ -69,7 +69,7 @@ def apply(draft: Draft) -> None:
             if field == "metadata.name":
                 draft.report(POD_NAME, place, "The pod's name is read here.")
             keyed = _KEYED.fullmatch(field)
-            if keyed is None or not keyed[2].startswith(V1_PREFIX) or _is_still_there(draft, keyed[2]):
+            if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):
                 continue
             counterpart = _counterpart(draft, group, keyed[2])
             if counterpart is None:
@@ -90,10 +90,6 @@ def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _references(inner, (*path, index))
-
-
-def _is_still_there(draft: Draft, key: str) -> bool:
-    return draft.options.v1_labels and key in (JOB_NAME, OPERATOR_NAME, REPLICA_TYPE)
 
 
 def _counterpart(draft: Draft, group: Group, key: str) -> tuple[str, str] | None:

@@ -76,6 +76,7 @@ PRIORITY = Topic(
     remedy="Accept with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
     effort=1,
     traps=("NX33",),
+    explains=("spec.priorityClassName",),
     acceptable=True,
 )
 SMALLER_GANG = Topic(

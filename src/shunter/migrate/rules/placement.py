@@ -58,6 +58,14 @@ def apply(draft: Draft) -> None:
                 _rewrite(draft, group, path, term)
 
 
+def kept_labels(draft: Draft) -> frozenset[str]:
+    """Labels of v1 that pods have in v2 as well (`--v1-labels`)."""
+    if not draft.options.v1_labels:
+        return frozenset()
+    are_apart = all(len(group.roles) == 1 for group in draft.groups)
+    return frozenset({JOB_NAME, OPERATOR_NAME, REPLICA_TYPE} if are_apart else {JOB_NAME, OPERATOR_NAME})
+
+
 def _terms(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
     """Whatever has a labelSelector, or lists of label keys, of pods."""
     if isinstance(value, dict):
@@ -106,13 +114,14 @@ def _rewrite(draft: Draft, group: Group, path: Path, term: Json) -> None:
             if new:
                 term[field][index] = new[0]
                 draft.changed(group, (*path, field, index), f"{new[0]} in v2")
+                draft.report(REWRITTEN, (*draft.template_paths(group)[0], *path, field, index), f"This is {new[0]} now.")
             else:
                 _report_if_v1(draft, group, (*path, field, index), key)
 
 
 def _counterpart(draft: Draft, key: str, values: list[str], *, has_job: bool) -> tuple[str, list[str]] | tuple[()] | None:
     """Label and values in v2; an empty tuple for a label that says nothing more, None for one without counterpart."""
-    if draft.options.v1_labels:
+    if key in kept_labels(draft):
         return None
     if key == JOB_NAME:
         return JOBSET_NAME, [draft.name if value == draft.job.name else value for value in values]
@@ -133,7 +142,7 @@ def _carry(draft: Draft, group: Group, source: Path, target: Path, key: str) -> 
 
 
 def _report_if_v1(draft: Draft, group: Group, path: Path, key: str) -> None:
-    if key.startswith(V1_PREFIX) and not (draft.options.v1_labels and key in (JOB_NAME, OPERATOR_NAME, REPLICA_TYPE)):
+    if key.startswith(V1_PREFIX) and key not in kept_labels(draft):
         draft.report(
             NO_SUCH_LABEL, (*draft.template_paths(group)[0], *path), f"No pod of v2 has the label {key} in this meaning."
         )

@@ -7,8 +7,8 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.rules.placement import V1_PREFIX
-from shunter.operator.training.names import replica_type_labels
+from shunter.migrate.rules.placement import V1_PREFIX, kept_labels
+from shunter.operator.training.names import REPLICA_TYPE, replica_type_labels
 
 _OF_KUEUE = {
     "labels": ("kueue.x-k8s.io/podset", "kueue.x-k8s.io/tas", "kueue.x-k8s.io/managed"),
@@ -62,11 +62,44 @@ FINALIZERS = Topic(
     remedy="Find out which controller takes them off, and whether it finds pods of Jobs.",
     effort=3,
 )
+OF_KUEUE = Topic(
+    id="POD013",
+    title="what Kueue wrote into the pod templates is left out",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "Kueue labels the pod templates of jobs that it admits, annotates them with their workload and closes gates in them. It "
+        "does so for the TrainJob as well; what it wrote for the v1 job would name a workload that is gone, and gates that "
+        "nobody opens."
+    ),
+    remedy="Nothing to do.",
+    traps=("T19",),
+    explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
+)
+OF_SEVERAL_ROLES = Topic(
+    id="POD015",
+    title="the label of the role is left out where one group stands for several",
+    severity="info",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "--v1-labels puts training.kubeflow.org/* labels on pods. Pods of one group have one template, so they cannot say Master "
+        "here and Worker there."
+    ),
+    remedy="Select by job-name, and by batch.kubernetes.io/job-completion-index: the Master has index 0.",
+    traps=("NX23", "T21"),
+)
 
 
 def apply(draft: Draft) -> None:
     for group in draft.groups:
         metadata = group.pod.get("metadata") or {}
+        written_by_kueue = [
+            f"{field} {key}" for field, keys in _OF_KUEUE.items() for key in metadata.get(field) or {} if key in keys
+        ]
         for field, keys in _OF_KUEUE.items():
             _leave_out(
                 draft, group, metadata, field, [key for key in metadata.get(field) or {} if key in keys], "Kueue writes it"
@@ -75,13 +108,18 @@ def apply(draft: Draft) -> None:
         _leave_out(draft, group, metadata, "labels", written, "v1 writes it, whatever the template says")
         if draft.options.v1_labels:
             labels = replica_type_labels(draft.job, group.roles[0])
+            if REPLICA_TYPE not in kept_labels(draft):
+                del labels[REPLICA_TYPE]
+                draft.report(OF_SEVERAL_ROLES, draft.template_paths(group)[0], f"Pods of {group.name} have no {REPLICA_TYPE}.")
             group.pod["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}
         elif not metadata:
             group.pod.pop("metadata", None)
         if metadata.get("finalizers"):
             path = (*draft.template_paths(group)[0], "metadata", "finalizers")
             draft.report(FINALIZERS, path, f"Pods of {group.name} have the finalizers {', '.join(metadata['finalizers'])}.")
-        _open_gates(draft, group)
+        written_by_kueue += _open_gates(draft, group)
+        if written_by_kueue:
+            draft.report(OF_KUEUE, draft.template_paths(group)[0], f"Left out of {group.name}: {', '.join(written_by_kueue)}.")
         _look_at_sidecars(draft, group)
 
 
@@ -94,13 +132,13 @@ def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, keys: lis
             draft.default((*template, "metadata", field, key), why)
 
 
-def _open_gates(draft: Draft, group: Group) -> None:
-    """Gates that Kueue closed would never be opened by it again; they stand in live jobs only."""
+def _open_gates(draft: Draft, group: Group) -> list[str]:
+    """Gates that Kueue closed would never be opened by it again; they stand in live jobs only. Returns what was left out."""
     spec = group.pod["spec"]
     gates = spec.get("schedulingGates") or []
     kept = [(index, gate) for index, gate in enumerate(gates) if gate.get("name") not in _KUEUE_GATES]
     if len(kept) == len(gates):
-        return
+        return []
     spec["schedulingGates"] = [gate for _, gate in kept]
     places = {old: new for new, (old, _) in enumerate(kept)}
     for template in draft.template_paths(group):
@@ -111,6 +149,7 @@ def _open_gates(draft: Draft, group: Group) -> None:
                 draft.carry(path, "TrainingRuntime", target)
             else:
                 draft.default(path, "Kueue closes its gates itself")
+    return [f"gate {gate['name']}" for index, gate in enumerate(gates) if index not in places]
 
 
 def _look_at_sidecars(draft: Draft, group: Group) -> None:

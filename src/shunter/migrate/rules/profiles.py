@@ -45,7 +45,8 @@ RUNTIME_DECIDES = Topic(
         "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone."
     ),
     remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
-    traps=("T2", "T4", "T14"),
+    traps=("T2", "T4", "T13", "T14", "T15"),
+    explains=("ending.*",),
 )
 NOT_EXPRESSIBLE = Topic(
     id="PROFILE002",

@@ -94,12 +94,17 @@ EXIT_CODES = Topic(
 NEGATIVE_LIMIT = Topic(
     id="RESTART006",
     title="a negative backoffLimit",
-    severity="warning",
-    impact="advisory",
+    severity="error",
+    impact="blocking",
     change="semantic-change",
-    grade="D",
-    explanation="v1 takes a negative limit as one that is exceeded by any restart; a Job refuses it. The result says 0.",
-    remedy="Write 0 in the source.",
+    grade="N",
+    explanation=(
+        "v1 takes a negative limit as one that is exceeded before anything restarts: the job fails as soon as it runs. A Job "
+        "refuses such a limit. The result says 0, which lets it run until something fails."
+    ),
+    remedy="Write 0 in the source, or take the field out; or accept with --accept RESTART006.",
+    effort=1,
+    acceptable=True,
 )
 _STRICTEST_FIRST = ("Never", "ExitCode", "OnFailure", "Always")
 _AS_OF_PODS = {"Always": "OnFailure", "ExitCode": "Never"}
