@@ -185,3 +185,13 @@ def test_the_sdk_page_shows_every_call_with_code() -> None:
             assert call in page
             assert call in text
         assert move.after.splitlines()[0] in text
+
+
+def test_an_embedded_job_is_shown_alone_and_to_the_left() -> None:
+    inner = "".join(f"    {line}\n" for line in TEXT.splitlines()[1:]).replace("POLICY", "Never")
+    text = (
+        f"apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nmetadata: {{name: tune}}\nspec:\n  trialSpec:\n{inner}  other: 1\n"
+    )
+    (found,) = text_file(text, "tune.yaml").documents[0].embedded
+    made = gathered(converted([found.job], Options()), {id(found.job): found.host.title}, NOW)
+    assert made.jobs[0].before == "\n".join(TEXT.replace("POLICY", "Never").splitlines()[1:]) + "\n"

@@ -142,11 +142,10 @@ def _before(source: SourceObject) -> str:
     if source.node is not None and source.text:
         lines = source.text.split("\n")
         start, end = source.node.start_mark, source.node.end_mark
-        last = end.line + 1 if end.column else end.line
-        return (
-            "\n".join(line[start.column :] if not line[: start.column].strip() else line for line in lines[start.line : last])
-            + "\n"
-        )
+        # A mapping in block style ends where the next token begins, in a line that is not its own.
+        last = end.line + bool(lines[end.line][: end.column].strip()) if end.line < len(lines) else end.line
+        below = [line.removeprefix(" " * start.column) for line in lines[start.line + 1 : last]]
+        return "\n".join([lines[start.line][start.column :], *below]).rstrip() + "\n"
     value: Json = source.value
     return plain_text(clean(value) if isinstance(value.get("metadata"), dict) else value)
 
