@@ -95,6 +95,14 @@ def test_files_in_place_share_a_runtime_in_each_directory(folder: Path) -> None:
     assert texts[folder / "a/two.yaml"].startswith(f"{SERVICE}---\n")
 
 
+def test_a_run_that_was_cut_short_is_finished_by_the_next_with_the_runtime_that_is_there(folder: Path) -> None:
+    given = read([str(folder)])
+    whole = files.in_place(given, converted(given))
+    (folder / "a/one.yaml").write_text(whole[folder / "a/one.yaml"])
+    given = read([str(folder)])
+    assert files.in_place(given, converted(given)) == {path: text for path, text in whole.items() if path.name != "one.yaml"}
+
+
 def test_a_tree_has_all_files_and_shared_runtimes_beside_them(folder: Path) -> None:
     given = read([str(folder)])
     texts = files.tree(given, converted(given))
@@ -107,6 +115,23 @@ def test_a_tree_has_all_files_and_shared_runtimes_beside_them(folder: Path) -> N
     }
     assert "# of one" in texts[Path("a/runtimes.yaml")]
     assert "# of two" in texts[Path("a/two.yaml")]
+
+
+def test_shared_runtimes_stand_in_the_order_of_the_jobs_that_need_them(tmp_path: Path) -> None:
+    text = "---\n".join(
+        job(f"job-{number}")
+        .replace("    Master:", f"    Master: # {number}")
+        .replace("command: [", f"stdin: true\n            workingDir: /w{number}\n            command: [")
+        for number in range(8)
+    )
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(text)
+    given = read([str(tmp_path)])
+    texts = files.tree(given, converted(given))
+    runtimes = [document["metadata"]["name"] for document in yaml.safe_load_all(texts[Path("runtimes.yaml")])]
+    jobs = list(yaml.safe_load_all(texts[Path("a.yaml")]))
+    assert len(runtimes) == 8
+    assert runtimes == [document["spec"]["runtimeRef"]["name"] for document in jobs]
 
 
 def test_a_blocked_job_stays_in_its_file_and_is_a_comment_in_a_stream(tmp_path: Path) -> None:

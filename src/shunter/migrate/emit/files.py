@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, plain_text, written
@@ -37,13 +38,25 @@ class Desk:
     """One run of writing: what became of each job, and which runtimes are written already."""
 
     outcomes: Mapping[int, Outcome]
-    runtimes: dict[RuntimeKey, str]
     embedded: Mapping[int, list[tuple[Embedded, Outcome]]]
     """The jobs within the objects of a document, by the document."""
     templates: Mapping[int, str]
     """New texts of templates, by the document."""
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
+    runtimes: dict[RuntimeKey, str] = field(default_factory=dict)
+    existing: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
+    """Runtimes that the input has already: an earlier run has written them, perhaps one that was killed."""
+
+    def of(self, files: Iterable[TextFile]) -> Desk:
+        """The same for some of the files, which share runtimes with no others."""
+        objects = (found for file in files for document in file.documents for found in document.objects)
+        existing = {
+            runtime_key(found.value): found
+            for found in objects
+            if found.kind == TRAINING_RUNTIMES.kind and found.metadata.get("name")
+        }
+        return replace(self, runtimes={}, existing=existing)
 
     def outcome(self, source: SourceObject) -> Outcome | None:
         return self.outcomes.get(id(source))
@@ -53,13 +66,16 @@ class Desk:
             return written(conversion, is_whole_document=is_whole_document)
         key = runtime_key(conversion.runtime)
         known = self.runtimes.get(key)
+        there = self.existing.get(key)
+        if known is None and there is not None and there.value.get("spec") == conversion.runtime["spec"]:
+            known = there.text
         result = written(conversion, is_whole_document=is_whole_document, runtime_text=known)
-        self.runtimes.setdefault(key, result.runtime)
+        self.runtimes.setdefault(key, result.runtime if known is None else known)
         return result
 
 
 def runtime_key(runtime: Json) -> RuntimeKey:
-    return runtime["metadata"].get("namespace", ""), runtime["metadata"]["name"]
+    return str(runtime["metadata"].get("namespace") or ""), str(runtime["metadata"]["name"])
 
 
 def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> str:
@@ -86,14 +102,17 @@ def results(batch: Batch) -> list[Json]:
 def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The new texts of the files that change. What cannot be converted stays."""
     changed: dict[Path, str] = {}
-    desks: dict[Path, Desk] = {}
+    desk = _desk(given, batch, templates, keeps_blocked=True)
+    folders: dict[Path, list[TextFile]] = {}
     for file in given.files:
-        if file.path is None:
-            continue
-        desk = desks.setdefault(file.path.parent, _desk(given, batch, templates, keeps_blocked=True))
-        text = _file_text(file, desk)
-        if text != file.text:
-            changed[file.path] = text
+        if file.path is not None:
+            folders.setdefault(file.path.parent, []).append(file)
+    for files in folders.values():
+        local = desk.of(files)
+        for file in files:
+            text = _file_text(file, local)
+            if text != file.text and file.path is not None:
+                changed[file.path] = text
     return changed
 
 
@@ -102,14 +121,14 @@ def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES
     desk = _desk(given, batch, templates, keeps_blocked=False)
     texts: dict[Path, str] = {}
     for folder, files in _by_folder(given).items():
-        local = replace(desk, runtimes={})
+        local = desk.of(files)
         shared = _shared_runtimes(files, local)
         if shared:
             name = RUNTIMES_FILE if all(file.relative.name != RUNTIMES_FILE for file in files) else f"shared-{RUNTIMES_FILE}"
             texts[folder / name] = SEPARATOR.join(shared)
         texts |= {file.relative: _file_text(file, local) for file in files}
     for source in given.live:
-        text = _live_text(source, replace(desk, runtimes={}))
+        text = _live_text(source, desk.of([]))
         texts[Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")] = text
     return texts
 
@@ -137,7 +156,7 @@ def _desk(given: Input, batch: Batch, templates: Mapping[int, str], *, keeps_blo
         within = [(found, outcomes[id(found.job)]) for found in document.embedded if id(found.job) in outcomes]
         if within:
             embedded[id(document)] = within
-    return Desk(outcomes, {}, embedded, templates, keeps_blocked)
+    return Desk(outcomes, embedded, templates, keeps_blocked).of(given.files)
 
 
 def _has_job(file: TextFile, desk: Desk) -> bool:
@@ -161,15 +180,15 @@ def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
     users: Counter[RuntimeKey] = Counter()
     first: dict[RuntimeKey, Conversion] = {}
     for file in files:
-        keys = set()
+        keys: dict[RuntimeKey, None] = {}
         for source in (found for document in file.documents for found in document.objects):
             outcome = desk.outcome(source)
             if outcome is None or outcome.conversion is None or outcome.is_blocked or outcome.conversion.runtime is None:
                 continue
             key = runtime_key(outcome.conversion.runtime)
             first.setdefault(key, outcome.conversion)
-            keys.add(key)
-        users.update(keys)
+            keys[key] = None
+        users.update(list(keys))
     texts = []
     for key, count in users.items():
         if count > 1:

@@ -73,9 +73,11 @@ def layout_of(source: SourceObject, *, is_whole_document: bool) -> Layout:
     walk = _Walk(layout)
     walk.visit(source.node, source.value, (), 0, is_block=True)
     _measure(layout, walk.events)
-    lines = source.text.count("\n") + (not source.text.endswith("\n"))
-    last = lines if is_whole_document else source.node.end_mark.line
-    _attach(layout, walk, source.node.start_mark.line if not is_whole_document else 0, last)
+    if is_whole_document:
+        _attach(layout, walk, 0, len(source.text), first=0)
+    else:
+        start, end = source.node.start_mark, source.node.end_mark
+        _attach(layout, walk, start.index - start.column, end.index - end.column, first=start.line)
     return layout
 
 
@@ -184,17 +186,15 @@ def _measure(layout: Layout, events: list[_Event]) -> None:
     layout.dash = max(next(dashes, layout.dash), 0)
 
 
-def _attach(layout: Layout, walk: _Walk, first: int, last: int) -> None:
-    """Gives every comment and every empty line between two lines to its field."""
+def _attach(layout: Layout, walk: _Walk, begin: int, end: int, *, first: int) -> None:
+    """Gives every comment and every empty line of a part of the text, whose first line has the number `first`, to its field."""
     events = sorted(walk.events)
     columns = {event.path: event.column for event in events}
     pending: list[tuple[int, str]] = []
-    position = index = 0
+    position, index = 0, begin
     previous: Path | None = None
-    for number, raw in enumerate(layout.text.split("\n")):
+    for number, raw in enumerate(layout.text[begin:end].removesuffix("\n").split("\n"), start=first):
         start, index = index, index + len(raw) + 1
-        if not first <= number < last:
-            continue
         line = raw.rstrip("\r")
         stripped = line.strip()
         column = len(line) - len(line.lstrip())
