@@ -15,6 +15,8 @@ _TO_TRAINER = {
     "env_vars": "env",
 }
 """Arguments of create_job, and those of CustomTrainer."""
+_OF_CONTAINERS = ("image", "num_nodes", "resources_per_node", "env")
+"""What CustomTrainerContainer takes, for an image that runs by itself."""
 _NOT_EXPRESSIBLE = ("job", "num_procs_per_worker", "num_chief_replicas", "num_ps_replicas", "volumes", "volume_mounts")
 """Arguments of create_job that a TrainingRuntime has to say."""
 
@@ -40,8 +42,10 @@ def _constructed(client: str, args: list[str], given: Mapping[str, str]) -> str:
 def _created(client: str, args: list[str], given: Mapping[str, str]) -> str:
     if "job" in given or (args and "train_func" not in given and "base_image" not in given):
         return ""
-    trainer = [f"{new}={given[old]}" for old, new in _TO_TRAINER.items() if old in given]
-    if "pip_index_url" in given:
+    has_function = "train_func" in given
+    taken = {old: new for old, new in _TO_TRAINER.items() if has_function or new in _OF_CONTAINERS}
+    trainer = [f"{new}={given[old]}" for old, new in taken.items() if old in given]
+    if has_function and "pip_index_url" in given:
         trainer.append(f"pip_index_urls=[{given['pip_index_url']}]")
     options = [f"Name({given['name']})"] if "name" in given else []
     if "queue_name" in given:
@@ -51,7 +55,7 @@ def _created(client: str, args: list[str], given: Mapping[str, str]) -> str:
         options.append(f"Labels({given['labels']})")
     if "annotations" in given:
         options.append(f"Annotations({given['annotations']})")
-    kind = "CustomTrainer" if "train_func" in given else "CustomTrainerContainer"
+    kind = "CustomTrainer" if has_function else "CustomTrainerContainer"
     listed = f", options=[{', '.join(options)}]" if options else ""
     left = [name for name in _NOT_EXPRESSIBLE if name in given]
     note = f" ({', '.join(left)}: in a TrainingRuntime of your own)" if left else ""
