@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -130,6 +130,15 @@ class Moves:
         faults.kill_after(writes)
         try:
             yield Client(faults, field_manager="shunter-migrate")
+        finally:
+            await faults.close()
+
+    @asynccontextmanager
+    async def counting(self) -> AsyncIterator[tuple[Client, Callable[[], int]]]:
+        """A client, and how many writes it has carried out."""
+        faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
+        try:
+            yield Client(faults, field_manager="shunter-migrate"), lambda: faults.writes
         finally:
             await faults.close()
 

@@ -22,7 +22,7 @@ V1_STOPPED: Json = merge_patch(V1, SUSPENDED_V1)
 TWIN: Json = {
     "apiVersion": TRAIN_JOBS.api_version,
     "kind": "TrainJob",
-    "metadata": {"name": "bert", "namespace": "team", "uid": "2", "annotations": {PLAN: "p1"}},
+    "metadata": {"name": "bert", "namespace": "team", "uid": "2", "resourceVersion": "6", "annotations": {PLAN: "p1"}},
     "spec": {"suspend": True, "trainer": {"numNodes": 2}},
 }
 RUNTIME: Json = {**TWIN, "kind": "TrainingRuntime", "spec": {"mlPolicy": {"numNodes": 2}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from migrate.moving.moves import Moves
-from migrate.moving.test_deciding import CREATE
+from migrate.moving.test_deciding import CREATE, SHARED
 from shunter.api.resources import CONFIG_MAPS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate.moving.deciding import intended
@@ -71,3 +71,15 @@ async def test_a_namespace_that_is_not_there_is_told(moves: Moves, tmp_path: Pat
         await written.load()
         with pytest.raises(InputError, match="journalNamespace: the cluster has no namespace 'nowhere'"):
             await written.announce(intended(CREATE, None))
+
+
+async def test_a_file_that_another_machine_went_past_is_told(moves: Moves, tmp_path: Path) -> None:
+    for directory in ("here", "elsewhere"):
+        with journal(moves, tmp_path / directory) as written:
+            if directory == "here":
+                await written.load()
+            written.note(intended(CREATE if directory == "here" else SHARED, None))
+            if directory == "here":
+                await written.mirror()
+    with pytest.raises(EnvironmentProblem, match="differ from record 1 on: another machine went on with this plan"):
+        await journal(moves, tmp_path / "elsewhere").load()

@@ -42,6 +42,7 @@ def met(kind: str, source: str = "") -> Cluster:
     return CLUSTER._replace(taken={(kind, "team", "bert"): source})
 
 
+QUEUED = {"kueue.x-k8s.io/queue-name": "gpus"}
 MOVE = {"wishes": Wishes(running="move")}
 CASES: dict[str, tuple[Item, str, str]] = {
     "suspended": (item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
@@ -65,6 +66,12 @@ CASES: dict[str, tuple[Item, str, str]] = {
     "Argo CD's": (
         item(job("Running", annotations={"argocd.argoproj.io/tracking-id": "jobs:kubeflow.org/PyTorchJob:team/bert"}), **MOVE),
         "source", "it belongs to Argo CD application jobs, which would undo or repeat what is changed here"),
+    "waiting in a queue": (
+        item(job(suspend=True, labels=QUEUED)), "create",
+        "it waits in queue gpus; its TrainJob gets that queue's label when it is to train"),
+    "admitted from a queue, to be moved": (
+        item(job("Running", labels=QUEUED), **MOVE), "wait",
+        "it is Running: Kueue (queue gpus) decides when it runs, and would start it again"),
     "blocked": (item(elastic()), "leave", "its conversion is blocked by ELASTIC001"),
     "a Service is in the way": (
         item(job(suspend=True), cluster=met("Service")), "leave",

@@ -233,3 +233,14 @@ async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
     await moves.submit("new", suspend=True)
     with pytest.raises(InputError, match="backup is of another time"):
         await moves.apply(later)
+
+
+async def test_kueue_cannot_start_a_twin_before_its_user_does(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True, labels={"kueue.x-k8s.io/queue-name": "gpus", "team": "a"})
+    plan = await moves.plan()
+    assert (await moves.apply(plan)).is_complete
+    metadata = (await moves.twin("bert"))["metadata"]
+    assert metadata["labels"] == {"team": "a"}
+    assert metadata["annotations"]["migrate.shunter.dev/queue"] == "gpus"
+    moved = await moves.apply(msgspec.structs.replace(with_action(plan, "bert", "move"), id="other"))
+    assert list(moved.refused.values()) == ["Kueue (queue gpus) decides when it runs, and would start it again; wait, or create"]

@@ -178,7 +178,14 @@ async def _write(client: Client, step: Step, present: Json | None) -> Json | Non
     assert present is not None, "decided so"
     metadata = present["metadata"]
     if step.verb == "delete":
-        await client.delete(step.resource, step.name, step.namespace, uid=metadata["uid"], propagation="Background")
+        await client.delete(
+            step.resource,
+            step.name,
+            step.namespace,
+            uid=metadata["uid"],
+            resource_version=metadata["resourceVersion"],
+            propagation="Background",
+        )
         return None
     patch = {**step.body, "metadata": {"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]}}
     patched: Json = await client.patch(step.resource, step.name, step.namespace, patch)

@@ -8,8 +8,9 @@ from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.rules.metadata import KUEUE_QUEUE
 from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
@@ -87,6 +88,8 @@ def _stage(item: Item, v1: str, twin: Json | None, is_begun: bool) -> tuple[Stag
         return "compared", "cleanup" if v1 != "gone" else "nothing"
     match overview(twin).state:
         case "Suspended":
+            if queue := mark(twin, QUEUE):
+                return "made", f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}"
             return "made", "resume it when it is to train: spec.suspend"
         case "Succeeded" | "Failed":
             return "finished", f"compare it with {item.title}"

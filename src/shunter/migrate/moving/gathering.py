@@ -18,7 +18,7 @@ from shunter.migrate.batch import Batch, converted
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import PLAN, SOURCE, mark
+from shunter.migrate.moving.marks import PLAN, SOURCE, mark, queue_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.planning import Cluster
 from shunter.migrate.options import Options
@@ -125,7 +125,9 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
             refused[item.title] = error.message
             continue
         name = conversion.train_job["metadata"]["name"]
-        if conversion.is_blocked and not even_blocked:
+        if item.action == "move" and (queue := queue_of(source.value)):
+            refused[item.title] = f"Kueue (queue {queue}) decides when it runs, and would start it again; wait, or create"
+        elif conversion.is_blocked and not even_blocked:
             blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})
             refused[item.title] = f"its conversion is blocked by {', '.join(blocking)}; take on with options: {{accepted: [ID]}}"
         elif item.train_job not in ("", name) and not item.options:

@@ -112,9 +112,15 @@ class Journal:
         self._file.close()
 
     async def load(self) -> None:
-        """Reads the file and the ConfigMaps, and brings each up to what the other knows."""
+        """Reads file and ConfigMaps, and brings each up to what the other knows. EnvironmentProblem when they disagree."""
         in_file = {record.number: record for record in _records(self._path)}
         in_cluster = {record.number: record for record in await self._mirrored()}
+        if differing := sorted(number for number in in_file.keys() & in_cluster.keys() if in_file[number] != in_cluster[number]):
+            raise EnvironmentProblem(
+                f"the journal {self._path} and its ConfigMaps in namespace {self.namespace} differ from record {differing[0]} on:"
+                " another machine went on with this plan.",
+                "Go on there, or move the file away: the ConfigMaps have what was done.",
+            )
         self.records = [record for _, record in sorted({**in_cluster, **in_file}.items())]
         for record in self.records:
             self._know(record)

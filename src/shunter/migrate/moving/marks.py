@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
+from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
 PLAN = "migrate.shunter.dev/plan"
 """Annotation on what a plan made: the plan's id. Who finds it knows whose write succeeded when its answer was lost."""
@@ -12,12 +13,26 @@ SOURCE = "migrate.shunter.dev/source"
 """Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
 COMPARED = "migrate.shunter.dev/compared"
 """Annotation on a TrainJob whose run was compared with that of its v1 job: `equal` or `within tolerance` when it passed."""
+QUEUE = "migrate.shunter.dev/queue"
+"""Annotation on a TrainJob: the queue that it gets, by its label, when it is to train. With the label Kueue would start it."""
 PASSED = ("equal", "within tolerance")
 
 
 def marked(obj: Json, annotations: dict[str, str]) -> Json:
     metadata = obj["metadata"]
     return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+
+
+def queue_of(obj: Json) -> str:
+    """The queue in which Kueue starts and stops the job; empty when it is left to its users."""
+    return str((obj["metadata"].get("labels") or {}).get(KUEUE_QUEUE) or "")
+
+
+def without_queue(obj: Json) -> Json:
+    """The job without its queue, which an annotation keeps."""
+    labels = {key: value for key, value in obj["metadata"]["labels"].items() if key != KUEUE_QUEUE}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "labels"} | ({"labels": labels} if labels else {})
+    return marked({**obj, "metadata": metadata}, {QUEUE: queue_of(obj)})
 
 
 def mark(obj: Json, annotation: str) -> str:

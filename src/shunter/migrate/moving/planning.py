@@ -15,6 +15,7 @@ from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import JobClass, Subject, judged
+from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
 from shunter.operator.overview import FINISHED_STATES, overview
@@ -122,6 +123,11 @@ def _action(outcome: Outcome, twin: str, state: str, cluster: Cluster, wishes: W
         return "leave", f"TrainJob {twin} was made of it already"
     if met := in_the_way(cluster.taken, source.namespace, twin):
         return "leave", f"{met} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
+    queue = queue_of(source.value)
+    if queue and is_suspended(source.value):
+        return "create", f"it waits in queue {queue}; its TrainJob gets that queue's label when it is to train"
+    if queue:
+        return "wait", f"it is {state}: Kueue (queue {queue}) decides when it runs, and would start it again"
     if is_suspended(source.value):
         return "create", "it is suspended: nothing runs that could get lost"
     match wishes.running:

@@ -11,10 +11,10 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving.applying import ASK_SECONDS, may_run
+from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, may_run
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone
@@ -34,8 +34,17 @@ async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callab
     on. The journal is entered and loaded."""
     outcomes = []
     for record in to_undo(journal.records):
+        undo, failure = await _taken_back(client, journal, record, plan_id)
+        done(undo, failure)
+        outcomes.append((undo, failure))
+    await journal.mirror()
+    return outcomes
+
+
+async def _taken_back(client: Client, journal: Journal, record: Record, plan_id: str) -> tuple[Undo, str]:
+    """What a record's taking back was, and why it failed. An object that changes while it is looked at is looked at again."""
+    for attempt in range(ATTEMPTS):
         undo = await _undo(client, journal, record, plan_id, ahead=False)
-        failure = ""
         try:
             if undo.is_write:
                 await journal.announce(msgspec.structs.replace(record, phase="undoing"))
@@ -43,12 +52,15 @@ async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callab
                 journal.note(msgspec.structs.replace(record, phase="undone", after=after))
             elif undo.verdict == "nothing":
                 journal.note(msgspec.structs.replace(record, phase="undone", after=await _digest(client, record)))
+        except Conflict as error:
+            if attempt == ATTEMPTS - 1:
+                return undo, error.message
+            await asyncio.sleep(ASK_SECONDS)
         except ApiError as error:
-            failure = error.message
-        done(undo, failure)
-        outcomes.append((undo, failure))
-    await journal.mirror()
-    return outcomes
+            return undo, error.message
+        else:
+            return undo, ""
+    raise AssertionError("the last attempt returns")
 
 
 async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, *, ahead: bool) -> Undo:
@@ -67,14 +79,21 @@ async def _write(client: Client, undo: Undo) -> str:
     record, resource = undo.record, _resource(undo.record)
     if undo.verdict == "delete":
         with contextlib.suppress(NotFound):
-            await client.delete(resource, record.name, record.namespace, uid=undo.uid, propagation="Background")
+            await client.delete(
+                resource,
+                record.name,
+                record.namespace,
+                uid=undo.uid,
+                resource_version=undo.resource_version,
+                propagation="Background",
+            )
         return ""
     if undo.verdict == "create":
         try:
             return digest(await client.create(resource, undo.body))
         except AlreadyExists:
             return await _digest(client, record)
-    patch = {**undo.body, "metadata": {"uid": undo.uid}}
+    patch = {**undo.body, "metadata": {"uid": undo.uid, "resourceVersion": undo.resource_version}}
     patched: Json = await client.patch(resource, record.name, record.namespace, patch)
     return digest(patched)
 

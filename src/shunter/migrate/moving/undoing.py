@@ -33,7 +33,8 @@ class Undo(NamedTuple):
     verdict: Verdict
     why: str
     uid: str = ""
-    """The object that is deleted or patched."""
+    resource_version: str = ""
+    """Both of the object that is deleted or patched, as it was looked at."""
     body: Json = {}
     """The merge patch, or the object that is made again."""
 
@@ -94,7 +95,7 @@ def _take_away(record: Record, present: Json | None, plan_id: str, known: Collec
         return Undo(record, "keep", f"{', '.join(sorted(users))} uses it")
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
         return Undo(record, "refuse", "it was changed since it was made")
-    return Undo(record, "delete", "this plan made it", uid)
+    return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
 
 
 def _set_back(record: Record, present: Json | None, known: Collection[str], twin: Twin) -> Undo:
@@ -114,7 +115,7 @@ def _set_back(record: Record, present: Json | None, known: Collection[str], twin
             return Undo(record, "keep", "its TrainJob runs, and both would train")
     if digest(present) not in known:
         return Undo(record, "refuse", "it was changed since")
-    return Undo(record, "patch", "this plan changed it", uid, record.undo)
+    return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
 def _bring_back(record: Record, present: Json | None) -> Undo:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shunter.api.resources import CONFIG_MAPS
 from shunter.migrate.findings import Topic
 from shunter.migrate.readiness.facts import CLUSTER_QUEUES, Facts, Fault, UnknownFactError
+from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
 TOPIC = Topic(
     id="READY008",
@@ -24,7 +25,6 @@ TOPIC = Topic(
     upstream="kubernetes-sigs/kueue#12606",
     traps=("T19",),
 )
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 
@@ -66,5 +66,5 @@ def faults(facts: Facts) -> Iterator[Fault]:
 def _queued(facts: Facts) -> list[str]:
     """v1 jobs that wait in a queue."""
     return [
-        outcome.source.title for outcome in facts.batch.outcomes if (outcome.source.metadata.get("labels") or {}).get(QUEUE_LABEL)
+        outcome.source.title for outcome in facts.batch.outcomes if (outcome.source.metadata.get("labels") or {}).get(KUEUE_QUEUE)
     ]
