@@ -27,8 +27,8 @@ CALLS = {
     "wait_for_job_conditions": [
         "client.wait_for_job_conditions('a')",
         (
-            "client.wait_for_job_conditions(name=n, expected_conditions={'Succeeded', 'Failed'}, wait_timeout=9, polling_interval=1,"
-            " callback=show)"
+            "client.wait_for_job_conditions(name=n, expected_conditions={'Succeeded', 'Failed'}, wait_timeout=9, "
+            "polling_interval=1, callback=show)"
         ),
     ],
     "get_job_logs": [
