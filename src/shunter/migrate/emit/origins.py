@@ -50,9 +50,20 @@ class Origins:
         name = target.path[-1:]
         return next((path for path in known if path[-1:] == name), known[0])
 
-    def target(self, source: Path) -> Target | None:
-        """Where the field stands now."""
-        return self._targets.get(source) or (_NODES if len(source) == 4 and source[-1] == "replicas" else None)
+    def targets(self, source: Path) -> list[Target]:
+        """Where the field stands now; for how many replicas a role has, the places that may say it, best first."""
+        target = self._targets.get(source)
+        if target is not None or len(source) != 4 or source[-1] != "replicas":
+            return [target] if target is not None else []
+        template = self._targets.get((*source[:-1], "template"))
+        if template is None or template.manifest != "TrainingRuntime" or len(template.path) < 4:
+            return [_NODES]
+        job = template.path[:-3]
+        return [
+            Target("TrainingRuntime", (*job, "replicas")),
+            Target("TrainingRuntime", (*job, "template", "spec", "parallelism")),
+            _NODES,
+        ]
 
     def near(self, source: Path) -> Target | None:
         """The smallest part of the TrainJob that holds whatever came from below the field, or else of the runtime; None when
@@ -93,14 +104,15 @@ class Placed:
             self.commented.update(Target(manifest, path[:length]) for length in range(len(path)))
 
     def _place(self, path: Path, remarks: Remarks, origins: Origins, results: Mapping[Manifest, Json]) -> None:
-        target = origins.target(path)
-        if target is not None and _exists(target, results):
+        targets = origins.targets(path)
+        target = next((target for target in targets if _exists(target, results)), None)
+        if target is not None:
             self._add(self.remarks.setdefault(target, Remarks()), remarks)
             return
         comments = remarks.comments()
         if not comments:
             return
-        target = target or origins.near(path)
+        target = targets[0] if targets else origins.near(path)
         while target is not None and target.path and not _exists(target, results):
             target = target._replace(path=target.path[:-1])
         if target is None or len(target.path) < 2:
