@@ -157,13 +157,21 @@ POLICIES = st.none() | st.fixed_dictionaries(
     policy=POLICIES,
     nproc=st.sampled_from([None, "auto", "2", "gpu"]),
     mode=st.sampled_from(MODES),
+    profile=st.sampled_from(["auto", "idiomatic", "plain"]),
     choice=st.sampled_from(["replicas", "min", "max"]),
 )
 def test_what_is_not_blocked_is_proved(
-    masters: int, workers: int, command: list[str] | None, policy: Any, nproc: str | None, mode: TorchLaunch, choice: str
+    masters: int,
+    workers: int,
+    command: list[str] | None,
+    policy: Any,
+    nproc: str | None,
+    mode: TorchLaunch,
+    profile: Any,
+    choice: str,
 ) -> None:
     spec = {name: value for name, value in {"elasticPolicy": policy, "nprocPerNode": nproc}.items() if value is not None}
-    options = Options(torch_launch=mode, elastic_nodes=choice)
+    options = Options(torch_launch=mode, profile=profile, elastic_nodes=choice)
     found = converted(job(masters, workers, command, **spec), options)
     if not found.is_blocked:
         assert [finding.message for finding in climbed(found, options).findings if finding.is_blocking] == []

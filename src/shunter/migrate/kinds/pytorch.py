@@ -24,6 +24,7 @@ from shunter.operator.trainer.rendezvous import RANK_SOURCE
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 KIND = "PyTorchJob"
+_ASKED_FOR = "--profile=plain asks for a runtime without a plugin"
 PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _STANDALONE = "PET_STANDALONE"
 
@@ -83,11 +84,11 @@ def arrange(draft: Draft) -> None:
         draft.job = elastic.resized(draft.job, chosen)
     roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
     differing = differences(draft, roles)
-    if differing:
-        _arrange_apart(draft, chosen, differing)
+    if differing or (draft.options.profile == "plain" and MASTER in roles):
+        _arrange_plain(draft, roles, chosen, differing)
     else:
         _arrange_together(draft, roles, chosen)
-    if not differing and have_differing_ports(draft, roles):
+    if len(draft.groups) == 1 and have_differing_ports(draft, roles):
         draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
     if is_elastic:
         elastic.account(draft, as_given, chosen)
@@ -124,6 +125,8 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
 
 def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -> str:
     """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
+    if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
+        return _ASKED_FOR
     if told == "nothing":
         return "v1 told the pods nothing of each other, nor does a plain runtime"
     is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
@@ -193,29 +196,37 @@ def _set_success(draft: Draft, group: Group) -> None:
         draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is done when one node is, by the Job's successPolicy.")
 
 
-def _arrange_apart(draft: Draft, chosen: Nodes, differing: list[Difference]) -> None:
-    master = Group("master", (MASTER,), 1)
-    worker = Group("worker", (WORKER,), 1, replicas=max(chosen.total - 1, 1), trains=False)
-    draft.groups = [master, worker]
-    draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
-    draft.trainer["numNodes"] = 1
-    draft.profile, draft.reason = "P3", "Master and Workers differ, and one replicated job has one pod template"
+def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differing: list[Difference]) -> None:
+    """Beside a Master: a group for each role, told by a plain runtime all that v1 told."""
+    if len(roles) > 1:
+        workers = Group("worker", (WORKER,), 1, replicas=chosen.total - 1, trains=False)
+        draft.groups = [Group("master", (MASTER,), 1), workers]
+        draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["master"]}
+        draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the JobSet's successPolicy.")
+    else:
+        draft.groups = [Group(NODE, roles, chosen.total)]
+    draft.trainer["numNodes"] = draft.groups[0].count
+    draft.profile = "P3"
+    draft.reason = "Master and Workers differ, and one replicated job has one pod template" if differing else _ASKED_FOR
     place_roles(draft)
     for group in draft.groups:
         role, found = group.roles[0], launcher.seen(draft, group.roles[0])
-        source = RANK_SOURCE if role == MASTER else GLOBAL_INDEX_SOURCE
+        source = RANK_SOURCE if group.trains else GLOBAL_INDEX_SOURCE
         group.environment = _with_own_hosts(draft, told_by_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
-        if launcher.rewrite(draft, group, found) and processes_per_node(draft.job.spec.nproc_per_node) == 1:
-            group.environment = [_one_process(variable) for variable in group.environment]
+        launcher.warn_of_options(draft, chosen.total, found)
+        if launcher.rewrite(draft, group, found):
+            group.environment = _for_torchrun(draft, group.environment, chosen)
         group.explicit_environment = group.environment
     processes.say_by_variable(draft)
     for difference in differing:
         path = (*draft.role_path(difference.role), *difference.path)
         field = difference.field.removeprefix("template.")
         draft.report(APART, path, f"{difference.role} differs from Master in {field}.")
-    draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the JobSet's successPolicy.")
 
 
-def _one_process(variable: Json) -> Json:
-    """What torchrun starts in place of a program that was one process."""
-    return {**variable, "value": "1"} if variable["name"] == "PET_NPROC_PER_NODE" else variable
+def _for_torchrun(draft: Draft, variables: list[Json], chosen: Nodes) -> list[Json]:
+    """What torchrun heeds where it starts a program that did not: one process, and all nodes."""
+    values = {"PET_NNODES": str(chosen.total) if chosen.fewest == chosen.total else f"{chosen.fewest}:{chosen.total}"}
+    if processes_per_node(draft.job.spec.nproc_per_node) == 1:
+        values["PET_NPROC_PER_NODE"] = "1"
+    return [{**variable, "value": values[variable["name"]]} if variable["name"] in values else variable for variable in variables]

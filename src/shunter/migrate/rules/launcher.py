@@ -105,7 +105,7 @@ def telling(draft: Draft, group: Group, found: Seen) -> Telling:
 
 def rewrite(draft: Draft, group: Group, found: Seen) -> bool:
     """Has torchrun start a plain Python program, if --torch-launch asks for it and it can be done."""
-    if draft.options.torch_launch != "torchrun" or found.launch.launcher != "python":
+    if draft.options.torch_launch != "torchrun" or found.launch.launcher not in {"python", "unknown"}:
         return False
     programs = [start for start in found.launch.started if start.launcher == "python" and start.kind in {"script", "module"}]
     changed = with_torchrun(found.container, found.launch.main) if len(programs) == 1 else None
@@ -119,13 +119,34 @@ def rewrite(draft: Draft, group: Group, found: Seen) -> bool:
     return True
 
 
+def warn_of_options(draft: Draft, nodes: int, found: Seen) -> None:
+    """What the launcher's own options say against a job of that many nodes."""
+    main = found.launch.main
+    if nodes == 1:
+        return
+    if main.launcher == "torchrun":
+        said = main.option("nnodes")
+        if "standalone" in main.options or said == "1":
+            option = "--standalone" if "standalone" in main.options else "--nnodes=1"
+            text = f"{found.text} says {option}: each of {nodes} pods trains a model of its own, in v1 as well."
+            _tell(draft, topics.SEPARATE, found, text, remedy=f"Remove {option} from the command.")
+        elif said and (bounds := _bounds(said)) and not bounds[0] <= nodes <= bounds[1]:
+            _tell(draft, topics.NODES_DIFFER, found, f"{found.text} says --nnodes={said}, and the job has {nodes} nodes.")
+    elif main.launcher in {"mpirun", "horovodrun"}:
+        text = f"{found.text} is run in each of {nodes} pods, and v1 gives a PyTorchJob no list of hosts."
+        _tell(draft, topics.OWN_LAUNCHER, found, text)
+    elif main.launcher in _MACHINE_OPTIONS and not any(name in main.options for name in _MACHINE_OPTIONS[main.launcher]):
+        text = f"No option of {found.text} says that there are {nodes} machines."
+        _tell(draft, topics.MACHINES_UNTOLD, found, text)
+
+
 def _telling_beside_master(draft: Draft, group: Group, found: Seen) -> Telling:
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if mode == "as-is" and (launcher != "torchrun" or found.told_uses):
         _warn_of_untold(draft, group, found)
         return "plugin"
     is_rewritten = rewrite(draft, group, found)
-    _warn_of_launcher(draft, group, found)
+    warn_of_options(draft, group.count, found)
     uses = [use for use in found.told_uses if not (is_rewritten and use.by == "python")]
     is_torchrun = is_rewritten or (launcher == "torchrun" and not found.is_elsewhere)
     if is_torchrun and not uses and mode != "env-compat":
@@ -138,7 +159,7 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
     """Without a Master v1 told no address and no rank (E2)."""
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if draft.job.spec.elastic_policy is not None and launcher in {"torchrun", "unknown"}:
-        _warn_of_launcher(draft, group, found)
+        warn_of_options(draft, group.count, found)
         return "plugin"
     if group.count == 1:
         return "plugin"
@@ -148,7 +169,7 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
     if launcher == "torchrun":
         text = f"{found.text} waited for a group that never came together in v1; its {group.count} pods are one group now."
         _tell(draft, topics.ONE_GROUP, found, text)
-        _warn_of_launcher(draft, group, found)
+        warn_of_options(draft, group.count, found)
         return "plugin"
     if mode in {"env-compat", "torchrun"}:
         is_rewritten = rewrite(draft, group, found)
@@ -176,27 +197,6 @@ def _warn_of_untold(draft: Draft, group: Group, found: Seen) -> None:
         _tell(draft, topics.UNTOLD_ALONE, found, f"{text}.", use)
     else:
         _tell(draft, topics.UNTOLD, found, f"{text}: {group.count} pods would train {group.count} models.", use)
-
-
-def _warn_of_launcher(draft: Draft, group: Group, found: Seen) -> None:
-    """What the launcher's own options say against the job."""
-    main = found.launch.main
-    if group.count == 1:
-        return
-    if main.launcher == "torchrun":
-        nodes = main.option("nnodes")
-        if "standalone" in main.options or nodes == "1":
-            option = "--standalone" if "standalone" in main.options else "--nnodes=1"
-            text = f"{found.text} says {option}: each of {group.count} pods trains a model of its own, in v1 as well."
-            _tell(draft, topics.SEPARATE, found, text, remedy=f"Remove {option} from the command.")
-        elif nodes and (bounds := _bounds(nodes)) and not bounds[0] <= group.count <= bounds[1]:
-            _tell(draft, topics.NODES_DIFFER, found, f"{found.text} says --nnodes={nodes}, and the job has {group.count} nodes.")
-    elif main.launcher in {"mpirun", "horovodrun"}:
-        text = f"{found.text} is run in each of {group.count} pods, and v1 gives a PyTorchJob no list of hosts."
-        _tell(draft, topics.OWN_LAUNCHER, found, text)
-    elif main.launcher in _MACHINE_OPTIONS and not any(name in main.options for name in _MACHINE_OPTIONS[main.launcher]):
-        text = f"No option of {found.text} says that there are {group.count} machines."
-        _tell(draft, topics.MACHINES_UNTOLD, found, text)
 
 
 def _meets_by_itself(found: Seen) -> bool:
