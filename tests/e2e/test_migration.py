@@ -6,6 +6,8 @@ Both run side by side with the same seeds. That a conversion which trains N sepa
 from __future__ import annotations
 
 import json
+import subprocess
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,24 @@ from e2e.running_cluster import REPOSITORY, Cluster
 
 PROGRAM, EXAMPLE = yaml.safe_load_all((REPOSITORY / "examples/migration/regression.yaml").read_text())
 """What is trained, and a job that trains it as most do: a Master and two Workers that `python` starts."""
+EXAMPLE_NAME = EXAMPLE["metadata"]["name"]
 STEP_BY_STEP = ["--relative", "0", "--absolute", "1e-6", "--first-steps", "100"]
 TORCHRUN = ["torchrun", "/workspace/train.py"]
 
 pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture(scope="module")
+def baseline(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the example learns in v1, kept in a file; the job is gone since."""
+    name = f"t-{uuid.uuid4().hex[:8]}"
+    cluster.create_namespace(name)
+    trained(cluster, name, [EXAMPLE])
+    file = tmp_path_factory.mktemp("baseline") / "example.json"
+    stored = cluster.shunter("migrate", "compare", EXAMPLE_NAME, "-n", name, "--export-baseline", str(file))
+    assert stored.returncode == 0, stored.stderr
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    return file
 
 
 @dataclass(frozen=True)
@@ -53,13 +69,7 @@ def pytorch_job(name: str, specs: dict[str, Any], **spec: Any) -> dict[str, Any]
     }
 
 
-def plain(name: str) -> dict[str, Any]:
-    return {**EXAMPLE, "metadata": {"name": name}}
-
-
 CASES = {
-    "by variables that the runtime makes": Case(plain("shim")),
-    "by torchrun that the conversion puts before the program": Case(plain("wrapped"), ("--torch-launch=torchrun",)),
     "by the torchrun that was there": Case(
         pytorch_job("torchrun", {"Master": replicas(1, TORCHRUN), "Worker": replicas(1, TORCHRUN)}, nprocPerNode="1"),
         world_size="2",
@@ -93,45 +103,57 @@ CASES = {
 }
 
 
+WAYS = {
+    "by variables that the runtime makes": (),
+    "by torchrun that the conversion puts before the program": ("--torch-launch=torchrun",),
+}
+
+
+@pytest.mark.parametrize("flags", WAYS.values(), ids=WAYS)
+def test_a_program_that_relies_on_variables_learns_what_it_learned_in_v1(
+    cluster: Cluster, namespace: str, baseline: Path, flags: tuple[str, ...]
+) -> None:
+    trained(cluster, namespace, converted(cluster, EXAMPLE, *flags))
+    done = compared(cluster, namespace, "--baseline", str(baseline), EXAMPLE_NAME, *STEP_BY_STEP)
+    assert done.returncode == 0, done.stdout
+    assert judged(done)["world size"] == ("equal", "3")
+    assert judged(done)["process group"] == ("equal", "one")
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_converted_job_learns_what_its_original_learned(cluster: Cluster, namespace: str, case: Case) -> None:
     manifests = converted(cluster, case.job, *case.flags)
     trained(cluster, namespace, [case.job, *manifests])
-    name = case.job["metadata"]["name"]
-    done = cluster.shunter("migrate", "compare", name, "-n", namespace, "-o", "json", *STEP_BY_STEP)
-    aspects = judged(done.stdout)
+    done = compared(cluster, namespace, case.job["metadata"]["name"], *STEP_BY_STEP)
     assert done.returncode == 0, done.stdout
-    assert aspects["world size"] == ("equal", case.world_size)
-    assert aspects["process group"] == ("equal", "one")
-    assert aspects["first steps of loss"][0] in ("equal", "within tolerance")
+    assert judged(done)["world size"] == ("equal", case.world_size)
+    assert judged(done)["process group"] == ("equal", "one")
+    assert judged(done)["first steps of loss"][0] in ("equal", "within tolerance")
 
 
 def test_a_conversion_that_trains_three_models_is_refused_and_its_run_is_told_apart(
-    cluster: Cluster, namespace: str, tmp_path: Path
+    cluster: Cluster, namespace: str, baseline: Path
 ) -> None:
     """The sample of the public guide: every pod of it succeeds."""
-    job = plain("alone")
-    refused = cluster.shunter("migrate", "convert", "-f", "-", "--torch-launch=as-is", stdin=json.dumps(job))
+    refused = cluster.shunter("migrate", "convert", "-f", "-", "--torch-launch=as-is", stdin=json.dumps(EXAMPLE))
     assert refused.returncode == 3
     assert "blocking TORCH001" in refused.stderr
-    manifests = converted(cluster, job, "--torch-launch=as-is", "--accept=TORCH001")
-    trained(cluster, namespace, [job, *manifests])
-    baseline = tmp_path / "baseline.json"
-    stored = cluster.shunter("migrate", "compare", "alone", "-n", namespace, "--export-baseline", str(baseline))
-    assert stored.returncode == 0, stored.stderr
-    cluster.kubectl("delete", "pytorchjob", "alone", "-n", namespace)
-    done = cluster.shunter("migrate", "compare", "--baseline", str(baseline), "alone", "-n", namespace, "-o", "json")
+    trained(cluster, namespace, converted(cluster, EXAMPLE, "--torch-launch=as-is", "--accept=TORCH001"))
+    done = compared(cluster, namespace, "--baseline", str(baseline), EXAMPLE_NAME)
     assert done.returncode == 5, done.stdout + done.stderr
-    aspects = judged(done.stdout)
-    assert aspects["status"] == ("equal", "Succeeded")
-    assert aspects["world size"] == ("different", "1")
-    assert aspects["process group"] == ("different", "3 separate")
+    assert judged(done)["status"] == ("equal", "Succeeded")
+    assert judged(done)["world size"] == ("different", "1")
+    assert judged(done)["process group"] == ("different", "3 separate")
+
+
+def compared(cluster: Cluster, namespace: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return cluster.shunter("migrate", "compare", *arguments, "-n", namespace, "-o", "json")
 
 
 def converted(cluster: Cluster, job: dict[str, Any], *flags: str) -> list[dict[str, Any]]:
     """The results of `migrate convert`, which sees the program as well."""
-    program = {**PROGRAM, "metadata": {"name": PROGRAM["metadata"]["name"]}}
-    stdin = yaml.safe_dump_all([program, job])
+    program, wanted = ({**obj, "metadata": {"name": obj["metadata"]["name"]}} for obj in (PROGRAM, job))
+    stdin = yaml.safe_dump_all([program, wanted])
     done = cluster.shunter("migrate", "convert", "-f", "-", *flags, stdin=stdin)
     assert done.returncode == 0, done.stderr
     results = [obj for obj in yaml.safe_load_all(done.stdout) if obj and obj["kind"] != "ConfigMap"]
@@ -146,6 +168,6 @@ def trained(cluster: Cluster, namespace: str, objects: list[dict[str, Any]]) -> 
     assert done.returncode == 0, done.stderr + done.stdout
 
 
-def judged(text: str) -> dict[str, tuple[str, str]]:
+def judged(done: subprocess.CompletedProcess[str]) -> dict[str, tuple[str, str]]:
     """The verdict on each aspect, and what it is in the successor."""
-    return {aspect["name"]: (aspect["verdict"], aspect["successor"]) for aspect in json.loads(text)["aspects"]}
+    return {aspect["name"]: (aspect["verdict"], aspect["successor"]) for aspect in json.loads(done.stdout)["aspects"]}

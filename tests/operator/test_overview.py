@@ -73,6 +73,17 @@ def terminated(code: int, at: str) -> dict[str, Any]:
     return {"terminated": {"exitCode": code, "reason": "Error", "finishedAt": at}}
 
 
+@pytest.mark.parametrize(("job", "completion"), [("2", "0"), ("0", "2")], ids=["a Job for each pod", "one Job"])
+def test_pods_of_a_replicated_job_are_counted_over_its_jobs(job: str, completion: str) -> None:
+    labels = {
+        "jobset.sigs.k8s.io/replicatedjob-name": "worker",
+        "jobset.sigs.k8s.io/job-index": job,
+        "batch.kubernetes.io/job-completion-index": completion,
+    }
+    train_job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "bert"}}
+    assert member(train_job, {"metadata": {"labels": labels}}).label == "worker-2"
+
+
 def test_the_first_container_to_fail_is_named_first() -> None:
     pods = [
         {"metadata": {"name": name}, "status": {"containerStatuses": [{"name": "pytorch", "state": terminated(1, at)}]}}

@@ -22,6 +22,7 @@ V2_STATES = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Sus
 V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind in JOB_KINDS}
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
 """Values of managedBy that mean us; it may be absent."""
 
@@ -122,7 +123,8 @@ def member(job: Json, pod: Json) -> Member:
     labels = pod["metadata"].get("labels", {})
     if is_v2(job):
         role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
-        index = int(labels.get("batch.kubernetes.io/job-completion-index", "0"))
+        # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
+        index = sum(int(labels.get(label, "0")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
         return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
     role = labels.get("training.kubeflow.org/replica-type", "worker")
     index = int(labels.get("training.kubeflow.org/replica-index", "0"))

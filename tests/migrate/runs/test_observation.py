@@ -10,8 +10,9 @@ import pytest
 from shunter.migrate.runs import marks
 from shunter.migrate.runs.integrity import grouping
 from shunter.migrate.runs.logs import told
-from shunter.migrate.runs.observation import label, observed, training_pods
-from shunter.migrate.runs.record import Pod, Run
+from shunter.migrate.runs.observation import observed, ranks, training_pods
+from shunter.migrate.runs.record import Pod, Process, Run
+from shunter.operator.overview import member
 
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T10:01:00Z"}]}
 
@@ -61,7 +62,12 @@ def v2_pod(group: str, job: int, index: int, global_job: int, **fields: Any) -> 
 def test_pods_of_a_group_with_a_job_for_each_keep_the_ranks_of_their_jobs() -> None:
     pods = [v2_pod("worker", 1, 0, 2), v2_pod("worker", 0, 0, 1), v2_pod("master", 0, 0, 0)]
     ranked = training_pods(train_job(3), pods)
-    assert [label(train_job(3), pod) for pod in ranked] == ["master-0", "worker-0", "worker-1"]
+    assert [member(train_job(3), pod).label for pod in ranked] == ["master-0", "worker-0", "worker-1"]
+
+
+def test_a_pod_keeps_its_rank_when_those_before_it_are_gone() -> None:
+    assert ranks(train_job(3), [v2_pod("node", 0, 2, 0)]) == [2]
+    assert ranks(train_job(3), [v2_pod("worker", 1, 0, 2)]) == [2]
 
 
 def test_initializers_do_not_train() -> None:
@@ -131,6 +137,16 @@ GROUPS: dict[str, tuple[list[tuple[str, int | None, int]], str, str]] = {
 }
 
 
+def test_one_that_trains_alone_is_not_the_only_group_when_the_logs_of_others_are_gone() -> None:
+    alone = Process(pod="node-0", rank=0, world_size=1)
+    assert grouping(Run(pods=(Pod(label="node-0", rank=0),), gone=2, processes=(alone,))).shown_groups == "3 separate"
+
+
+def test_a_launcher_need_not_be_in_the_group() -> None:
+    pods = tuple(Pod(label=label, rank=rank) for rank, label in enumerate(("launcher-0", "worker-0", "worker-1")))
+    assert grouping(Run(pods=pods, processes=(Process(pod="launcher-0", rank=0, world_size=2),))).groups == 1
+
+
 @pytest.mark.parametrize(("said", "groups", "ranks"), GROUPS.values(), ids=GROUPS)
 def test_what_processes_say_of_themselves_tells_how_they_are_grouped(
     said: list[tuple[str, int | None, int]], groups: str, ranks: str
@@ -139,5 +155,6 @@ def test_what_processes_say_of_themselves_tells_how_they_are_grouped(
         (f"rank={rank} world_size={size}" if rank is not None else f"world_size={size}", place) for place, rank, size in said
     ]
     processes = [process for line, place in lines for process in told([line], pod=place, rank=None).processes]
-    found = grouping(Run(processes=tuple(processes)))
+    pods = tuple(Pod(label=f"node-{rank}", rank=rank) for rank in range(len(said)))
+    found = grouping(Run(pods=pods, processes=tuple(processes)))
     assert (found.shown_groups, found.shown_ranks) == (groups, ranks)

@@ -264,7 +264,8 @@ class Trials:
         from shunter.migrate.runs.record import encoded
 
         (outcome,) = await outcomes(client, [(TRAIN_JOBS, created)])
-        run = await run_of(client, outcome.end.job or created, extra=self._extra)
+        end = outcome.end
+        run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=end.lines)
         if export:
             export.write_bytes(encoded(run))
         original = self._baseline

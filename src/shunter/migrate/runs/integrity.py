@@ -4,10 +4,14 @@ a program that ignores it trains alone, and succeeds.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import NamedTuple
 
 from shunter.migrate.runs.record import Run
+
+_APART = ("launcher", "ps", "evaluator")
+"""Roles that need not be in the process group."""
 
 
 class Grouping(NamedTuple):
@@ -58,12 +62,9 @@ def grouping(run: Run) -> Grouping:
 
 
 def _groups(run: Run, sizes: tuple[int, ...], ranks: tuple[int, ...]) -> int | None:
-    if not sizes:
+    """At least so many: a rank that several pods have is in as many groups, and no group has more pods than its world size."""
+    if not sizes or (not ranks and sizes != (1,)):
         return None
-    if sizes == (1,):
-        # Each pod that says so is a world of its own, whether or not it names its rank.
-        return len({process.pod for process in run.processes if process.world_size == 1})
-    if not ranks:
-        return None
-    repeated = max(Counter(ranks).values())
-    return max(repeated, len(sizes))
+    repeated = max(Counter(ranks).values(), default=1)
+    training = sum(pod.label.rpartition("-")[0] not in _APART for pod in run.pods) + run.gone
+    return max(repeated, len(sizes), math.ceil(training / sizes[-1]))

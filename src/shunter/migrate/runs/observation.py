@@ -12,9 +12,9 @@ from shunter.api.pod_requests import PodRequests, total
 from shunter.migrate.runs import marks
 from shunter.migrate.runs.logs import Told
 from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
-from shunter.operator.overview import is_v2, member, moment, overview
+from shunter.operator.overview import COMPLETION_INDEX, is_v2, member, moment, overview
 
-_GLOBAL_JOB, _COMPLETION = "jobset.sigs.k8s.io/job-global-index", "batch.kubernetes.io/job-completion-index"
+_GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
 
 
 def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told], jobset: Json | None = None) -> Run:
@@ -34,7 +34,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told], jobset: 
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
         finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
         first_step=min((one.first_step for one in tellings if one.first_step), default=None),
-        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in enumerate(ranked)),
+        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)),
         gone=max((_pods_of(jobset) if jobset else seen.ranks) - len(ranked), 0) if seen.is_finished else 0,
         processes=tuple(process for one in tellings for process in one.processes),
         series=(*(series for one in tellings for series in one.series), *_reported(job)),
@@ -52,27 +52,30 @@ def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
     latest: dict[str, Json] = {}
     for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", ""))):
         if member(job, pod).rank is not None:
-            latest[label(job, pod)] = pod
+            latest[member(job, pod).label] = pod
     return sorted(latest.values(), key=lambda pod: _rank_order(job, pod))
 
 
-def label(job: Json, pod: Json) -> str:
-    """`worker-2`; for a pod of a TrainJob whose group has a Job for each pod, that Job's number."""
-    who = member(job, pod)
-    index = max(who.index, int(pod["metadata"].get("labels", {}).get("jobset.sigs.k8s.io/job-index", "0")))
-    return f"{who.role}-{index}"
+def ranks(job: Json, ranked: Sequence[Json]) -> list[int]:
+    """The rank of each pod that trains, as far as pods that are gone let it be told."""
+    places = [_rank_order(job, pod) for pod in ranked]
+    if all(completion == 0 for _, completion in places):
+        return [place for place, _ in places]
+    if all(place == 0 for place, _ in places):
+        return [completion for _, completion in places]
+    return list(range(len(ranked)))
 
 
 def _rank_order(job: Json, pod: Json) -> tuple[int, int]:
     if not is_v2(job):
         return member(job, pod).rank or 0, 0
     labels = pod["metadata"].get("labels", {})
-    return int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(_COMPLETION, "0"))
+    return int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(COMPLETION_INDEX, "0"))
 
 
 def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
-    name = label(job, pod)
-    former = sum(label(job, other) == name for other in pods) - 1
+    name = member(job, pod).label
+    former = sum(member(job, other).label == name for other in pods) - 1
     restarts = sum(int(status.get("restartCount", 0)) for status in pod.get("status", {}).get("containerStatuses", []))
     containers = msgspec.convert({"containers": pod["spec"].get("containers", [])}, PodRequests)
     return Pod(label=name, rank=rank, restarts=restarts + former, requests=total([(containers, 1)]))

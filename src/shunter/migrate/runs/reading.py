@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
@@ -12,26 +13,38 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.migrate.runs.logs import MetricPattern, Told, told
-from shunter.migrate.runs.observation import label, observed, training_pods
+from shunter.migrate.runs.observation import observed, ranks, training_pods
 from shunter.migrate.runs.record import Run
-from shunter.operator.overview import is_pod_of, is_v2, pod_selector
+from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
 
 CONCURRENT_LOGS = 16
 _TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
 
 
-async def run_of(client: Client, job: Json, *, extra: Sequence[MetricPattern] = ()) -> Run:
-    """What is to be seen of the job's run now. Raises ApiError where the cluster refuses."""
+async def run_of(
+    client: Client,
+    job: Json,
+    *,
+    extra: Sequence[MetricPattern] = (),
+    seen: Sequence[Json] = (),
+    heard: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Run:
+    """What is to be seen of the job's run now. `seen` are its pods, and `heard` their log lines by label, as who followed the run
+    knows them: pods that still run when the first rank has succeeded are removed with their logs. Raises ApiError where the
+    cluster refuses."""
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
-    pods = [pod for pod in page.items if is_pod_of(job, pod)]
+    present = {pod["metadata"]["uid"]: pod for pod in page.items if is_pod_of(job, pod)}
+    pods = [*present.values(), *(pod for pod in seen if pod["metadata"]["uid"] not in present)]
     free = asyncio.Semaphore(CONCURRENT_LOGS)
 
     async def read(rank: int, pod: Json) -> tuple[str, Told]:
+        label = member(job, pod).label
         async with free:
-            lines = await _log(client, pod)
-        return pod["metadata"]["name"], told(lines, pod=label(job, pod), rank=rank, extra=extra)
+            lines = await _log(client, pod) or heard.get(label, ())
+        return pod["metadata"]["name"], told(lines, pod=label, rank=rank, extra=extra)
 
-    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in enumerate(training_pods(job, pods))))
+    ranked = training_pods(job, pods)
+    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)))
     return observed(job, pods, dict(tellings), await _jobset(client, job))
 
 
