@@ -28,10 +28,8 @@ def pods(train_job: Json, runtime: Json | None, name: str) -> list[str]:
     of_shipped = [{"name": "node", "template": {"spec": {}}}]
     groups = runtime["spec"]["template"]["spec"]["replicatedJobs"] if runtime else of_shipped
     nodes = train_job["spec"]["trainer"]["numNodes"]
-    return [
-        f"{name}-{group['name']}-{group.get('replicas', 1) - 1}-{group['template']['spec'].get('completions', nodes) - 1}-{RANDOM}"
-        for group in groups
-    ]
+    last = ((group, group["template"]["spec"].get("completions", nodes) - 1) for group in groups)
+    return [f"{name}-{group['name']}-{group.get('replicas', 1) - 1}-{index}-{RANDOM}" for group, index in last]
 
 
 @settings(deadline=None, max_examples=150, derandomize=True, database=None)
