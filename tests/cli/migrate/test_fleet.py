@@ -133,7 +133,7 @@ def test_a_report_is_written_with_the_runs_that_were_compared(folder: Path) -> N
     assert done.returncode == 0
     assert "begin with out/index.html" in done.stderr
     text = (folder / "out" / "index.md").read_text()
-    assert "1 runs compared: 1 equal" in text
+    assert "1 run compared: 1 equal" in text
     assert "references.html" in (folder / "out" / "index.html").read_text()
     assert (folder / "out" / "jobs" / "team-a-pytorchjob-bert.html").exists()
 

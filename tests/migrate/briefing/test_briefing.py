@@ -59,8 +59,8 @@ def facts(jobs: Sequence[SourceObject], **more: Any) -> Facts:
 @pytest.mark.parametrize(
     ("jobs", "word", "sentence"),
     [
-        ([job("a"), job("b")], "Ready", "All 2 unfinished jobs"),
-        ([job("a"), job("b", "Always")], "Partly ready", "1 of 2 unfinished jobs can move as they are; 1 are blocked."),
+        ([job("a"), job("b")], "Ready", "All of 2 unfinished jobs"),
+        ([job("a"), job("b", "Always")], "Partly ready", "1 of 2 unfinished jobs can move as they are; 1 is blocked."),
         ([job("b", "Always")], "Not ready", "0 of 1 unfinished jobs"),
         ([job("a", finished=True)], "Nothing to move", "No unfinished v1 job"),
         ([], "Nothing to move", "No unfinished v1 job"),
@@ -87,7 +87,7 @@ def test_metrics_have_real_figures() -> None:
     now = {metric.name: metric.now for metric in decision.metrics(found)}
     assert now["Conversion rate"] == "66 % (2 of 3)"
     assert now["Functional parity"] == "100 % (2 of 2 compared pod by pod)"
-    assert now["Performance parity"] == "1 runs compared: 1 within tolerance"
+    assert now["Performance parity"] == "1 run compared: 1 within tolerance"
     lines = found.lines
     assert (lines.before, lines.runtime_count) == (2 * (len(TEXT.splitlines()) - 1), 1)
     assert f"{lines.train_jobs} in TrainJobs" in now["Configuration"]
@@ -105,7 +105,7 @@ def test_nothing_is_called_measured_that_was_not() -> None:
 def test_the_checklist_knows_what_a_scan_found() -> None:
     references = findings_of("a.py", "from kubeflow.training import TrainingClient\n")
     found = {point.text: point for point in decision.checklist(facts([job("a")], references=references))}
-    assert found["Other references to v1 found"].figure == "1 references in 1 files"
+    assert found["Other references to v1 found"].figure == "1 reference in 1 file"
     assert found["Pipelines and programs use the new SDK"].is_done is False
     clean = {point.text: point for point in decision.checklist(facts([job("a")], references=[]))}
     assert clean["Pipelines and programs use the new SDK"].is_done is True

@@ -51,15 +51,17 @@ def verdict(facts: Facts) -> Verdict:
         return Verdict("Nothing to move", "No unfinished v1 job is left.", "good")
     if len(ready) == len(unfinished):
         return Verdict(
-            "Ready", f"All {len(ready)} unfinished jobs keep their meaning in v2, and their pods were compared.", "good"
+            "Ready",
+            f"All of {_counted(len(ready), 'unfinished job')} keep their meaning in v2, and their pods were compared.",
+            "good",
         )
     parts = [f"{len(ready)} of {len(unfinished)} unfinished jobs can move as they are"]
     if look := len(unfinished) - len(ready) - len(blocked) - len(owned):
-        parts.append(f"{look} need a look")
+        parts.append(f"{look} {'needs' if look == 1 else 'need'} a look")
     if blocked:
-        parts.append(f"{len(blocked)} are blocked")
+        parts.append(f"{len(blocked)} {'is' if len(blocked) == 1 else 'are'} blocked")
     if owned:
-        parts.append(f"{len(owned)} have to change at their source")
+        parts.append(f"{len(owned)} {'has' if len(owned) == 1 else 'have'} to change at the source")
     movable = len(unfinished) - len(blocked) - len(owned)
     return (
         Verdict("Partly ready", "; ".join(parts) + ".", "mild")
@@ -102,15 +104,20 @@ def metrics(facts: Facts) -> list[Metric]:
             "35 to 46 % fewer lines of YAML",
             (
                 f"{lines.before:,} lines before; {lines.train_jobs:,} in TrainJobs ({_change(lines.saved_per_job)}) and "
-                f"{lines.runtimes:,} in {lines.runtime_count} runtimes: {_change(lines.saved)} in all"
+                f"{lines.runtimes:,} in {_counted(lines.runtime_count, 'runtime')}: {_change(lines.saved)} in all"
             ),
             "good" if lines.saved >= 0.35 else "",
         ),
-        Metric("APIs", "one kind for all frameworks", f"{len(facts.fleet.kinds)} kinds become TrainJob", "good"),
+        Metric(
+            "APIs",
+            "one kind for all frameworks",
+            f"{_counted(len(facts.fleet.kinds), 'kind')} in use, then TrainJob alone",
+            "good",
+        ),
         Metric(
             "GPU-hours used by these jobs",
             "for scale",
-            f"{facts.fleet.gpu_hours:,.1f}" if facts.is_live else "known of jobs in a cluster only (--cluster)",
+            f"{facts.fleet.gpu_hours:,.1f}" if facts.is_live else "known of jobs in a cluster only (`--cluster`)",
             "",
         ),
     ]
@@ -124,10 +131,10 @@ def checklist(facts: Facts) -> list[Point]:
     before, during, after = "Before the move", "During the move", "After the move"
     return [
         _assessed(before, facts),
-        Point(before, "All v1 jobs inventoried and classified", True, f"{total} jobs"),
+        Point(before, "All v1 jobs inventoried and classified", True, _counted(total, "job")),
         Point(before, "Other references to v1 found", facts.references is not None or None, _references(facts)),
         Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
-        Point(before, "Strategy chosen, plan written", None, "shunter migrate plan"),
+        Point(before, "Strategy chosen, plan written", None, "`shunter migrate plan`"),
         Point(before, "Team knows TrainJobs and the new SDK", None, "sdk.html"),
         Point(
             during, "Pods of each converted job compared with v1", _all(proved, len(converted)), f"{proved} of {len(converted)}"
@@ -136,7 +143,7 @@ def checklist(facts: Facts) -> list[Point]:
             during,
             "Each converted job run beside the original",
             _all(len(compared), len(converted)),
-            f"{len(compared)} of {len(converted)}; shunter migrate test, compare",
+            f"{len(compared)} of {len(converted)}; `shunter migrate test`, `compare`",
         ),
         Point(
             during,
@@ -147,15 +154,15 @@ def checklist(facts: Facts) -> list[Point]:
         Point(during, "No resource asked for is lost or added", _all(proved, len(converted)), "part of the comparison of pods"),
         Point(after, "No unfinished v1 job left", not unfinished if facts.is_live else None, f"{len(unfinished)} left"),
         Point(after, "Monitoring, alerts, policies and quotas updated", _scan_is_clean(facts), _references(facts)),
-        Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "shunter migrate scan"),
-        Point(after, "v1 operator removed, CRDs last", None, "shunter migrate apply --finalize"),
+        Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "`shunter migrate scan`"),
+        Point(after, "v1 operator removed, CRDs last", None, "`shunter migrate apply --finalize`"),
     ]
 
 
 def _assessed(phase: str, facts: Facts) -> Point:
     if facts.readiness is None:
-        return Point(phase, "Cluster assessed", None, "shunter migrate assess -o json, then --assessment FILE")
-    steps = f"; {len(facts.readiness.next)} steps to take" if facts.readiness.next else ""
+        return Point(phase, "Cluster assessed", None, "`shunter migrate assess -o json`, then `--assessment FILE`")
+    steps = f"; {_counted(len(facts.readiness.next), 'step')} to take" if facts.readiness.next else ""
     return Point(phase, "Cluster assessed", facts.readiness.verdict == "READY", f"{facts.readiness.verdict}{steps}")
 
 
@@ -163,11 +170,11 @@ def _performance(facts: Facts) -> Metric:
     runs = [run for job in facts.jobs for run in job.runs]
     target = "results equal or within tolerance, throughput within 5 %"
     if not runs:
-        return Metric("Performance parity", target, "not measured yet: shunter migrate test, then compare", "mild")
+        return Metric("Performance parity", target, "not measured yet: `shunter migrate test`, then `compare`", "mild")
     counts = Counter(run.verdict for run in runs)
     said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     good = counts["equal"] + counts["within tolerance"]
-    return Metric("Performance parity", target, f"{len(runs)} runs compared: {said}", _tone(good, len(runs)))
+    return Metric("Performance parity", target, f"{_counted(len(runs), 'run')} compared: {said}", _tone(good, len(runs)))
 
 
 def _is_alike(job: Job) -> bool:
@@ -176,9 +183,9 @@ def _is_alike(job: Job) -> bool:
 
 def _references(facts: Facts) -> str:
     if facts.references is None:
-        return "not scanned: add --scan DIRECTORY"
+        return "not scanned: add `--scan DIRECTORY`"
     standing = [finding for finding in facts.references if not finding.suppressed and finding.topic.severity != "info"]
-    return f"{len(standing)} references in {len({finding.place.source for finding in standing})} files"
+    return f"{_counted(len(standing), 'reference')} in {_counted(len({finding.place.source for finding in standing}), 'file')}"
 
 
 def _scan_is_clean(facts: Facts) -> bool | None:
@@ -214,3 +221,7 @@ def phases(points: Sequence[Point]) -> list[tuple[str, list[Point]]]:
     return [
         (phase, [point for point in points if point.phase == phase]) for phase in dict.fromkeys(point.phase for point in points)
     ]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

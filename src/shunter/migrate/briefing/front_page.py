@@ -81,13 +81,15 @@ def _figures(facts: Facts) -> Html:
             ("blocked", f"{fleet.count('blocked'):,}", "bad" if fleet.count("blocked") else "good"),
             ("effort points", f"{fleet.effort:,}", ""),
             ("different topics", f"{fleet.topics:,}", ""),
-            ("GPU-hours used", f"{fleet.gpu_hours:,.0f}", ""),
+            *([("GPU-hours used", f"{fleet.gpu_hours:,.0f}", "")] if facts.is_live else []),
         ]
     )
 
 
 def _now(text: str, tone: str) -> Html:
-    return element("span", badge({"good": "met", "mild": "open", "bad": "not met"}[tone], tone) if tone else None, " ", text)
+    return element(
+        "span", badge({"good": "met", "mild": "open", "bad": "not met"}[tone], tone) if tone else None, " ", prose(text)
+    )
 
 
 def _points(points: list[Point]) -> Html:
@@ -95,7 +97,7 @@ def _points(points: list[Point]) -> Html:
     return element(
         "ul",
         *(
-            element("li", point.text, " ", element("span", point.figure, class_="faint"), class_=states[point.is_done])
+            element("li", point.text, " ", element("span", prose(point.figure), class_="faint"), class_=states[point.is_done])
             for point in points
         ),
         class_="checks",

@@ -31,7 +31,7 @@ def markdown(facts: Facts) -> str:
     lines += ["", "## Checklist"]
     for phase, points in phases(checklist(facts)):
         lines += ["", f"### {phase}", ""]
-        lines += [f"- [{'x' if point.is_done else ' '}] {inline(point.text)}: {inline(point.figure)}" for point in points]
+        lines += [f"- [{'x' if point.is_done else ' '}] {inline(point.text)}: {point.figure}" for point in points]
     lines += ["", "## Jobs", ""]
     lines += table(
         ("job", "class", "proof", "effort", "GPU-hours", "why"),

@@ -230,7 +230,7 @@ class _Found(ast.NodeVisitor):
         move = move_of(method)
         assert move is not None, method
         shown = f"TrainingClient.{method}" if method != "TrainingClient" else method
-        by = f"In v2: {move.v2}." if move.v2 else "v2 has no such call."
+        by = f"In v2: `{move.v2}`." if move.v2 else "v2 has no such call."
         remedy = f"{suggested(method, node)} {move.loss}".strip()
         self._tell(CALL, func, method, f"{shown} is of the v1 SDK. {by}", remedy)
 

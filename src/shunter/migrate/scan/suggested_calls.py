@@ -22,11 +22,13 @@ _NOT_EXPRESSIBLE = ("job", "num_procs_per_worker", "num_chief_replicas", "num_ps
 
 
 def suggested(method: str, call: ast.Call) -> str:
-    """`Write: client.train(...)`; empty where the arguments do not say enough."""
+    """Advice such as: Write `client.train(...)`. Empty where the arguments do not say enough."""
     given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg}
     write = _SUGGESTIONS.get(method)
     text = write(_client(call), [ast.unparse(argument) for argument in call.args], given) if write else ""
-    return f"Write: {text}." if text else ""
+    left = [name for name in _NOT_EXPRESSIBLE if name in given] if method == "create_job" else []
+    note = f" ({', '.join(left)}: in a TrainingRuntime of your own)" if left else ""
+    return f"Write `{text}`{note}." if text else ""
 
 
 def _client(call: ast.Call) -> str:
@@ -57,9 +59,7 @@ def _created(client: str, args: list[str], given: Mapping[str, str]) -> str:
         options.append(f"Annotations({given['annotations']})")
     kind = "CustomTrainer" if has_function else "CustomTrainerContainer"
     listed = f", options=[{', '.join(options)}]" if options else ""
-    left = [name for name in _NOT_EXPRESSIBLE if name in given]
-    note = f" ({', '.join(left)}: in a TrainingRuntime of your own)" if left else ""
-    return f"{client}.train(runtime='torch-distributed', trainer={kind}({', '.join(trainer)}){listed}){note}"
+    return f"{client}.train(runtime='torch-distributed', trainer={kind}({', '.join(trainer)}){listed})"
 
 
 def _waited(client: str, args: list[str], given: Mapping[str, str]) -> str:
