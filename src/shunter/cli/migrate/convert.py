@@ -27,7 +27,7 @@ from shunter.cli.migrate.conversion_options import (
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shunter.migrate.batch import Batch
     from shunter.migrate.findings import Finding
@@ -186,10 +186,12 @@ def read(
     context: str,
 ) -> tuple[Input, list[Finding]]:
     """All that was named, and what there is to tell of reading it."""
+    from shunter.cli.progress import counting
     from shunter.migrate.source import provider
     from shunter.migrate.source.files import text_file
 
-    given = provider.read(files or [])
+    with counting("reading files") as advance:
+        given = provider.read(files or [], advance)
     if kustomize:
         from shunter.migrate.gitops.kustomize import build
 
@@ -212,7 +214,6 @@ def read(
 
         text = asyncio.run(manifest())
         return given + provider.Input((text_file(text, f"helm release {helm_release}"),)), []
-    from shunter.cli.progress import counting
     from shunter.migrate.source import live
 
     async def listed() -> live.Live:
@@ -251,6 +252,7 @@ def texts_of(
     given: Input, batch: Batch, templates: Mapping[int, str], named: list[Path], output_dir: Path | None, in_place: bool
 ) -> tuple[dict[Path, str | None] | None, list[Finding]]:
     """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
+    from shunter.cli.progress import counting
     from shunter.migrate.emit import files
     from shunter.migrate.gitops import overlays
     from shunter.migrate.gitops.kustomize import build
@@ -266,10 +268,20 @@ def texts_of(
     for root in (path for path in named if path.is_dir()):
         base = root if in_place or output_dir is None else output_dir
         below = {path.relative_to(base): text for path, text in texts.items() if text is not None and path.is_relative_to(base)}
-        tree = overlays.converted_tree(root, given, below, batch.options, build)
+        with counting("building kustomizations") as advance:
+            tree = overlays.converted_tree(root, given, below, batch.options, counted(build, advance))
         texts |= {base / path: text for path, text in tree.texts.items()}
         findings += tree.findings
     return texts, findings
+
+
+def counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:
+    def counting_build(directory: Path) -> str:
+        text = build(directory)
+        advance(1)
+        return text
+
+    return counting_build
 
 
 def write(

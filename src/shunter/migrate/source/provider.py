@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -84,15 +84,16 @@ class Input:
         return Input(self.files + other.files, self.live + other.live)
 
 
-def read(paths: Sequence[str]) -> Input:
+def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None) -> Input:
     """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
 
-    A file that is named twice is read once. Raises InputError for a path that leads nowhere, or to no manifest file at all.
+    A file that is named twice is read once. `done` hears of each file. Raises InputError for a path that leads nowhere, or to no manifest file at all.
     """
     files: dict[str, TextFile] = {}
     for path in paths:
         for file in _files(path):
             files.setdefault(os.path.realpath(file.path) if file.path else file.source, file)
+            done(1)
     return Input(without_patches(tuple(files.values())))
 
 
