@@ -136,6 +136,7 @@ async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is
     assert of_jobs(run) == []
     assert [patch.file for patch in run.patches] == [f"{moves.namespace}-pytorchjob-bert.yaml"]
     assert "kind: TrainJob" in run.patches[0].text
+    assert "suspend: true" in run.patches[0].text
     assert await moves.state() == before
 
 
@@ -244,3 +245,10 @@ async def test_kueue_cannot_start_a_twin_before_its_user_does(moves: Moves) -> N
     assert metadata["annotations"]["migrate.shunter.dev/queue"] == "gpus"
     moved = await moves.apply(msgspec.structs.replace(with_action(plan, "bert", "move"), id="other"))
     assert list(moved.refused.values()) == ["Kueue (queue gpus) decides when it runs, and would start it again; wait, or create"]
+
+
+async def test_a_patch_for_a_source_says_only_what_the_source_says_about_suspension(moves: Moves) -> None:
+    await moves.submit("bert", ownerReferences=[{"apiVersion": "v1", "kind": "Trial", "name": "t", "uid": "1"}])
+    [patch] = (await moves.apply(await moves.plan())).patches
+    assert "kind: TrainJob" in patch.text
+    assert "suspend:" not in patch.text

@@ -205,7 +205,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "an owner, and a template that makes more": (
         "owners",
         facts(job(ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}]), lists={EXPERIMENTS: [EXPERIMENT]}),
-        "advisory", ["Trial team/t1 looks after 1 v1 job: PyTorchJob team/bert.", "it makes PyTorchJobs of v1."]),
+        "advisory", ["it looks after 1 v1 job: PyTorchJob team/bert.", "it makes PyTorchJobs of v1."]),
     "a Helm release with v1 jobs": (
         "helm_releases", facts(releases=[("team/jobs", msgspec.yaml.encode(job()).decode())]), "advisory",
         ["it holds PyTorchJob team/bert."]),

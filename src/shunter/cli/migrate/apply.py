@@ -194,4 +194,4 @@ def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: b
             write_whole(directory / patch.file, patch.text)
     if patches:
         where = f"{directory}" if not dry_run else f"{directory} (not written in a dry run)"
-        errors().print(f"{len(patches)} jobs belong to others; what to change at their sources: {where}", soft_wrap=True)
+        errors().print(f"what others look after ({len(patches)}), and what to change at the source: {where}", soft_wrap=True)

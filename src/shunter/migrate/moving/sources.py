@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.migrate.backup.cleaning import is_suspended
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.moving.plan import Item
 from shunter.migrate.rules.owners import LOOKED_AFTER, MADE_BY_ANOTHER
@@ -21,6 +22,10 @@ def source_patch(item: Item, conversion: Conversion) -> SourcePatch:
     about_owner = [found for found in conversion.findings if found.topic in (MADE_BY_ANOTHER, LOOKED_AFTER)]
     head = [f"# {item.title} belongs to {item.owner}.", *(f"# {finding.advice}" for finding in about_owner)]
     head += ["# What stands below takes its place:", *(f"#   {decision}" for decision in item.decisions)]
-    documents = [obj for obj in (conversion.runtime, conversion.train_job) if obj is not None]
+    job = conversion.train_job
+    if not is_suspended(conversion.source.value):
+        # Only in this cluster a TrainJob waits until somebody starts it.
+        job = {**job, "spec": {field: value for field, value in job["spec"].items() if field != "suspend"}}
+    documents = [obj for obj in (conversion.runtime, job) if obj is not None]
     body = "".join("---\n" + msgspec.yaml.encode(obj).decode() for obj in documents)
     return SourcePatch(f"{item.namespace}-{item.kind.lower()}-{item.name}.yaml", "\n".join(head) + "\n" + body)

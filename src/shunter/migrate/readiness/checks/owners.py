@@ -46,7 +46,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if owner := owner_of(outcome.source.value):
             owned.setdefault(owner, []).append(outcome.source.title)
     for owner, jobs in sorted(owned.items()):
-        yield Fault(f"{owner} looks after {len(jobs)} v1 job{'s' if len(jobs) > 1 else ''}: {', '.join(jobs[:3])}.", owner)
+        yield Fault(f"it looks after {len(jobs)} v1 job{'s' if len(jobs) > 1 else ''}: {', '.join(jobs[:3])}.", owner)
     for resource in HOSTS:
         for host in facts.all(resource):
             kinds = sorted({embedded.job.kind for embedded in found_in(SourceObject(host, "cluster"))})
