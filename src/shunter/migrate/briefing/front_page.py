@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shunter.migrate.briefing.decision import Point, checklist, metrics, phases, verdict, waves
 from shunter.migrate.briefing.facts import Facts, Job
-from shunter.migrate.inventory.forms.html import TONES, blockers, classes
+from shunter.migrate.inventory.forms.html import TONES, blockers, classes, parts
 from shunter.migrate.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"
@@ -39,11 +39,8 @@ def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
         element("h2", "Checklist"),
         *(part for phase, points in phases(checklist(facts)) for part in (element("h3", phase), _points(points))),
         element("h2", "Namespaces"),
-        table(
-            ("namespace", "jobs", "GPU-hours", "effort"),
-            [(part.name, part.jobs, f"{part.gpu_hours:,.1f}", part.effort) for part in facts.fleet.namespaces],
-            numbers=[1, 2, 3],
-        ),
+        parts("namespace", facts.fleet.namespaces),
+        *([element("h2", "Owners"), parts("owner", facts.fleet.owners)] if facts.fleet.owners else []),
         *_references(facts),
         element("h2", "Jobs"),
         table(

@@ -4,6 +4,7 @@ left to the lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import yaml
 
 from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Topic
-from shunter.migrate.scan.reference import KINDS, V1_GROUP, Reference, names_v1_object
+from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.scan.text import LABELS_OF_V2
 
 RIGHTS = Topic(
@@ -99,6 +100,8 @@ _POLICY_KINDS = (
 )  # fmt: skip
 _POLICY_GROUPS = ("constraints.gatekeeper.sh/", "templates.gatekeeper.sh/", "kyverno.io/", "policies.kyverno.io/")
 _WORKFLOW_FIELDS = ("successCondition", "failureCondition", "primaryContainerName")
+_QUOTED = re.compile(rf"[\"'](?:{ANY_KIND}|{ANY_PLURAL})[\"']")
+"""A kind in an expression: CEL, Rego."""
 _V1_LABEL = "training.kubeflow.org/"
 
 
@@ -166,8 +169,14 @@ def _rights(node: yaml.MappingNode) -> Iterator[Reference]:
 
 def _policy(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
     for scalar in _scalars(node):
-        if names_v1_object(scalar.value):
-            yield _reference(POLICY, scalar, f"{kind} {_name(node)} matches {scalar.value}, not TrainJobs.", "")
+        if names_v1_object(scalar.value) or _QUOTED.search(scalar.value):
+            yield _reference(POLICY, scalar, f"{kind} {_name(node)} matches {_shown(scalar.value)}, not TrainJobs.", "")
+
+
+def _shown(value: str) -> str:
+    """The value, or of an expression the kind that it names."""
+    found = _QUOTED.search(value)
+    return found[0].strip("\"'") if found else value
 
 
 def _selectors(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:

@@ -231,7 +231,11 @@ RULES = (
         REQUEST, re.compile(rf"apis/kubeflow\.org/v1/(?:namespaces/[^/\s\"']+/)?{ANY_PLURAL}\b"), "{} is asked for v1 jobs only."
     ),
     Rule(METRIC, re.compile(r"\btraining_operator_\w+"), "{} counts v1 jobs only."),
-    Rule(LABEL, re.compile(r"\btraining\.kubeflow\.org/[a-z-]+"), "{} stands on no pod of v2."),
+    Rule(
+        LABEL,
+        re.compile(r"\btraining\.kubeflow\.org/[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
+        "{} stands on no pod of v2.",
+    ),
     Rule(
         CONDITION,
         re.compile(
@@ -295,7 +299,7 @@ def _may_speak_of_v1(line: str) -> bool:
 
 def _remedy(topic: Topic, found: str) -> str:
     if topic is LABEL:
-        key = found.partition("/")[2]
+        key = found.partition("/")[2] or found.partition("_org_")[2].replace("_", "-")
         if key in LABELS_OF_V2:
             return f"In its place pods of v2 carry {LABELS_OF_V2[key]}."
     return ""

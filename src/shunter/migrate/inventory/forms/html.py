@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shunter.migrate.inventory.classes import CLASSES, RULES, JobClass
 from shunter.migrate.inventory.entry import Entry
-from shunter.migrate.inventory.fleet import Fleet
+from shunter.migrate.inventory.fleet import Fleet, Part
 from shunter.migrate.report.page import Html, badge, bars, cards, element, page, table
 
 TONES: dict[JobClass, str] = {
@@ -27,11 +29,8 @@ def written(fleet: Fleet) -> str:
         element("h2", "Oldest Trainer that runs the results"),
         bars([(release, jobs, "") for release, jobs in fleet.releases.items()]),
         element("h2", "Namespaces"),
-        table(
-            ("namespace", "jobs", "GPU-hours", "effort"),
-            [(part.name, part.jobs, f"{part.gpu_hours:,.1f}", part.effort) for part in fleet.namespaces],
-            numbers=[1, 2, 3],
-        ),
+        parts("namespace", fleet.namespaces),
+        *([element("h2", "Owners"), parts("owner", fleet.owners)] if fleet.owners else []),
         element("h2", "Jobs"),
         table(
             ("job", "class", "why", "effort", "release", "GPUs", "GPU-hours", "owner"),
@@ -62,6 +61,12 @@ def classes(fleet: Fleet) -> Html:
         bars([(name, fleet.classes[name], TONES[name]) for name in CLASSES]),
         table(("class", "means"), CLASSES.items()),
     )
+
+
+def parts(heading: str, listed: Sequence[Part]) -> Html:
+    """The jobs of each namespace, or of each owner."""
+    rows = [(part.name, part.jobs, f"{part.gpu_hours:,.1f}", part.effort) for part in listed]
+    return table((heading, "jobs", "GPU-hours", "effort"), rows, numbers=[1, 2, 3])
 
 
 def blockers(fleet: Fleet) -> list[Html]:
