@@ -109,14 +109,14 @@ class _Teller:
         return Finding(topic, self._source.title, self._source.place(path), path, message, remedy, "", accepted)
 
 
-def _judged(difference: Difference, source: SourceObject, context: Context, findings: tuple[Finding, ...]) -> Difference:
-    if difference.place and (reason := expected(difference, context)):
-        return difference._replace(verdict="expected", reason=reason)
-    if topic := explained(difference, findings, source, context.matched):
-        return difference._replace(verdict="reported", reason=topic)
-    if _is_own_name(difference):
-        return difference._replace(verdict="reported", reason=GENERATED_NAME.id)
-    return difference
+def _judged(one: Difference, source: SourceObject, context: Context, findings: tuple[Finding, ...]) -> Difference:
+    if one.place and (reason := expected(one, context)):
+        return Difference(one.pair, one.place, one.v1, one.v2, "expected", reason)
+    if topic := explained(one, findings, source, context.matched):
+        return Difference(one.pair, one.place, one.v1, one.v2, "reported", topic)
+    if _is_own_name(one):
+        return Difference(one.pair, one.place, one.v1, one.v2, "reported", GENERATED_NAME.id)
+    return one
 
 
 def _is_own_name(difference: Difference) -> bool:

@@ -35,8 +35,10 @@ Rule = Callable[[Difference, Context], str]
 
 def expected(difference: Difference, context: Context) -> str:
     """Why the difference is as it should be; empty when no rule knows it."""
-    rules = (*RULES, *MPI_RULES) if context.is_mpi else RULES
-    return next((reason for rule in rules if (reason := rule(difference, context))), "")
+    for rule in (*RULES, *MPI_RULES) if context.is_mpi else RULES:
+        if reason := rule(difference, context):
+            return reason
+    return ""
 
 
 def labels(difference: Difference, context: Context) -> str:

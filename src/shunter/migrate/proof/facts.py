@@ -35,6 +35,8 @@ class Side:
         """`labels` are those of the job's pods by their marks."""
         self._hosts = hosts
         self._labels = labels
+        self._known: dict[tuple[Place, int], Facts] = {}
+        """What parts say that pods share, by their identity: they live as long as their pods, and so longer than this."""
 
     def facts(self, replica: Replica) -> Facts:
         """Everything that a pod says, but its names and its owner. Raises ValueError for a reference that Kubernetes does not
@@ -53,12 +55,13 @@ class Side:
                         self._container(found, replica, container, field)
                 case "volumes":
                     for volume in value:
-                        rest = {key: item for key, item in volume.items() if key != "name"}
-                        self._flat(found, rest, (field, volume["name"]))
+                        for key, item in volume.items():
+                            if key != "name":
+                                self._shared(found, item, (field, volume["name"], key))
                 case "affinity" | "topologySpreadConstraints":
                     self._flat(found, self._with_selections(value), ("spec", field))
                 case _:
-                    self._flat(found, value, ("spec", field))
+                    self._shared(found, value, ("spec", field))
         found["initContainers",] = [container["name"] for container in spec.get("initContainers") or ()]
         return found
 
@@ -87,9 +90,9 @@ class Side:
                     self._resources(found, value, (*place, key))
                 case _ if key in _KEYS:
                     for item in value:
-                        self._flat(found, {**item}, (*place, key, item[_KEYS[key]]))
+                        self._shared(found, item, (*place, key, item[_KEYS[key]]))
                 case _:
-                    self._flat(found, value, (*place, key))
+                    self._shared(found, value, (*place, key))
 
     def _resources(self, found: Facts, resources: Json, place: Place) -> None:
         for field, value in resources.items():
@@ -98,6 +101,16 @@ class Side:
                     found[*place, field, name] = _amount(quantity)
             else:
                 self._flat(found, value, (*place, field))
+
+    def _shared(self, found: Facts, value: Any, place: Place) -> None:
+        if not isinstance(value, (dict, list)):
+            self._flat(found, value, place)
+            return
+        key = place, id(value)
+        if key not in self._known:
+            self._known[key] = {}
+            self._flat(self._known[key], value, place)
+        found.update(self._known[key])
 
     def _flat(self, found: Facts, value: Any, place: Place) -> None:
         if isinstance(value, dict) and value:

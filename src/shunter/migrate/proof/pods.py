@@ -24,6 +24,7 @@ from shunter.cluster.controllers.jobset.jobs import jobs_of
 from shunter.errors import InputError
 from shunter.migrate.options import Options
 from shunter.migrate.proof.admission import ANY_PRIORITY_CLASS, PriorityClasses, admitted, title
+from shunter.migrate.proof.alike import admitted_pods
 from shunter.operator.trainer.render import Rendered, rendered
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.snapshot import as_go_writes
@@ -115,15 +116,11 @@ def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses
     if stopped is not None:
         raise NoPodsError(f"{title(source)} gets no pods from the v1 operator: {stopped.conditions[-1].message}")
     pods = framework.pods(job)
+    places = [*_roles(job)]
+    members = (_member(options, job, role, pod) for (role, _), pod in zip(places, pods, strict=True))
     replicas = (
-        Replica(
-            role,
-            index,
-            admitted(_member(options, job, role, pod), classes),
-            _trains(framework, job, role, pod),
-            pod["metadata"]["name"],
-        )
-        for (role, index), pod in zip(_roles(job), pods, strict=True)
+        Replica(role, index, pod, _trains(framework, job, role, pod), pod["metadata"]["name"])
+        for (role, index), pod in zip(places, admitted_pods(members, classes), strict=True)
     )
     return V1(framework, job, tuple(replicas))
 
@@ -145,8 +142,7 @@ def _replicas(jobset: Json, jobs: tuple[Json, ...], classes: PriorityClasses) ->
     subdomain = (jobset["spec"].get("network") or {}).get("subdomain") or jobset["metadata"]["name"]
     for job in jobs:
         role = job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]
-        for pod in pods_of(job):
-            stored = admitted(pod, classes)
+        for stored in admitted_pods(pods_of(job), classes):
             names = [container["name"] for container in stored["spec"]["containers"]]
             host = f"{stored['spec'].get('hostname', '')}.{subdomain}"
             yield Replica(role, counts.setdefault(role, 0), stored, NODE if NODE in names else "", host)
