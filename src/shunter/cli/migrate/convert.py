@@ -252,27 +252,21 @@ def texts_of(
     given: Input, batch: Batch, templates: Mapping[int, str], named: list[Path], output_dir: Path | None, in_place: bool
 ) -> tuple[dict[Path, str | None] | None, list[Finding]]:
     """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
+    if not in_place and output_dir is None:
+        return None, []
     from shunter.cli.progress import counting
     from shunter.migrate.emit import files
-    from shunter.migrate.gitops import overlays
     from shunter.migrate.gitops.kustomize import build
+    from shunter.migrate.gitops.overlays import with_overlays
 
-    texts: dict[Path, str | None] = {}
-    if in_place:
-        texts |= files.in_place(given, batch, templates)
-    elif output_dir is not None:
-        texts |= {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
+    roots = {path: path for path in named if path.is_dir()}
+    if output_dir is None:
+        texts = files.in_place(given, batch, templates)
     else:
-        return None, []
-    findings: list[Finding] = []
-    for root in (path for path in named if path.is_dir()):
-        base = root if in_place or output_dir is None else output_dir
-        below = {path.relative_to(base): text for path, text in texts.items() if text is not None and path.is_relative_to(base)}
-        with counting("building kustomizations") as advance:
-            tree = overlays.converted_tree(root, given, below, batch.options, counted(build, advance))
-        texts |= {base / path: text for path, text in tree.texts.items()}
-        findings += tree.findings
-    return texts, findings
+        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
+        roots = dict.fromkeys(roots, output_dir)
+    with counting("building kustomizations") as advance:
+        return with_overlays(given, texts, roots, batch.options, counted(build, advance))
 
 
 def counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:

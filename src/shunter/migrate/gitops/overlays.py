@@ -119,6 +119,21 @@ class Tree:
     findings: list[Finding] = field(default_factory=list)
 
 
+def with_overlays(
+    given: Input, texts: Mapping[Path, str], roots: Mapping[Path, Path], options: Options, build: Build
+) -> tuple[dict[Path, str | None], list[Finding]]:
+    """`texts` and what kustomizations below `roots` need beside them; `roots` says of directories that were read where their files
+    are written."""
+    whole: dict[Path, str | None] = dict(texts)
+    findings: list[Finding] = []
+    for root, base in roots.items():
+        below = {path.relative_to(base): text for path, text in texts.items() if path.is_relative_to(base)}
+        tree = converted_tree(root, given, below, options, build)
+        whole |= {base / path: text for path, text in tree.texts.items()}
+        findings += tree.findings
+    return whole, findings
+
+
 def converted_tree(root: Path, given: Input, texts: Mapping[Path, str], options: Options, build: Build) -> Tree:
     """`texts` are the files that converting changed or made, by their paths below `root`; to these are added those that
     kustomize needs. Nothing is written below `root`."""

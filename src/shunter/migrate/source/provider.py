@@ -87,7 +87,8 @@ class Input:
 def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None) -> Input:
     """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
 
-    A file that is named twice is read once. `done` hears of each file. Raises InputError for a path that leads nowhere, or to no manifest file at all.
+    A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, or to no
+    manifest file at all.
     """
     files: dict[str, TextFile] = {}
     for path in paths:
