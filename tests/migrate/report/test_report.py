@@ -118,6 +118,12 @@ def test_junit_fails_the_cases_that_are_blocked(batch: Batch, faults: list[Findi
     assert (suite.get("tests"), suite.get("failures")) == ("4", "2")
 
 
+def test_junit_is_xml_whatever_names_hold() -> None:
+    made = converted([job("a\x1b\ufffe\r\n'\"")], Options())
+    suite = ElementTree.fromstring(report.written("junit", made))
+    assert [case.get("name") for case in suite.iter("testcase")] == ["PyTorchJob team-a/a\ufffd\ufffd\ufffd\n'\""]
+
+
 def test_html_is_balanced_and_holds_no_markup_of_the_input(batch: Batch, faults: list[Finding]) -> None:
     text = report.written("html", batch, faults)
     tags = _Tags()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from xml.sax.saxutils import escape, quoteattr
 
 from shunter.migrate.report.contents import Contents, Item, Told
+
+_UNSPEAKABLE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def written(contents: Contents) -> str:
     failures = sum(any(told.is_blocking for told in item.standing) for item in contents.items)
     counts = f'tests="{len(contents.items)}" failures="{failures}" errors="0"'
-    name = quoteattr(f"shunter migrate: {contents.about}")
+    name = _attribute(f"shunter migrate: {contents.about}")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>", f"  <testsuite name={name} {counts}>"]
     for item in contents.items:
         lines += _case(item)
@@ -18,11 +21,11 @@ def written(contents: Contents) -> str:
 
 
 def _case(item: Item) -> list[str]:
-    place = f" file={quoteattr(item.source)}" + (f' line="{item.line}"' if item.line else "")
-    lines = [f"    <testcase classname={quoteattr(item.source)} name={quoteattr(item.title)}{place}>"]
+    place = f" file={_attribute(item.source)}" + (f' line="{item.line}"' if item.line else "")
+    lines = [f"    <testcase classname={_attribute(item.source)} name={_attribute(item.title)}{place}>"]
     blocking = [told for told in item.standing if told.is_blocking]
     if blocking:
-        message = quoteattr(f"{len(blocking)} blocking: {', '.join(dict.fromkeys(told.id for told in blocking))}")
+        message = _attribute(f"{len(blocking)} blocking: {', '.join(dict.fromkeys(told.id for told in blocking))}")
         lines.append(f'      <failure type="blocking" message={message}>{_text(blocking)}</failure>')
     others = [told for told in item.findings if not told.is_blocking]
     if others:
@@ -39,6 +42,10 @@ def _line(told: Told) -> str:
     return f"{told.place}: {told.severity} {told.id}: {told.message} {told.remedy}{accepted}"
 
 
+def _attribute(text: str) -> str:
+    return quoteattr(_printable(text))
+
+
 def _printable(text: str) -> str:
     """XML 1.0 has no way to say control characters."""
-    return "".join(char if char in "\n\t" or char >= " " else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return _UNSPEAKABLE.sub("\N{REPLACEMENT CHARACTER}", text)
