@@ -122,8 +122,8 @@ class Tree:
 def with_overlays(
     given: Input, texts: Mapping[Path, str], roots: Mapping[Path, Path], options: Options, build: Build
 ) -> tuple[dict[Path, str | None], list[Finding]]:
-    """`texts` and what kustomizations below `roots` need beside them; `roots` says of directories that were read where their files
-    are written."""
+    """`texts`, and what kustomizations below `roots` need beside them; `roots` says of directories that were read where their
+    files are written."""
     whole: dict[Path, str | None] = dict(texts)
     findings: list[Finding] = []
     for root, base in roots.items():
