@@ -105,6 +105,22 @@ def kueue_config(*frameworks: str) -> Json:
     return {"metadata": metadata, "data": {"controller_manager_config.yaml": text}}
 
 
+def with_deadline() -> Json:
+    body = job()
+    body["spec"]["runPolicy"]["activeDeadlineSeconds"] = 60
+    return body
+
+
+def of_trainer_2_1() -> Json:
+    properties = {"spec": {"properties": {"trainer": {}, "podTemplateOverrides": {}}}}
+    version = {"name": "v1alpha1", "served": True, "schema": {"openAPIV3Schema": {"properties": properties}}}
+    return {
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "trainjobs.trainer.kubeflow.org"},
+        "spec": {"versions": [version]},
+    }
+
+
 def mpi_definition_of_both() -> list[Json]:
     versions = [{"name": "v1", "served": True, "storage": False}, {"name": "v2beta1", "served": True, "storage": True}]
     return changed_definition("mpijobs.kubeflow.org", spec={"versions": versions})
@@ -164,6 +180,14 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         ["a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks."]),
     "a user who may not make TrainJobs cannot tell": (
         "trainer_webhooks", facts(train_job_dry_run=Dried("trainjobs is forbidden", 403)), "unknown", []),
+    "v1's webhooks do not answer": (
+        "v1_webhooks", facts(v1_job_dry_run=Dried("failed calling webhook y: refused", 500)), "advisory",
+        ["a dry run of a new PyTorchJob: failed calling webhook y: refused"]),
+    "an installed v2 that is older than results": (
+        "v2_release",
+        facts(with_deadline(), lists={CUSTOM_RESOURCE_DEFINITIONS: [of_trainer_2_1()]}), "blocking",
+        ["its result needs Trainer 2.2 (spec.activeDeadlineSeconds), and 2.1 is installed."]),
+    "an installed v2 that knows all of it": ("v2_release", facts(with_deadline()), "passed", []),
     "a permission that is missing": (
         "permissions", facts(allowed=NO_PERMISSION), "blocking",
         ["no permission to create trainjobs.trainer.kubeflow.org in namespace team."]),

@@ -75,6 +75,8 @@ class Facts:
     """Helm releases, `namespace/name`, with their manifests; None when Secrets may not be read."""
     train_job_dry_run: Dried | None = None
     """Of a TrainJob whose runtime does not exist; None when the cluster serves no TrainJobs."""
+    v1_job_dry_run: Dried | None = None
+    """Of a small suspended PyTorchJob."""
     jobset_dry_run: Dried | None = None
     """Of a small JobSet."""
 

@@ -25,6 +25,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube import access
 from shunter.kube.access import Request
@@ -38,6 +39,7 @@ from shunter.migrate.readiness.checks import kueue
 from shunter.migrate.readiness.checks.jobset import HAS_NO_LIMIT
 from shunter.migrate.readiness.checks.permissions import requests
 from shunter.migrate.readiness.checks.trainer_webhooks import NO_RUNTIME
+from shunter.migrate.readiness.checks.v1_webhooks import SUSPENDED
 from shunter.migrate.readiness.facts import (
     CLUSTER_QUEUES,
     CRON_WORKFLOWS,
@@ -103,6 +105,7 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
         allowed=allowed,
         releases=await releases(client, scope),
         train_job_dry_run=await _dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
+        v1_job_dry_run=await _dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
         jobset_dry_run=await _dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
     )
 
