@@ -72,7 +72,8 @@ _WEIGHT: dict[Launcher, int] = {
 def understood(container: Json, volumes: Sequence[Json] = (), find: FindConfigMap = nowhere) -> Launch:
     """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps by name."""
     reader = _Reader(mounted_files(container, volumes, find))
-    environment = {variable.get("name", ""): variable["value"] for variable in container.get("env") or () if "value" in variable}
+    variables = container.get("env") or ()
+    environment = {str(one.get("name")): one["value"] for one in variables if isinstance(one.get("value"), str)}
     words = []
     for name in ("command", "args"):
         for index, text in enumerate(container.get(name) or ()):
