@@ -35,11 +35,12 @@ def cleanup(
     """Delete the v1 jobs whose TrainJobs are Complete and were compared (`migrate compare`). Shows them, asks, deletes.
 
     Jobs that run, or that somebody else looks after, stay in any case. What is deleted is in the journal: a rollback brings it
-    back, suspended. Exit codes: 0, 6 when a deletion was refused.
+    back, suspended. Trials whose time is over go as well, without a question. Exit codes: 0, 6 when a deletion was refused.
     """
     import asyncio
 
     from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.migrate.trial import remove_leftovers
     from shunter.cli.target import connect
     from shunter.migrate.backup.taking import listed
     from shunter.migrate.moving import applying, gathering
@@ -57,8 +58,9 @@ def cleanup(
             tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
             going = [tidying for tidying in found if tidying.step is not None]
             tell_each("these go:", ((tidying.job, tidying.why) for tidying in going))
+            left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in plan.namespaces])
             if dry_run or not going:
-                errors().print("nothing was changed")
+                errors().print("nothing else was changed" if left else "nothing was changed")
                 return True
             confirm(f"Delete {len(going)} v1 jobs from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:

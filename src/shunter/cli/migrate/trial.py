@@ -89,7 +89,8 @@ def trial(
 ) -> None:
     """Run the converted job beside its original, compare both, and remove it.
 
-    When this command is killed, the trial ends by its deadline, and the next `test` in its namespace removes what is left of it.
+    When this command is killed, the trial ends by its deadline, and the next `test` or `cleanup` in its namespace removes
+    what is left of it.
     Exit codes: 0 it succeeded, and is equal if the original has finished; 1 it failed, or could not be compared; 3 it was not
     started; 5 its results are different.
     """
@@ -311,16 +312,20 @@ async def removed(client: Client, job: Json) -> None:
     errors().print(f"removed TrainJob {metadata['namespace']}/{metadata['name']}", soft_wrap=True, markup=False)
 
 
-async def remove_leftovers(client: Client, namespace: str) -> None:
-    """Removes trials whose time is over, and says so."""
+async def remove_leftovers(client: Client, namespace: str) -> int:
+    """Removes trials whose time is over, and says so; how many objects those were."""
     from datetime import UTC, datetime
 
     from shunter.cli.console import errors
     from shunter.migrate.runs.deploying import leftovers, remove
 
+    count = 0
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
         await remove(client, resource, obj)
-        errors().print(f"removed {resource.kind} {namespace}/{obj['metadata']['name']}, left of a trial", soft_wrap=True)
+        title = f"{resource.kind} {obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        errors().print(f"removed {title}, left of a trial", soft_wrap=True, markup=False)
+        count += 1
+    return count
 
 
 def print_manifests(trial: Trial) -> None:
