@@ -14,6 +14,7 @@ from shunter.migrate import batch
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.options import Options, TorchLaunch
 from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.rules.elastic import ElasticNodesError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input, text_file
@@ -115,6 +116,25 @@ def test_elastic_nodes_must_be_a_choice() -> None:
         converted(job(0, 3, TORCHRUN, elasticPolicy=ELASTIC), Options(elastic_nodes="some"))
 
 
+@pytest.mark.parametrize(
+    ("bounds", "choice", "path"),
+    [
+        ({"minReplicas": 2_147_483_647, "maxReplicas": 2}, "", "spec.elasticPolicy.minReplicas"),
+        ({"minReplicas": 1, "maxReplicas": 1_000_000}, "max", "spec.elasticPolicy.maxReplicas"),
+        ({"minReplicas": 1, "maxReplicas": 4}, "2000000000", "spec.elasticPolicy"),
+    ],
+    ids=["lower", "upper", "asked"],
+)
+def test_more_nodes_than_a_job_may_have_are_refused_at_once(bounds: dict[str, int], choice: str, path: str) -> None:
+    with pytest.raises(UnreadableJobError, match=f"{path}: [0-9]+ nodes are more than a Job may have"):
+        converted(job(0, 3, TORCHRUN, elasticPolicy=bounds), Options(elastic_nodes=choice))
+
+
+def test_an_upper_bound_that_nobody_asks_for_may_be_any_number() -> None:
+    found = converted(job(0, 3, TORCHRUN, elasticPolicy={"minReplicas": 1, "maxReplicas": 1_000_000}))
+    assert found.train_job["spec"]["trainer"]["numNodes"] == 3
+
+
 def test_roles_that_differ_are_told_apart_field_by_field() -> None:
     source = job(1, 2, PLAIN)
     source["spec"]["pytorchReplicaSpecs"]["Worker"] = {
@@ -137,6 +157,8 @@ COMMANDS = st.sampled_from([
     ["bash", "-c", "pip install x; python -u train.py --rank $RANK"],
     ["python", "-m", "bert", "--rank=$(RANK)"],
     ["accelerate", "launch", "train.py"],
+    ["torchrun", "--rdzv_backend=c10d", "--rdzv_endpoint=bert-worker-0:29400", "train.py"],
+    ["python", "train.py", "--dist-url=tcp://bert-master-0:23456"],
 ])  # fmt: skip
 POLICIES = st.none() | st.fixed_dictionaries(
     {},

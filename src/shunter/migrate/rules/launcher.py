@@ -170,7 +170,7 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
         text = f"{found.text} waited for a group that never came together in v1; its {group.count} pods are one group now."
         _tell(draft, topics.ONE_GROUP, found, text)
         warn_of_options(draft, group.count, found)
-        return "plugin"
+        return "variables" if mode == "env-compat" or (found.told_uses and mode != "as-is") else "plugin"
     if mode in {"env-compat", "torchrun"}:
         is_rewritten = rewrite(draft, group, found)
         text = f"{group.count} pods, which v1 left to themselves, train one model now, as --torch-launch={mode} asks."
@@ -200,15 +200,17 @@ def _warn_of_untold(draft: Draft, group: Group, found: Seen) -> None:
 
 
 def _meets_by_itself(found: Seen) -> bool:
-    """Whether the user brought the processes together without the operator: by options, an address, or variables of their own."""
+    """Whether the user brought the processes together without the operator: by options, an address, or variables of their own;
+    not by those that v1 would have had to tell."""
     container, main = found.container, found.launch.main
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     names = {variable.get("name") for variable in container.get("env") or ()}
-    return (
-        any(main.option(name) for name in _MEETING_OPTIONS)
-        or bool(names & {"MASTER_ADDR", "PET_RDZV_ENDPOINT"})
-        or any(mark in word for word in words for mark in _MEETING_WORDS)
+    if names & {"MASTER_ADDR", "PET_RDZV_ENDPOINT"}:
+        return True
+    is_said = any(main.option(name) for name in _MEETING_OPTIONS) or any(
+        mark in word and "env://" not in word for word in words for mark in _MEETING_WORDS
     )
+    return is_said and not found.told_uses
 
 
 def _bounds(nodes: str) -> tuple[int, int] | None:
