@@ -4,6 +4,7 @@ source/       files, standard input, clusters -> source objects, each value with
 findings      what a user is told; ids never change
 ledger        what became of each leaf of a source object
 draft, rules/, kinds/    decisions: one rule a file, one v1 kind a file
+launch/       what starts the training in a container: launchers, shell texts, scripts in ConfigMaps
 shims         v1's variables for pods of v2, where no plugin of v2 tells what the program reads
 conversion    source object -> TrainJob and TrainingRuntime, rows and findings
 emit/         the text of the result, with the comments and the layout of the source
