@@ -81,10 +81,18 @@ def quota(hard: Mapping[str, str], used: Mapping[str, str]) -> Json:
 
 
 def asking(cpus: int) -> Json:
+    return with_resources({"requests": {"cpu": str(cpus)}})
+
+
+def limited(device: str, count: int) -> Json:
+    return with_resources({"limits": {device: str(count)}})
+
+
+def with_resources(resources: Json) -> Json:
     body = job()
     for spec in body["spec"]["pytorchReplicaSpecs"].values():
         container = dict(spec["template"]["spec"]["containers"][0])
-        container["resources"] = {"requests": {"cpu": str(cpus)}}
+        container["resources"] = resources
         spec["template"] = {"spec": {"containers": [container]}}
     return body
 
@@ -212,7 +220,15 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         ["--gang volcano, and the cluster does not serve scheduling.volcano.sh/v1beta1."]),
     "a quota without room for the twin": (
         "quotas", facts(asking(4), lists={RESOURCE_QUOTAS: [quota({"requests.cpu": "10"}, {"requests.cpu": "8"})]}), "advisory",
-        ["requests.cpu: the twin of PyTorchJob team/bert asks for 8, and 2 of 10 is free."]),
+        ["it leaves 2 of requests.cpu, the twin of PyTorchJob team/bert asks for 8."]),
+    "a quota of devices that pods only have as a limit": (
+        "quotas",
+        facts(limited("nvidia.com/gpu", 4), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}),
+        "passed", []),
+    "a quota with too few devices": (
+        "quotas",
+        facts(limited("nvidia.com/gpu", 5), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}), "advisory",
+        ["it leaves 8 of requests.nvidia.com/gpu, the twin of PyTorchJob team/bert asks for 10."]),
     "a quota with room": (
         "quotas", facts(asking(1), lists={RESOURCE_QUOTAS: [quota({"cpu": "10"}, {"cpu": "8"})]}), "passed", []),
     "a quota that counts v1 jobs alone": (

@@ -17,8 +17,9 @@ COUNTED = ("count/trainjobs.trainer.kubeflow.org", "count/trainingruntimes.train
 NOTHING = Fraction(0)
 
 
-def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:
-    """What each quota leaves too little of. Quotas with scopes are left out: they are about pods of other kinds than a trainer's.
+def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str = "the trial") -> Iterator[str]:
+    """What each quota leaves too little of, for the pods of one job. Quotas with scopes are left out: they are about pods of other
+    kinds than a trainer's.
 
     Source: Kubernetes 1.36 ResourceQuota: `cpu` and `requests.cpu` are the same."""
     requests = needed(pods)
@@ -37,7 +38,7 @@ def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json]) -> Iterator[st
             free = parse(quantity) - parse(used.get(name, 0))
             if wanted.get(name, NOTHING) > max(free, NOTHING):
                 title = f"ResourceQuota {quota['metadata']['name']}"
-                yield f"{title} leaves {_shown(free)} of {name}, the trial asks for {_shown(wanted[name])}"
+                yield f"{title} leaves {_shown(free)} of {name}, {asker} asks for {_shown(wanted[name])}"
 
 
 def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:

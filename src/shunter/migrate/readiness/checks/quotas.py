@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-
-import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, requested
-from shunter.api.quantity import parse
 from shunter.api.resources import RESOURCE_QUOTAS, TRAIN_JOBS
+from shunter.errors import InputError
 from shunter.migrate.findings import Topic
+from shunter.migrate.proof.pods import v2_pods
 from shunter.migrate.readiness.facts import Facts, Fault, title
-from shunter.operator.overview import FINISHED_STATES, overview, replica_specs
+from shunter.migrate.runs.headroom import quota_obstacles
+from shunter.operator.overview import FINISHED_STATES, overview
 
 TOPIC = Topic(
     id="READY010",
@@ -39,17 +37,12 @@ def applies(facts: Facts) -> bool:
 
 def faults(facts: Facts) -> Iterator[Fault]:
     for quota in facts.all(RESOURCE_QUOTAS):
-        hard = {**(quota.get("spec") or {}).get("hard", {})}
-        used = (quota.get("status") or {}).get("used") or {}
-        needs = _largest(facts, quota["metadata"]["namespace"])
-        for name, limit in sorted(hard.items()):
-            need, job = needs.get(name.removeprefix("requests."), (Fraction(0), ""))
-            if name.startswith("limits.") or not job:
-                continue
-            room = parse(limit) - parse(used.get(name, "0"))
-            if need > room:
-                free = f"{_plain(room)} of {limit} is free"
-                yield Fault(f"{name}: the twin of {job} asks for {_plain(need)}, and {free}.", title(quota))
+        misfits = [*_misfits(facts, quota)]
+        if misfits:
+            others = f", and {len(misfits) - 1} more do not fit" if len(misfits) > 1 else ""
+            first = misfits[0].removeprefix(f"{quota['kind']} {quota['metadata']['name']} ")
+            yield Fault(f"it {first}{others}.", title(quota))
+        hard = (quota.get("spec") or {}).get("hard") or {}
         v1 = [name for name in hard if name.startswith("count/") and name.endswith("jobs.kubeflow.org")]
         if v1 and _OBJECTS not in hard:
             yield Fault(
@@ -57,30 +50,15 @@ def faults(facts: Facts) -> Iterator[Fault]:
             )
 
 
-def _largest(facts: Facts, namespace: str) -> dict[str, tuple[Fraction, str]]:
-    """By resource, the most that the twin of one unfinished job asks for, and the job."""
-    found: dict[str, tuple[Fraction, str]] = {}
+def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
+    """What the quota leaves too little of, for each twin on its own of a job that has not finished."""
     for outcome in facts.batch.outcomes:
-        source = outcome.source
-        if source.namespace != namespace or overview(source.value).state in FINISHED_STATES:
+        source, conversion = outcome.source, outcome.conversion
+        elsewhere = source.namespace != quota["metadata"]["namespace"]
+        if conversion is None or elsewhere or overview(source.value).state in FINISHED_STATES:
             continue
-        for name, amount in _asked(source.value).items():
-            if amount > found.get(name, (Fraction(0), ""))[0]:
-                found[name] = amount, source.title
-    return found
-
-
-def _asked(job: Json) -> dict[str, Fraction]:
-    """What all pods of a job ask for together; pods are `pods`."""
-    total: dict[str, Fraction] = {"pods": Fraction(0)}
-    for spec in replica_specs(job).values():
-        replicas = spec.get("replicas", 1)
-        pod = msgspec.convert((spec.get("template") or {}).get("spec") or {}, PodRequests)
-        total["pods"] += replicas
-        for name, amount in requested(pod).items():
-            total[name] = total.get(name, Fraction(0)) + amount * replicas
-    return total
-
-
-def _plain(amount: Fraction) -> str:
-    return f"{float(amount):g}"
+        try:
+            pods = [replica.pod for replica in v2_pods(conversion.train_job, conversion.runtime)]
+        except InputError:
+            continue  # what cannot be built has findings of its own
+        yield from quota_obstacles([quota], pods, asker=f"the twin of {source.title}")
