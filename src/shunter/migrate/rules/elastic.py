@@ -15,6 +15,7 @@ from shunter.errors import InputError
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.migrate.reading import MOST_PODS, UnreadableJobError
 from shunter.operator.training.framework import AnyJob
 
 POLICY: Path = ("spec", "elasticPolicy")
@@ -143,7 +144,7 @@ class Nodes(NamedTuple):
 
 def nodes(draft: Draft) -> Nodes:
     """As many as are chosen. The bounds are those of Workers, beside which there may be a Master; `replicas` keeps to them. A
-    number is that of all nodes. Raises ElasticNodesError."""
+    number is that of all nodes. Raises ElasticNodesError, UnreadableJobError for more than a Job may have."""
     policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
     masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
     low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
@@ -154,6 +155,14 @@ def nodes(draft: Draft) -> Nodes:
             f"--elastic-nodes is {choice}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
         )
     count = numbers[choice] if choice in numbers else int(choice)
+    if count > MOST_PODS:
+        bound = POLICY if choice.isdecimal() else (*POLICY, "maxReplicas" if count - masters == high else "minReplicas")
+        raise UnreadableJobError(
+            draft.source,
+            bound,
+            f"{count} nodes are more than a Job may have",
+            f"Choose at most {MOST_PODS} with --elastic-nodes.",
+        )
     return Nodes(count, min(low, count))
 
 
