@@ -19,6 +19,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit import katib
 from shunter.migrate.emit.job import SEPARATOR, Written, comments_missing_in, plain_text, written
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
@@ -233,24 +234,32 @@ def _document_text(document: Document, desk: Desk) -> str:
 
 def _host_text(document: Document, embedded: list[tuple[Embedded, Outcome]], desk: Desk) -> str:
     """An object with TrainJobs in place of the v1 jobs within, behind their runtimes."""
-    text = document.text
-    runtimes: list[str] = []
-    for found, outcome in reversed(embedded):
-        node = found.job.node
+    changes: list[katib.Edit] = []
+    runtimes = []
+    for found, outcome in embedded:
         assert outcome.conversion is not None, "what is left was sorted out"
-        assert node is not None, "what stands in a text was sorted out"
         result = desk.write(outcome.conversion, is_whole_document=False)
-        runtimes.insert(0, result.runtime)
-        start, end = node.start_mark, node.end_mark
-        margin = " " * start.column
-        lines = f"{result.head}{result.train_job}{result.tail}".rstrip("\n").split("\n")
-        replaced = "\n".join(margin + line if line and number else line for number, line in enumerate(lines))
-        rest = text[end.index :]
-        is_last = not rest.strip()
-        text = text[: start.index] + replaced + ("\n" if document.text.endswith("\n") or not is_last else "")
-        text += rest if is_last else " " * end.column + rest
+        runtimes.append(result.runtime)
+        changes += [_in_host(found, result, document.text), *katib.edits(found.host, found.path, outcome.conversion)]
+    text = document.text
+    for change in sorted(changes, reverse=True):
+        text = text[: change.start] + change.text + text[change.end :]
     body = text[len(document.separator) :]
-    return document.separator + joined([*(runtime for runtime in runtimes if runtime), body])
+    whole = document.separator + joined([*(runtime for runtime in runtimes if runtime), body])
+    return whole.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in document.text else whole
+
+
+def _in_host(found: Embedded, result: Written, text: str) -> katib.Edit:
+    """The TrainJob at the place and the indentation of the job within."""
+    node = found.job.node
+    assert node is not None, "what stands in a text was sorted out"
+    start, end = node.start_mark, node.end_mark
+    margin = " " * start.column
+    lines = f"{result.head}{result.train_job}{result.tail}".rstrip("\n").split("\n")
+    replaced = "\n".join(margin + line if line and number else line for number, line in enumerate(lines))
+    if not text[end.index :].strip():
+        return katib.Edit(start.index, len(text), replaced + ("\n" if text.endswith("\n") else ""))
+    return katib.Edit(start.index, end.index, f"{replaced}\n{' ' * end.column}")
 
 
 def _object_text(source: SourceObject, outcome: Outcome, desk: Desk, *, is_whole_document: bool) -> str:

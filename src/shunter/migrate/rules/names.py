@@ -102,7 +102,7 @@ def apply(draft: Draft) -> None:
     if field == "name":
         draft.default(("metadata", "generateName"), "the name is known")
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL:
-        draft.report(NO_LABEL, path, f"{given} becomes {draft.name}.")
+        draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
     if _is_shared(draft.source, draft.surroundings):
         first = draft.surroundings.job_kinds[draft.source.namespace, draft.source.name][0]
         draft.report(SHARED, path, f"A {first} is called {given} as well: this {draft.kind} becomes {draft.name}.")

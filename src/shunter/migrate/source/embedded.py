@@ -29,13 +29,13 @@ WITHIN_OBJECT = Topic(
     grade="D",
     explanation=(
         "Something else creates this job: an Experiment of Katib for each trial, a workflow as a step. The job within is "
-        "converted where it stands, and its runtime stands before the object. What the owner says about the job stays as it is, "
-        "though it knows v1: which container is the primary one, labels of pods, conditions of success."
+        "converted where it stands, and its runtime stands before the object. In an Experiment the primary container, the labels "
+        "of the primary pod and the conditions follow; what other owners say about the job stays as it is, though it knows v1."
     ),
     remedy=(
-        "In the owner, name the container node instead of v1's, the first pod by the label "
-        'batch.kubernetes.io/job-completion-index: "0", and success by the condition Complete. Its service account needs rights '
-        "to create trainjobs."
+        "Where the owner is no Experiment: name the container node instead of v1's, the first pod by the label "
+        'batch.kubernetes.io/job-completion-index: "0", and success by the condition Complete. The owner\'s service account '
+        "needs rights to create trainjobs."
     ),
     effort=5,
     traps=("T20", "T22", "NX32"),
