@@ -170,13 +170,12 @@ def _explicit_environment(draft: Draft, role: str) -> list[Json]:
 def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
     """Without what stopped torchrun in v1 (NX4); with the place of a pod that the user named for the rendezvous."""
     policy = draft.job.spec.elastic_policy
-    host = policy.rdzv_host if policy else None
     kept = [variable for variable in told if variable["name"] != _STANDALONE]
-    if host not in draft.hosts:
+    host = elastic.own_host(draft) if policy else None
+    if host is None:
         return kept
-    group, index = draft.hosts[host]
     return [
-        {**variable, "value": variable["value"].replace(host, draft.host(group, index), 1)}
+        {**variable, "value": variable["value"].replace(policy.rdzv_host, host, 1)}
         if variable["name"] == "PET_RDZV_ENDPOINT"
         else variable
         for variable in kept

@@ -175,6 +175,17 @@ def resized(job: AnyJob, chosen: Nodes) -> AnyJob:
     return replace(job, replicas={**job.replicas, WORKER: replace(workers, replicas=count)})
 
 
+def own_host(draft: Draft) -> str | None:
+    """The name in v2 of the pod that rdzvHost names, in full or in short; None when it is none of the job's."""
+    short, _, domain = (draft.job.spec.elastic_policy.rdzv_host or "").partition(".")
+    namespace = draft.source.namespace
+    if short not in draft.hosts or (
+        domain and domain.removesuffix(".svc") != namespace and not domain.startswith(f"{namespace}.svc.")
+    ):
+        return None
+    return draft.host(*draft.hosts[short])
+
+
 def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
     """Says of each field of the policy what became of it; `as_given` is the job before it was resized."""
     policy = as_given.spec.elastic_policy
@@ -188,7 +199,7 @@ def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
         _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} Workers in v1, and their number is fixed in v2.")
     for field, name in _OF_THE_RENDEZVOUS.items():
         draft.default((*POLICY, field), f"the runtime says it in {name}")
-    if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and policy.rdzv_host not in draft.hosts):
+    if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and own_host(draft) is None):
         field = "rdzvHost" if policy.rdzv_host else "rdzvBackend"
         text = f"torchrun meets at {policy.rdzv_host or 'a server'} by {policy.rdzv_backend or 'c10d'}."
         draft.report(OTHER_STORE, (*POLICY, field), text)
