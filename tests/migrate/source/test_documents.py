@@ -108,6 +108,11 @@ def test_helm_is_told_apart_from_other_braces(text: str, is_template: bool) -> N
     assert [document.is_template for document in parsed(text, "x")] == [is_template]
 
 
+def test_many_comments_with_line_ends_of_windows_take_no_longer_than_others() -> None:
+    text = "# words\r\n" * 5000 + "a: 1\r\n"
+    assert [document.value for document in parsed(text, "x")] == [{"a": 1}]
+
+
 def test_a_file_of_five_thousand_lines_is_read_whole() -> None:
     text = "---\n".join(JOB + "spec:\n" + "".join(f"  f{n}: {n}\n" for n in range(96)) for _ in range(50))
     objects = [found for document in parsed(text, "x") for found in document.objects]

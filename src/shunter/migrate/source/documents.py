@@ -52,7 +52,7 @@ UNRELATED = Topic(
 )
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
-_NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t]*(?:#[^\n]*|%[^\n]*)?\r?(?:\n|\Z))*\Z")
+_NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t\r]*(?:[#%][^\n]*)?(?:\n|\Z))*\Z")
 _SEPARATOR_LINE = re.compile(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
 
 
