@@ -20,8 +20,17 @@ TRAINS_ON_V2 = "import socket, time; time.sleep(0 if '-node-0-' in socket.gethos
 """A program that v1 runs for ever, and v2 to its end."""
 
 
-def pytorch_job(name: str, namespace: str, *, suspend: bool) -> dict[str, Any]:
-    container = {"name": "pytorch", "image": "python", "command": ["python", "-c", TRAINS_ON_V2]}
+PRINTS_A_LOSS = """
+import time
+print("rank=0 world_size=1")
+for step in range(1, 6):
+    print(f"step={step} loss={1 / step:.4f}", flush=True)
+    time.sleep(0.05)
+"""
+
+
+def pytorch_job(name: str, namespace: str, *, suspend: bool, program: str = TRAINS_ON_V2) -> dict[str, Any]:
+    container = {"name": "pytorch", "image": "python", "command": ["python", "-c", program]}
     template = {"spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}
     return {
         "apiVersion": "kubeflow.org/v1",
@@ -112,6 +121,23 @@ def test_a_running_job_goes_on_as_a_train_job_and_never_trains_again_on_v1(movin
     [job] = moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"]
     assert job["spec"]["runPolicy"]["suspend"] is True
     assert list(moving.twins()) == ["bert"]
+
+
+def test_a_v1_job_goes_once_its_twin_has_trained_to_the_same_end(moving: Moving) -> None:
+    def resume(kind: str, patch: str, condition: str) -> None:
+        moving.cluster.kubectl("patch", kind, "bert", "-n", moving.namespace, "--type=merge", "-p", patch)
+        moving.cluster.kubectl("wait", f"{kind}/bert", "-n", moving.namespace, f"--for=condition={condition}", "--timeout=60s")
+
+    moving.cluster.apply(pytorch_job("bert", moving.namespace, suspend=True, program=PRINTS_A_LOSS))
+    moving.write_plan()
+    moving.on_plan("apply", "--yes")
+    resume("pytorchjob", '{"spec":{"runPolicy":{"suspend":false}}}', "Succeeded")
+    resume("trainjob", '{"spec":{"suspend":false}}', "Complete")
+    assert "was not compared" in moving.on_plan("cleanup", "--yes").stderr
+    moving.run("compare", "pytorchjob/bert", "trainjob/bert", "-n", moving.namespace, "--throughput", "100")
+    assert moving.progress()["stages"] == {"compared": 1}
+    moving.on_plan("cleanup", "--yes")
+    eventually(lambda: moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"] == [])
 
 
 def test_a_cluster_that_runs_both_generations_is_ready(moving: Moving) -> None:

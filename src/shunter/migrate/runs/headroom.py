@@ -18,8 +18,8 @@ NOTHING = Fraction(0)
 
 
 def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str = "the trial") -> Iterator[str]:
-    """What each quota leaves too little of, for the pods of one job. Quotas with scopes are left out: they are about pods of other
-    kinds than a trainer's.
+    """What each quota leaves too little of, for the pods of one job. Quotas with scopes are left out: they are about pods of
+    other kinds than a trainer's.
 
     Source: Kubernetes 1.36 ResourceQuota: `cpu` and `requests.cpu` are the same."""
     requests = needed(pods)
