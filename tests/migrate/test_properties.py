@@ -1,4 +1,4 @@
-"""What holds for the conversion of any v1 job: every leaf is accounted for, what is carried is there, and v2 accepts the result."""
+"""What holds for the conversion of any v1 job: every leaf is accounted for, what is carried is there, v2 accepts the result."""
 
 from __future__ import annotations
 

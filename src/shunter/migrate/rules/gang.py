@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.podgroups import VOLCANO_QUEUE, VOLCANO_SCHEDULER
+from shunter.api.training.job import SchedulingPolicy
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
@@ -128,11 +129,11 @@ def apply(draft: Draft) -> None:
     policy = draft.job.run_policy.scheduling_policy
     if policy is None:
         return
-    _account_for_size(draft)
+    _account_for_size(draft, policy)
     if is_volcano:
-        _set_volcano(draft)
+        _set_volcano(draft, policy)
     else:
-        _set_coscheduling(draft)
+        _set_coscheduling(draft, policy)
 
 
 def _report_without_scheduler(draft: Draft) -> None:
@@ -144,9 +145,7 @@ def _report_without_scheduler(draft: Draft) -> None:
         )
 
 
-def _account_for_size(draft: Draft) -> None:
-    policy = draft.job.run_policy.scheduling_policy
-    assert policy is not None
+def _account_for_size(draft: Draft, policy: SchedulingPolicy) -> None:
     path, pods = (*_POLICY, "minAvailable"), draft.job.total_replicas
     if policy.min_available == pods:
         draft.default(path, "a gang is all pods of the job")
@@ -155,9 +154,7 @@ def _account_for_size(draft: Draft) -> None:
     draft.report_if_given(OWN_RESOURCES, (*_POLICY, "minResources"), "The gang's resources are the sum of its pods' requests.")
 
 
-def _set_volcano(draft: Draft) -> None:
-    policy = draft.job.run_policy.scheduling_policy
-    assert policy is not None
+def _set_volcano(draft: Draft, policy: SchedulingPolicy) -> None:
     if policy.queue:
         draft.jobset_annotations[VOLCANO_QUEUE] = policy.queue
         target = ("spec", "template", "metadata", "annotations", VOLCANO_QUEUE)
@@ -175,9 +172,7 @@ def _set_volcano(draft: Draft) -> None:
     draft.report(PRIORITY, path, f"The pods get the priority class {policy.priority_class}.")
 
 
-def _set_coscheduling(draft: Draft) -> None:
-    policy = draft.job.run_policy.scheduling_policy
-    assert policy is not None
+def _set_coscheduling(draft: Draft, policy: SchedulingPolicy) -> None:
     for field in ("queue", "priorityClass"):
         if draft.ledger.row((*_POLICY, field)) is None:
             draft.default((*_POLICY, field), "coscheduling does not look at it")
