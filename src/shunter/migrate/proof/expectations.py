@@ -96,7 +96,7 @@ def ports(difference: Difference, context: Context) -> str:
         return ""
     port = context.kind.port
     of_v1 = {key: value for key, value in (difference.v1 or {}).items() if key != "hostPort"}
-    if difference.v2 is None and port and of_v1 == {"name": port.name}:
+    if not difference.v2 and port and of_v1 == {"name": port.name}:
         return f"v1 named the port {port.name}; containers of v2 may listen on any"
     if difference.v1 is None and difference.place[1] == TRAINING and difference.place[3] == f"{PORT}/TCP":
         return "the port at which v2's pods meet"
@@ -116,7 +116,8 @@ def added_variables(difference: Difference, context: Context) -> str:
 def meeting_port(difference: Difference, context: Context) -> str:
     """v1 and v2 meet at different ports; every pod is told the same, so a program that listens to it need not care."""
     name, pair = variable_of(difference), difference.pair
-    is_program = len(difference.place) == 3 and difference.place[2] == "program"  # in which $(MASTER_PORT) may have stood
+    # $(MASTER_PORT) may have stood in the words of a program.
+    is_program = len(difference.place) == 3 and difference.place[2] in {"program", "command", "args"}
     if pair.v1 is None or not (is_program or (name and name in context.appended.get(pair.v1.role, ()))):
         return ""
     before, after = (_without_ports(value, context.ports | {_PORT_OF_V2}) for value in (difference.v1, difference.v2))
