@@ -4,7 +4,7 @@ shell_words, shell    shell text as commands and words, each with its place
 python_code           the environment variables that Python code reads
 arguments             options of a program
 wrappers              programs that start another one
-launchers             torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
+launchers, launcher_options    torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
 mounted_files         scripts in ConfigMaps
 understanding         all of it together
 rewriting             the same command started by torchrun, or with another option
