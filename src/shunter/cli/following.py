@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from shunter.cli.display import Display
 from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.log_lines import text_lines
 from shunter.operator.overview import is_pod_of, member, overview, pod_selector, waiting_for
 
 DRAIN_SECONDS = 5.0
@@ -205,14 +206,3 @@ def has_ended(pod: Json, container: str) -> bool:
         if entry["name"] == container:
             return "terminated" in entry.get("state", {})
     return False
-
-
-async def text_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Lines of a log without their ends; what follows the last newline is a line as well."""
-    rest = b""
-    async for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.decode(errors="replace")
-    if rest:
-        yield rest.decode(errors="replace")

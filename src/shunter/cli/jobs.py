@@ -189,9 +189,10 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
 
 async def print_logs(client: Client, wanted: str, namespace: str, rank: int | None, follow: bool) -> None:
     from shunter.cli.display import OneRank, display
-    from shunter.cli.following import JobFollower, text_lines
+    from shunter.cli.following import JobFollower
     from shunter.errors import InputError
     from shunter.kube.errors import BadRequest, NotFound
+    from shunter.kube.log_lines import text_lines
     from shunter.operator.overview import member, overview
 
     async with client:

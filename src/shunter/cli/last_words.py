@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.cli.following import text_lines
 from shunter.cli.reports import READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.kube.log_lines import text_lines
 from shunter.operator.diagnosis import faults
 from shunter.operator.overview import member
 

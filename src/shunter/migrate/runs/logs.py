@@ -62,13 +62,15 @@ def metric_pattern(text: str) -> MetricPattern:
 def told(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> Told:
     """What the log lines of a pod tell. `rank` is the pod's own: lines that name another rank (several processes in one pod) are
     counted for that. Lines may begin with the time that the kubelet puts before them."""
-    reader = _Reader(pod, rank, extra)
+    reader = LogReader(pod, rank, extra)
     for line in lines:
         reader.read(line)
     return reader.told()
 
 
-class _Reader:
+class LogReader:
+    """Reads a log line by line, so that one of any length may come; see `told`."""
+
     def __init__(self, pod: str, rank: int | None, extra: Sequence[MetricPattern]) -> None:
         self._pod = pod
         self._rank = rank

@@ -12,7 +12,8 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
-from shunter.migrate.runs.logs import MetricPattern, Told, told
+from shunter.kube.log_lines import text_lines
+from shunter.migrate.runs.logs import LogReader, MetricPattern, Told, told
 from shunter.migrate.runs.observation import observed, ranks, training_pods
 from shunter.migrate.runs.record import Run
 from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
@@ -40,8 +41,8 @@ async def run_of(
     async def read(rank: int, pod: Json) -> tuple[str, Told]:
         label = member(job, pod).label
         async with free:
-            lines = await _log(client, pod) or heard.get(label, ())
-        return pod["metadata"]["name"], told(lines, pod=label, rank=rank, extra=extra)
+            said = await _log(client, pod, LogReader(label, rank, extra))
+        return pod["metadata"]["name"], said or told(heard.get(label, ()), pod=label, rank=rank, extra=extra)
 
     ranked = training_pods(job, pods)
     tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)))
@@ -58,13 +59,14 @@ async def _jobset(client: Client, job: Json) -> Json | None:
         return None
 
 
-async def _log(client: Client, pod: Json) -> list[str]:
-    """The lines of the container that trains, each after its time; none where there is no log (yet, or any more)."""
+async def _log(client: Client, pod: Json, reader: LogReader) -> Told | None:
+    """What the container that trains says, with the times of its lines; None where there is no log (yet, or any more)."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     container = next((name for name in names if name in _TRAINING_CONTAINERS), names[0])
     where = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:
-        chunks = [chunk async for chunk in client.logs(*where, container=container, timestamps=True)]
+        async for line in text_lines(client.logs(*where, container=container, timestamps=True)):
+            reader.read(line)
     except (NotFound, BadRequest):
-        return []
-    return b"".join(chunks).decode(errors="replace").splitlines()
+        return None
+    return reader.told()
