@@ -108,6 +108,20 @@ def test_helm_is_told_apart_from_other_braces(text: str, is_template: bool) -> N
     assert [document.is_template for document in parsed(text, "x")] == [is_template]
 
 
+@pytest.mark.parametrize(
+    "deep",
+    ["[" * 100_000 + "]" * 100_000, "\n" + "".join(f"{' ' * n}a:\n" for n in range(1, 1000)), "\n" + "- " * 1000 + "x"],
+    ids=["brackets", "blanks", "dashes"],
+)
+def test_what_is_nested_too_deep_is_refused(deep: str) -> None:
+    (document,) = parsed(f"kubeflow.org/v1: {deep}\n", "x")
+    assert document.findings[0].message == "Not valid YAML: more than 200 levels."
+
+
+def test_many_brackets_side_by_side_are_read() -> None:
+    assert parsed(f"a: [{'[], ' * 1000}]\n", "x")[0].findings == ()
+
+
 def test_many_comments_with_line_ends_of_windows_take_no_longer_than_others() -> None:
     text = "# words\r\n" * 5000 + "a: 1\r\n"
     assert [document.value for document in parsed(text, "x")] == [{"a": 1}]

@@ -21,10 +21,8 @@ from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.source import templates
 from shunter.migrate.source.embedded import V1, Embedded, found_in
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.size import refuse_depth, refuse_expansion
 from shunter.migrate.source.versions import findings_of, is_v1_job
-
-MAXIMUM_EXPANDED_NODES = 1_000_000
-"""What aliases may make of one document: far above any manifest, far below what fills a memory."""
 
 UNPARSABLE = Topic(
     id="INPUT011",
@@ -143,13 +141,14 @@ def _document(text: str, source: str, first_line: int) -> Document:
 def _read(text: str) -> tuple[yaml.Node | None, Any]:
     if text.startswith("..."):
         text = "   " + text[3:]
+    refuse_depth(text)
     loader = Loader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             return None, None
         if "*" in text:
-            _refuse_explosion(node)
+            refuse_expansion(node)
         return node, loader.construct_document(node)
     except yaml.scanner.ScannerError:
         value = _as_json(text)
@@ -169,30 +168,6 @@ def _as_json(text: str) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return None
-
-
-def _refuse_explosion(root: yaml.Node) -> None:
-    """Raises for an alias within itself, and for aliases of aliases that would fill the memory."""
-    sizes: dict[int, int] = {}
-
-    def size(node: yaml.Node) -> int:
-        known = sizes.get(id(node))
-        if known is not None:
-            if known == 0:
-                raise yaml.composer.ComposerError(None, None, "an alias stands within what it stands for", node.start_mark)
-            return known
-        sizes[id(node)] = 0
-        total = 1
-        if isinstance(node, yaml.SequenceNode):
-            total += sum(size(item) for item in node.value)
-        elif isinstance(node, yaml.MappingNode):
-            total += sum(size(key) + size(item) for key, item in node.value)
-        if total > MAXIMUM_EXPANDED_NODES:
-            raise yaml.composer.ComposerError(None, None, "aliases stand for too much", node.start_mark)
-        sizes[id(node)] = total
-        return total
-
-    size(root)
 
 
 def _fault(error: yaml.YAMLError, text: str, source: str, first_line: int) -> Finding:

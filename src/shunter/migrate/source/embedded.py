@@ -18,6 +18,7 @@ from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.size import refuse_depth
 from shunter.migrate.source.versions import is_v1_job
 
 WITHIN_OBJECT = Topic(
@@ -138,6 +139,7 @@ def _values(text: str) -> list[Any]:
         values = [msgspec.json.decode(text)]
     except msgspec.DecodeError:
         try:
+            refuse_depth(text)
             values = list(yaml.load_all(text, Loader))
         except (yaml.YAMLError, ValueError):
             return []
