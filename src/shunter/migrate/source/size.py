@@ -34,24 +34,36 @@ def refuse_depth(text: str) -> None:
 
 
 def refuse_expansion(root: yaml.Node) -> None:
-    """Raises YAMLError for an alias within itself, and for aliases of aliases that would fill the memory."""
-    sizes: dict[int, int] = {}
+    """Raises YAMLError for an alias within itself, and for aliases of aliases that would fill the memory or be nested too deep."""
+    known: dict[int, tuple[int, int]] = {}
 
-    def size(node: yaml.Node) -> int:
-        known = sizes.get(id(node))
-        if known is not None:
-            if known == 0:
+    def measure(node: yaml.Node, level: int) -> tuple[int, int]:
+        """How many nodes there are, and how many levels, with all aliases written out."""
+        if level > MAXIMUM_DEPTH:
+            raise yaml.composer.ComposerError(None, None, f"more than {MAXIMUM_DEPTH} levels", node.start_mark)
+        if id(node) in known:
+            if known[id(node)] == _OPEN:
                 raise yaml.composer.ComposerError(None, None, "an alias stands within what it stands for", node.start_mark)
-            return known
-        sizes[id(node)] = 0
-        total = 1
-        if isinstance(node, yaml.SequenceNode):
-            total += sum(size(item) for item in node.value)
-        elif isinstance(node, yaml.MappingNode):
-            total += sum(size(key) + size(item) for key, item in node.value)
-        if total > MAXIMUM_EXPANDED_NODES:
+            return known[id(node)]
+        known[id(node)] = _OPEN
+        inner = [measure(below, level + 1) for below in _below(node)]
+        count = 1 + sum(nodes for nodes, _ in inner)
+        depth = 1 + max((levels for _, levels in inner), default=0)
+        if count > MAXIMUM_EXPANDED_NODES or depth > MAXIMUM_DEPTH:
             raise yaml.composer.ComposerError(None, None, "aliases stand for too much", node.start_mark)
-        sizes[id(node)] = total
-        return total
+        known[id(node)] = (count, depth)
+        return count, depth
 
-    size(root)
+    measure(root, 0)
+
+
+_OPEN = (0, 0)
+"""Measured right now."""
+
+
+def _below(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return []
