@@ -57,6 +57,18 @@ def test_validate_says_how_far_the_proof_reaches() -> None:
     assert "validated" not in done.stdout + done.stderr
 
 
+def test_validate_says_why_a_proved_result_must_not_be_used() -> None:
+    elastic = JOB + "  elasticPolicy: {minReplicas: 1, maxReplicas: 4}\n"
+    done = migrate("validate", "-f", "-", given=elastic)
+    assert done.returncode == 3
+    assert "holds PyTorchJob bert: pods" in done.stdout
+    assert "blocking ELASTIC001" in done.stderr
+    assert "1 of 1 must not be used as they are" in done.stderr
+    done = migrate("validate", "-f", "-", "-o", "json", given=elastic)
+    assert json.loads(done.stdout)[0]["blocking"] == ["ELASTIC001"]
+    assert migrate("validate", "-f", "-", "--accept", "ELASTIC001", given=elastic).returncode == 0
+
+
 def test_diff_of_a_conversion_folds_what_is_expected() -> None:
     done = migrate("diff", "-f", "-", given=JOB)
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from shunter.api.meta import Json
     from shunter.migrate.conversion import Conversion
@@ -60,6 +60,8 @@ def proven(
     configuration: Path | None,
 ) -> Proven:
     """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
+    import gc
+
     from shunter.cli.migrate.convert import read, take_on
     from shunter.cli.progress import counting
     from shunter.errors import InputError
@@ -73,13 +75,15 @@ def proven(
     given, faults = read(files, kustomize, "", cluster, namespace, all_namespaces, "", kubeconfig, context)
     jobs = _named(given.jobs, names)
     with counting("converting", len(jobs)) as advance:
-        batch = batches.converted(_counted(jobs, advance), options, [source.value for source in given.others])
+        batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
     batch, faults = take_on(batch, [*given.findings, *faults], configuration)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:
         objects = _objects(against, namespace, all_namespaces, kubeconfig, context)
         found = [with_given(conversion, objects) for conversion in found]
+    # Thousands of manifests and schemas stay until the end: without them every look for garbage is short.
+    gc.freeze()
     return Proven(found, [*faults, *unread], [source.value for source in given.others])
 
 
@@ -97,11 +101,6 @@ def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]
             raise InputError(f"{name}: no such v1 job in the input; there are {there}.", "Write KIND/NAME or NAME.")
         found += meant
     return found
-
-
-def _counted(jobs: Sequence[SourceObject], advance: Callable[[int], None]) -> Sequence[SourceObject]:
-    advance(len(jobs))
-    return jobs
 
 
 def _objects(against: Sequence[str], namespace: str, all_namespaces: bool, kubeconfig: Path | None, context: str) -> list[Json]:

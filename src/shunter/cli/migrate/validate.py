@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shunter.api.meta import Json
+    from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
     from shunter.migrate.proof.ladder import Ladder
     from shunter.migrate.runs.trial import Wishes
@@ -88,7 +89,7 @@ def validate(
     Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server),
     smoke (with --smoke). To compare a run of both use `test`.
 
-    Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not.
+    Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not, or a finding of the conversion blocks.
     """
     options = options_of(
         accept=accept,
@@ -227,7 +228,12 @@ def print_ladder(ladder: Ladder) -> None:
         text += f"; {last.rung} {'does not hold' if ladder.is_refuted else 'was not tried'}"
     note = f" ({last.note})" if last.note else ""
     output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
-    tell(ladder.findings, with_notes=False)
+    tell([*blocking(ladder), *ladder.findings], with_notes=False)
+
+
+def blocking(ladder: Ladder) -> list[Finding]:
+    """Why the result must not be used as it is, however far it is proved."""
+    return [finding for finding in ladder.conversion.findings if finding.is_blocking]
 
 
 def print_summary(ladders: list[Ladder]) -> None:
@@ -243,6 +249,9 @@ def print_summary(ladders: list[Ladder]) -> None:
             errors().print(f"{counts[rung]} of {len(ladders)} reached {rung}: {meaning}", soft_wrap=True, markup=False)
     if counts[None]:
         errors().print(f"{counts[None]} of {len(ladders)} reached nothing", soft_wrap=True, markup=False)
+    if undecided := sum(bool(blocking(ladder)) for ladder in ladders):
+        text = f"{undecided} of {len(ladders)} must not be used as they are: a finding of the conversion blocks"
+        errors().print(text, soft_wrap=True, markup=False)
 
 
 def as_json(ladder: Ladder) -> Json:
@@ -251,6 +260,7 @@ def as_json(ladder: Ladder) -> Json:
         "object": ladder.conversion.source.title,
         "reached": ladder.reached,
         "holds": ladder.holds,
+        "blocking": [finding.topic.id for finding in blocking(ladder)],
         "rungs": [
             {
                 "name": step.rung,
