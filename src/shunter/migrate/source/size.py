@@ -34,7 +34,7 @@ def refuse_depth(text: str) -> None:
 
 
 def refuse_expansion(root: yaml.Node) -> None:
-    """Raises YAMLError for an alias within itself, and for aliases of aliases that would fill the memory or be nested too deep."""
+    """Raises YAMLError for an alias within itself, and for aliases that would fill the memory or be nested too deep."""
     known: dict[int, tuple[int, int]] = {}
 
     def measure(node: yaml.Node, level: int) -> tuple[int, int]:
