@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS
 from shunter.migrate.draft import JOB_NAME, Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
@@ -232,5 +233,7 @@ def _config_maps(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[st
 
 
 def _look_for_service(draft: Draft) -> None:
-    if draft.name and draft.surroundings.find("Service", draft.source.namespace, draft.name):
+    service = draft.surroundings.find("Service", draft.source.namespace, draft.name) if draft.name else None
+    owners = (service or {}).get("metadata", {}).get("ownerReferences") or ()
+    if service and not any(owner.get("kind") == JOBSETS.kind for owner in owners):
         draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"There is a Service {draft.name}.")

@@ -47,6 +47,20 @@ QUEUED = Topic(
     effort=1,
     traps=("T19",),
 )
+BEING_DELETED = Topic(
+    id="META003",
+    title="the job is being deleted",
+    severity="warning",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "Somebody has deleted the job, and a finalizer or the end of its pods holds it back. Its counterpart would be a job that "
+        "nobody wants any more."
+    ),
+    remedy="Leave it behind; if it is still wanted, accept with --accept META003.",
+    acceptable=True,
+)
 
 
 def apply(draft: Draft) -> None:
@@ -64,6 +78,8 @@ def apply(draft: Draft) -> None:
     _move_volcano_queue(draft)
     draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are left out.")
     _look_for_kueue(draft)
+    if draft.is_given(("metadata", "deletionTimestamp")):
+        draft.report(BEING_DELETED, ("metadata", "deletionTimestamp"), f"{draft.source.title} is being deleted.")
     for field in OF_THE_CLUSTER:
         draft.default(("metadata", field), "the API server gives each object its own")
     draft.default(("status",), "a new job has a history of its own")
