@@ -131,11 +131,8 @@ def applied(
             known = journal_of(plan, path, journal, client)
             await known.load()
             todo = running.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
-            seen: set[str] = set()
             for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
-                if outcome.step.id not in seen:
-                    show(outcome, would=True)
-                seen.add(outcome.step.id)
+                show(outcome, would=True)
             tell_each("nothing is done for:", todo.refused.items())
             write_patches(beside(path, "patches"), todo.patches, dry_run=dry_run)
             tell_each("these must end before the replacement begins:", ((title, "") for title in todo.active))

@@ -14,7 +14,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, may_run
+from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, LOOKS_AT_ONCE, may_run
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone
@@ -26,7 +26,12 @@ GONE_SECONDS = 60.0
 
 async def preview(client: Client, journal: Journal, plan_id: str) -> list[Undo]:
     """What would be taken back, in order; each judged as if those before it were not taken back yet."""
-    return [await _undo(client, journal, record, plan_id, ahead=True) for record in to_undo(journal.records)]
+    todo = to_undo(journal.records)
+    undos: list[Undo] = []
+    for start in range(0, len(todo), LOOKS_AT_ONCE):
+        some = todo[start : start + LOOKS_AT_ONCE]
+        undos += await asyncio.gather(*(_undo(client, journal, record, plan_id, ahead=True) for record in some))
+    return undos
 
 
 async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callable[[Undo, str], None]) -> list[tuple[Undo, str]]:
