@@ -21,6 +21,8 @@ from shunter.migrate.runs.record import Point, Process, Series, finite
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)\d*(Z|[+-]\d\d:\d\d) ")
 _WORDS = re.compile(r"[\s_-]+")
 _POSITION_KEYS = ("step", "global_step", "iteration", "iter")
+LONGEST_LINE = 10_000
+"""Characters of a line that are looked at; what is longer is no report of progress."""
 RATE = "throughput"
 """The name of the series that holds what a program says of its own speed; compared as a speed, not as a metric."""
 
@@ -84,7 +86,7 @@ class LogReader:
     def read(self, line: str) -> None:
         time, text = _timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
-            if part := part.strip():
+            if part := part[:LONGEST_LINE].strip():
                 self._read(part, time)
 
     def told(self) -> Told:
@@ -95,15 +97,16 @@ class LogReader:
         return Told(tuple(series), tuple(self._claims.values()), self._seed, self._first)
 
     def _read(self, text: str, time: datetime | None) -> None:
-        if heading := patterns.EPOCH_HEADING.match(text):
+        hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))
+        if "epoch" in hints and (heading := patterns.EPOCH_HEADING.match(text)):
             self._epoch = float(heading["epoch"])
             return
-        if not self._seed and (seed := patterns.SEED.search(text)):
+        if "seed" in hints and not self._seed and (seed := patterns.SEED.search(text)):
             self._seed = seed["seed"]
-        rank = self._claim(text)
-        at, values = _structured(text) or (self._position(text), [])
-        if not values:
-            values = [*_values(text, bool(at)), *_rates(text)]
+        rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_PLACES) else self._claim(text)
+        at, values = _structured(text) or (self._position(text, hints), [])
+        if not values and (hints or at):
+            values = [*_values(text, hints, bool(at)), *_rates(text, hints)]
         for name, pattern in self._extra:
             if match := pattern.search(text):
                 found = match.groupdict()
@@ -127,7 +130,9 @@ class LogReader:
                 return rank if claimed is None else claimed
         return rank
 
-    def _position(self, text: str) -> tuple[float, ...]:
+    def _position(self, text: str, hints: frozenset[str]) -> tuple[float, ...]:
+        if hints.isdisjoint(patterns.HINTS_OF_POSITIONS) and not patterns.BEGINS_WITH_COUNT.match(text):
+            return ()
         for _, pattern in patterns.POSITIONS:
             if match := pattern.search(text):
                 found = match.groupdict()
@@ -180,8 +185,9 @@ def _mapping(text: str) -> dict[Any, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _values(text: str, has_position: bool) -> list[tuple[str, float]]:
-    found = {_name(match["name"]): float(match["value"]) for match in patterns.VALUE.finditer(text)}
+def _values(text: str, hints: frozenset[str], has_position: bool) -> list[tuple[str, float]]:
+    matches = () if hints.isdisjoint(patterns.HINTS_OF_METRICS) else patterns.VALUE.finditer(text)
+    found = {_name(match["name"]): float(match["value"]) for match in matches}
     if found or has_position:
         for match in patterns.PAIR.finditer(text):
             if not patterns.NOT_METRICS.search(match["name"]):
@@ -189,8 +195,8 @@ def _values(text: str, has_position: bool) -> list[tuple[str, float]]:
     return list(found.items())
 
 
-def _rates(text: str) -> list[tuple[str, float]]:
-    match = patterns.THROUGHPUT.search(text)
+def _rates(text: str, hints: frozenset[str]) -> list[tuple[str, float]]:
+    match = None if hints.isdisjoint(patterns.HINTS_OF_RATES) else patterns.THROUGHPUT.search(text)
     return [(RATE, float((match["value"] or match["named"]).replace(",", "")))] if match else []
 
 

@@ -83,3 +83,40 @@ RANK = re.compile(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
 SEED = re.compile(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+")
 """Colours and cursor movements of terminals."""
+
+HINTS_OF_PLACES = frozenset({"rank", "world", "process"})
+HINTS_OF_POSITIONS = frozenset({"epoch", "step", "iter", "batch", "round", "it=", "it:", "it ", "train", "%|"})
+HINTS_OF_METRICS = frozenset(
+    {
+        "loss",
+        "acc",
+        "perplexity",
+        "ppl",
+        "rmse",
+        "mae",
+        "mse",
+        "l1",
+        "l2",
+        "auc",
+        "error",
+        "f1",
+        "bleu",
+        "rouge",
+        "grad",
+        "reward",
+        "sum",
+    }
+)
+HINTS_OF_RATES = frozenset({"/s", "per_s", "tps", "throughput"})
+HINTS = re.compile(
+    "|".join(
+        sorted(
+            map(re.escape, HINTS_OF_PLACES | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES | {"seed"}),
+            key=len,
+            reverse=True,
+        )
+    ),
+    re.I,
+)
+"""Words of which a line has one before any pattern above is tried: most lines of a log have none, and are passed over quickly."""
+BEGINS_WITH_COUNT = re.compile(r"\s*[\[\d]")
