@@ -154,12 +154,20 @@ def test_a_trial_on_fewer_nodes_is_judged_by_its_process_group_alone() -> None:
     comparison = compared(trained(3, LOSSES), trial, Tolerance())
     assert aspects(comparison)["process group"] == "equal"
     assert comparison.verdict == "not comparable"
+    assert comparison.is_as_wanted
     assert why(comparison, "world size") == "TrainJob bert ran on 1 of 3 nodes on purpose"
 
 
 def test_a_trial_on_fewer_nodes_that_falls_apart_is_different() -> None:
     trial = run(spoken(0, 1, LOSSES), spoken(0, 1, LOSSES), changed={"nodes": "2 of 3"})
-    assert compared(trained(3, LOSSES), trial, Tolerance()).verdict == "different"
+    comparison = compared(trained(3, LOSSES), trial, Tolerance())
+    assert comparison.verdict == "different"
+    assert not comparison.is_as_wanted
+
+
+def test_a_silent_trial_is_not_what_was_wanted() -> None:
+    silent = run(["hello"], changed={"nodes": "1 of 3"})
+    assert not compared(trained(3, LOSSES), silent, Tolerance()).is_as_wanted
 
 
 def test_a_trial_of_fewer_steps_is_compared_by_its_first_ones() -> None:

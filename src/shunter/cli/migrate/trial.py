@@ -91,8 +91,8 @@ def trial(
 
     When this command is killed, the trial ends by its deadline, and the next `test` or `cleanup` in its namespace removes
     what is left of it.
-    Exit codes: 0 it succeeded, and is equal if the original has finished; 1 it failed, or could not be compared; 3 it was not
-    started; 5 its results are different.
+    Exit codes: 0 it succeeded, and is equal if the original has finished (on fewer nodes: is one group); 1 it failed, or could
+    not be compared; 3 it was not started; 5 its results are different.
     """
     import asyncio
     import signal
@@ -258,6 +258,7 @@ class Trials:
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
+        from shunter.cli.console import errors
         from shunter.cli.migrate.compare import shown
         from shunter.cli.run import outcomes
         from shunter.migrate.runs.comparison import compared
@@ -270,12 +271,30 @@ class Trials:
         if export:
             export.write_bytes(encoded(run))
         original = self._baseline
-        if original is None and source.metadata.get("uid"):
-            original = await run_of(client, source.value, extra=self._extra)
+        if original is None and (job := await live(client, source)):
+            original = await run_of(client, job, extra=self._extra)
         if original is not None and original.is_finished:
-            code = shown(compared(original, run, self._tolerance))
-            return code if outcome.succeeded or code == exit_codes.DIFFERENT else exit_codes.FAILED
+            comparison = compared(original, run, self._tolerance)
+            code = shown(comparison)
+            if outcome.succeeded and comparison.is_as_wanted:
+                return exit_codes.OK
+            return code if code == exit_codes.DIFFERENT else exit_codes.FAILED
+        why = f"{original.title} is {original.state}" if original else f"no run of {source.title} is known"
+        errors().print(f"not compared: {why}; give one with --baseline, or --export this one", soft_wrap=True, markup=False)
         return exit_codes.OK if outcome.succeeded else exit_codes.FAILED
+
+
+async def live(client: Client, source: SourceObject) -> Json | None:
+    """The v1 job as it is in the cluster by now; None when it is not there."""
+    from shunter.kube.errors import NotFound
+    from shunter.migrate.conversion import framework_of
+
+    framework = framework_of(source)
+    assert framework is not None, f"{source.title} is of no kind of v1"
+    try:
+        return await client.get(framework.resource, source.name, source.namespace)
+    except NotFound:
+        return None
 
 
 def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceObject:

@@ -63,6 +63,14 @@ class Comparison(NamedTuple):
             return "not comparable"
         return "within tolerance" if "within tolerance" in decisive.values() else "equal"
 
+    @property
+    def is_as_wanted(self) -> bool:
+        """Whether the runs are the same, or as much the same as runs on different numbers of nodes can be: in how they group."""
+        if self.verdict != "not comparable":
+            return self.verdict != "different"
+        is_shrunk = any("nodes" in run.changed for run in (self.original, self.successor))
+        return is_shrunk and any(aspect.name == "process group" and aspect.verdict == "equal" for aspect in self.aspects)
+
 
 _METRICS = ("first steps of ", "final ")
 
