@@ -84,6 +84,12 @@ def test_a_runtime_stands_once_in_a_stream_before_the_first_job_that_needs_it() 
     ]
 
 
+def test_a_stream_has_the_files_that_were_named_and_of_a_directory_those_with_jobs(folder: Path) -> None:
+    whole, named = read([str(folder)]), read([str(folder / "c.yaml"), str(folder / "b/three.yaml")])
+    assert kinds(files.stream(whole, converted(whole))) == ["TrainingRuntime", "TrainJob", "Service", "TrainJob", "TrainJob"]
+    assert kinds(files.stream(named, converted(named))) == ["Service", "TrainingRuntime", "TrainJob"]
+
+
 def test_files_in_place_share_a_runtime_in_each_directory(folder: Path) -> None:
     given = read([str(folder)])
     texts = files.in_place(given, converted(given))

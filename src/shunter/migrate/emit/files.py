@@ -80,10 +80,10 @@ def runtime_key(runtime: Json) -> RuntimeKey:
 
 
 def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> str:
-    """One YAML stream: every file that holds a v1 job, and the jobs of the cluster. `templates` are new texts of Helm templates,
-    by document."""
+    """One YAML stream: every file that was named, those found in directories that hold a v1 job, and the jobs of the cluster.
+    `templates` are new texts of Helm templates, by document."""
     desk = _desk(given, batch, templates, keeps_blocked=False)
-    texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or file.path is None]
+    texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or not file.is_found]
     texts += [_live_text(source, desk) for source in given.live]
     return joined([text for text in texts if text.strip()])
 

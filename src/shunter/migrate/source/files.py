@@ -22,6 +22,8 @@ class TextFile:
     """None for what is no file: standard input, a build of kustomize."""
     relative: Path = Path()
     """The path below the directory that was named; where `--output-dir` puts the result."""
+    is_found: bool = False
+    """Whether it was found in a directory, not named itself."""
     prefix: str = ""
     """A byte order mark, if there is one."""
     findings: tuple[Finding, ...] = ()

@@ -110,7 +110,7 @@ def _files(path: str) -> Iterator[TextFile]:
     if not found:
         raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
     for file in found:
-        yield _file(file, str(file), file.relative_to(named))
+        yield replace(_file(file, str(file), file.relative_to(named)), is_found=True)
 
 
 def _below(directory: Path) -> Iterator[Path]:
