@@ -31,7 +31,7 @@ from shunter.kube.access import Request
 from shunter.migrate.batch import converted
 from shunter.migrate.options import Options
 from shunter.migrate.readiness.assessment import all_checks, assessed, chosen
-from shunter.migrate.readiness.facts import CLUSTER_QUEUES, EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
+from shunter.migrate.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
 from shunter.migrate.source.objects import SourceObject
 
 REFUSED = Dried("admission webhook denied the request: TrainingRuntime shunter-no-such-runtime not found", 403)
@@ -135,7 +135,7 @@ def mpi_definition_of_both() -> list[Json]:
 
 
 QUEUED = {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}
-KUEUE = frozenset({CLUSTER_QUEUES.api_version})
+KUEUE = frozenset({"kueue.x-k8s.io/v1beta2"})
 TRIAL = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {}}}
 EXPERIMENT = {
     "apiVersion": EXPERIMENTS.api_version,

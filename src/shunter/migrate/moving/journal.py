@@ -23,8 +23,8 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.migrate.moving.marks import PLAN
 
-RECORDS_EACH = 400
-"""Records of one ConfigMap, which may hold 1 MiB. One that holds a deleted object has a ConfigMap of its own."""
+RECORDS_EACH = 100
+"""Records of one ConfigMap, which is written whole for each of them. One with a deleted object has a ConfigMap of its own."""
 
 Phase = Literal["intended", "done", "undoing", "undone"]
 

@@ -19,7 +19,8 @@ EXPERIMENTS = Resource("kubeflow.org", "v1beta1", "Experiment", "experiments")
 WORKFLOW_TEMPLATES = Resource("argoproj.io", "v1alpha1", "WorkflowTemplate", "workflowtemplates")
 CRON_WORKFLOWS = Resource("argoproj.io", "v1alpha1", "CronWorkflow", "cronworkflows")
 SCHEDULED_WORKFLOWS = Resource("kubeflow.org", "v1beta1", "ScheduledWorkflow", "scheduledworkflows")
-CLUSTER_QUEUES = Resource("kueue.x-k8s.io", "v1beta1", "ClusterQueue", "clusterqueues", namespaced=False)
+KUEUE = "kueue.x-k8s.io"
+"""Kueue's API group, whatever its version."""
 
 
 class UnknownFactError(Exception):
@@ -89,6 +90,10 @@ class Facts:
 
     def serves(self, resource: Resource) -> bool:
         return resource.api_version in self.served
+
+    def serves_group(self, group: str) -> bool:
+        """Whether the cluster serves any version of an API group."""
+        return any(version.startswith(f"{group}/") for version in self.served)
 
     @property
     def is_embedded(self) -> bool:

@@ -41,9 +41,9 @@ from shunter.migrate.readiness.checks.permissions import requests
 from shunter.migrate.readiness.checks.trainer_webhooks import NO_RUNTIME
 from shunter.migrate.readiness.checks.v1_webhooks import SUSPENDED
 from shunter.migrate.readiness.facts import (
-    CLUSTER_QUEUES,
     CRON_WORKFLOWS,
     EXPERIMENTS,
+    KUEUE,
     MPI_JOBS_V2BETA1,
     SCHEDULED_WORKFLOWS,
     WORKFLOW_TEMPLATES,
@@ -58,7 +58,6 @@ CLUSTER_WIDE: tuple[Resource, ...] = (
     MUTATING_WEBHOOKS,
     VALIDATING_WEBHOOKS,
     CLUSTER_TRAINING_RUNTIMES,
-    CLUSTER_QUEUES,
     DEPLOYMENTS,
 )
 """Read of the whole cluster, whatever the scope: controllers are anywhere."""
@@ -116,7 +115,7 @@ async def _lists(client: Client, served: Collection[str], scope: Sequence[str]) 
     known = [(resource, spaces) for resource, spaces in places if resource.api_version in served]
     answers = await asyncio.gather(*(_listed(client, resource, spaces) for resource, spaces in known))
     lists = {resource: answer for (resource, _), answer in zip(known, answers, strict=True)}
-    lists[CONFIG_MAPS] = await _kueue_configuration(client) if CLUSTER_QUEUES.api_version in served else ()
+    lists[CONFIG_MAPS] = await _kueue_configuration(client) if any(version.startswith(f"{KUEUE}/") for version in served) else ()
     return lists
 
 

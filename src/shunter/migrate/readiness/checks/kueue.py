@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from shunter.api.resources import CONFIG_MAPS
 from shunter.migrate.findings import Topic
-from shunter.migrate.readiness.facts import CLUSTER_QUEUES, Facts, Fault, UnknownFactError
+from shunter.migrate.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
 TOPIC = Topic(
@@ -30,12 +30,12 @@ _TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 
 
 def applies(facts: Facts) -> bool:
-    return facts.serves(CLUSTER_QUEUES) or bool(_queued(facts))
+    return facts.serves_group(KUEUE) or bool(_queued(facts))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
     queued = _queued(facts)
-    if not facts.serves(CLUSTER_QUEUES):
+    if not facts.serves_group(KUEUE):
         yield Fault(
             f"{len(queued)} jobs have a queue's label, and the cluster has no Kueue: {', '.join(queued[:3])}.",
             remedy="Take the label off, or install Kueue.",
