@@ -137,6 +137,8 @@ async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is
     assert [patch.file for patch in run.patches] == [f"{moves.namespace}-pytorchjob-bert.yaml"]
     assert "kind: TrainJob" in run.patches[0].text
     assert "suspend: true" in run.patches[0].text
+    forced = await moves.apply(msgspec.structs.replace(with_action(plan, "bert", "move"), id="forced"))
+    assert list(forced.refused.values()) == ["it belongs to Helm release x/jobs, which would start it again; change it there"]
     assert await moves.state() == before
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.ownership import owner_of
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICES, TRAIN_JOBS, Resource
 from shunter.errors import EnvironmentProblem, InputError
@@ -125,7 +126,9 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
             refused[item.title] = error.message
             continue
         name = conversion.train_job["metadata"]["name"]
-        if item.action == "move" and (queue := queue_of(source.value)):
+        if item.action == "move" and (owner := owner_of(source.value)):
+            refused[item.title] = f"it belongs to {owner}, which would start it again; change it there"
+        elif item.action == "move" and (queue := queue_of(source.value)):
             refused[item.title] = f"Kueue (queue {queue}) decides when it runs, and would start it again; wait, or create"
         elif conversion.is_blocked and not even_blocked:
             blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})
