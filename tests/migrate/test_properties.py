@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,10 +17,11 @@ from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate import batch
 from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.options import Options
-from shunter.migrate.paths import leaves, value_at
+from shunter.migrate.paths import Path, leaves, value_at
 from shunter.migrate.proof import admission
 from shunter.migrate.source.objects import SourceObject
 from shunter.operator.trainer.render import trainjob_errors
@@ -116,3 +118,27 @@ def test_the_same_source_has_the_same_result(job: Json, options: Options) -> Non
         second.rows,
         second.findings,
     )
+
+
+GARBAGE: list[Any] = [
+    None, 5, -1, 1.5, "", "x", "$(RANK)", True, [], {}, [None], [5], ["x"], [{}], {"a": None}, {"a": {"b": [1]}},
+]  # fmt: skip
+
+
+def places(value: Any, path: Path = ()) -> Iterator[Path]:
+    yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*path, key))
+
+
+@generated(500)
+@given(JOBS, OPTIONS, st.integers(min_value=0), st.sampled_from(GARBAGE))
+def test_whatever_is_wrong_with_a_job_is_told_by_its_field(job: Json, options: Options, number: int, garbage: Any) -> None:
+    below = [*places(job["spec"])][1:]
+    *parent, last = below[number % len(below)]
+    value_at(job["spec"], tuple(parent))[last] = garbage
+    (outcome,) = batch.converted([SourceObject(job, "generated.yaml")], options).outcomes
+    if outcome.conversion is None:
+        assert all(finding.path for finding in outcome.findings)
+    else:
+        assert {row.path for row in outcome.conversion.rows} == {path for path, _ in leaves(job)}

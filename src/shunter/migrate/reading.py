@@ -16,7 +16,7 @@ from shunter.api.quantity import parse
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
-from shunter.migrate.paths import MISSING, Path, shown, value_at
+from shunter.migrate.paths import Path, shown, value_at
 from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
@@ -53,7 +53,8 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
     specs = value_at(source.value, ("spec", field))
     for role in specs if isinstance(specs, dict) else ():
         spec = _convert(source, specs[role], ReplicaSpec, ("spec", field, role))
-        _convert(source, spec.template, _Outline, ("spec", field, role, "template"))
+        if spec.template:
+            _convert(source, spec.template, _Template, ("spec", field, role, "template"))
         if (spec.replicas or 0) > MOST_PODS:
             count: Path = ("spec", field, role, "replicas")
             raise UnreadableJobError(source, count, f"{spec.replicas} pods are more than a Job may have", _FEWER)
@@ -68,8 +69,8 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         keys = specs if isinstance(specs, dict) else ()
         spelled = next((key for key in keys if key.lower() == role.lower()), role)
         path: Path = ("spec", field, spelled, "template")
-        template = value_at(source.value, path)
-        _convert(source, {} if template is MISSING else template, _Template, path)
+        if not job.replicas[role].template:
+            raise UnreadableJobError(source, path, "the role has no pod template", "Say what its pods are.")
         _check_quantities(source, path)
     faults, _ = framework.validate(view, None)
     return Reading(job, faults)
@@ -134,6 +135,12 @@ class _Resources(Struct, frozen=True):
     requests: dict[str, str | int] | None = None
 
 
+class _Mount(Struct, frozen=True):
+    name: str | None = None
+    mount_path: str | None = None
+    sub_path: str | None = None
+
+
 class _Container(Struct, frozen=True):
     name: str = ""
     image: str | None = None
@@ -143,7 +150,8 @@ class _Container(Struct, frozen=True):
     env_from: list[Json] | None = None
     ports: list[_Port] | None = None
     resources: _Resources | None = None
-    volume_mounts: list[Json] | None = None
+    volume_mounts: list[_Mount] | None = None
+    security_context: Json | None = None
 
 
 class _Expression(Struct, frozen=True):
@@ -213,6 +221,7 @@ class _Gate(Struct, frozen=True):
 class _PodSpec(Struct, frozen=True):
     containers: Annotated[list[_Container], Meta(min_length=1)]
     init_containers: list[_Container] | None = None
+    ephemeral_containers: list[_Container] | None = None
     volumes: list[_Volume] | None = None
     affinity: _Affinity | None = None
     topology_spread_constraints: list[_Term] | None = None
@@ -222,22 +231,13 @@ class _PodSpec(Struct, frozen=True):
     scheduler_name: str | None = None
     priority_class_name: str | None = None
     host_network: bool | None = None
+    security_context: Json | None = None
 
 
 class _Metadata(Struct, frozen=True):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
-
-
-class _OutlineSpec(Struct, frozen=True):
-    containers: list[Json] | None = None
-
-
-class _Outline(Struct, frozen=True):
-    """What v1's defaults look at in a pod template."""
-
-    spec: _OutlineSpec | None = None
 
 
 class _Template(Struct, frozen=True):

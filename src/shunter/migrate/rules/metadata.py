@@ -67,7 +67,9 @@ def apply(draft: Draft) -> None:
     metadata = draft.train_job.setdefault("metadata", {})
     if draft.source.namespace:
         metadata["namespace"] = draft.source.namespace
-    draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
+        draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
+    else:
+        draft.default(("metadata", "namespace"), "it says nothing")
     for field in ("labels", "annotations"):
         given = draft.source.metadata.get(field) or {}
         draft.carry(("metadata", field), "TrainJob", ("metadata", field))

@@ -101,6 +101,8 @@ def apply(draft: Draft) -> None:
     draft.carry(path, "TrainJob", path, f"{given} is {draft.name} in v2" if is_renamed else "")
     if field == "name":
         draft.default(("metadata", "generateName"), "the name is known")
+    else:
+        draft.default(("metadata", "name"), "it says nothing")
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
     if _is_shared(draft.source, draft.surroundings):
