@@ -114,21 +114,21 @@ def diff(
     from shunter.migrate.proof.side_by_side import as_json, differs
 
     tell(faults, with_notes=False)
-    comparisons = []
+    shown, is_different = [], False
     with counting("comparing", len(found)) as advance:
         for conversion in found:
-            comparisons.append(compared(conversion, options))
+            comparison = compared(conversion, options)
+            is_different = is_different or differs(comparison) or not comparison.is_alike
+            if form is Output.json:
+                shown.append(as_json(comparison))
+            else:
+                print_comparison(conversion, comparison, full=full)
             advance(1)
     if form is Output.json:
         from shunter.cli import console
 
-        console.print_as([as_json(comparison) for comparison in comparisons], console.Output.json)
-    else:
-        for conversion, comparison in zip(found, comparisons, strict=True):
-            print_comparison(conversion, comparison, full=full)
-    if any(finding.is_blocking for finding in faults):
-        raise typer.Exit(2)
-    raise typer.Exit(int(any(differs(comparison) or not comparison.is_alike for comparison in comparisons)))
+        console.print_as(shown, console.Output.json)
+    raise typer.Exit(2 if any(finding.is_blocking for finding in faults) else int(is_different))
 
 
 def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bool) -> None:

@@ -12,6 +12,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.migrate.launch import Launch, understood
 from shunter.migrate.proof.differences import Matched
+from shunter.migrate.proof.facts import Place
 from shunter.migrate.proof.pods import Replica
 
 _REFERENCE = re.compile(r"\$\(([^)]+)\)")
@@ -22,6 +23,8 @@ class Context:
     """What rules look at beside the difference itself."""
 
     matched: Matched
+    lacking: dict[tuple[Place, bool], str] = field(default_factory=dict)
+    """Why a key of labels or annotations is missing on one side: of v1 if True."""
     _launches: dict[str, Launch] = field(default_factory=dict)
 
     @cached_property

@@ -49,9 +49,9 @@ class Member(NamedTuple):
 
 def members(both: Matched) -> list[tuple[Pair, Member, Member]]:
     """Of each pair of pods in which a container trains: what its program takes itself for, on either side."""
-    before, after = both.hosts
+    before, after = (_Side(hosts, both.v1.job.resource.kind) for hosts in both.hosts)
     return [
-        (pair, _member(pair.v1, before, both), _member(pair.v2, after, both))
+        (pair, before.member(pair.v1), after.member(pair.v2))
         for pair in both.pairs
         if pair.v1 and pair.v2 and pair.v1.container and pair.v2.container
     ]
@@ -91,15 +91,30 @@ def _is_group(group: list[Member]) -> bool:
     return len(shared) == 1 and not is_alone and len(ranks) in (0, len(group)) and len({*ranks}) == len(ranks)
 
 
-def _member(replica: Replica, hosts: Hosts, both: Matched) -> Member:
-    container = replica.training
-    environment = seen(replica.pod, container).environment
-    known = {**container, "env": [{"name": name, "value": value} for name, value in environment.items()]}
-    main = understood(known, replica.pod["spec"].get("volumes") or ()).main
-    tell = _torchrun if main.launcher == "torchrun" else _TOLD.get(both.v1.job.resource.kind, _nothing)
-    member = tell(environment, main)
-    place = member.place and hosts.marked(member.place.replace("<address of the pod>", replica.host))
-    return member._replace(place=place and _without_port(place))
+class _Side:
+    """What programs of one side take themselves for. Those of a role are started alike; only torchrun may be told more."""
+
+    def __init__(self, hosts: Hosts, kind: str) -> None:
+        self._hosts = hosts
+        self._kind = kind
+        self._started: dict[str, Started] = {}
+
+    def member(self, replica: Replica) -> Member:
+        environment = seen(replica.pod, replica.training).environment
+        main = self._started.get(replica.role) or _main(replica, {})
+        self._started[replica.role] = main
+        if main.launcher == "torchrun":
+            member = _torchrun(environment, _main(replica, environment))
+        else:
+            member = _TOLD.get(self._kind, _nothing)(environment, main)
+        place = member.place and self._hosts.marked(member.place.replace("<address of the pod>", replica.host))
+        return member._replace(place=place and _without_port(place))
+
+
+def _main(replica: Replica, environment: Mapping[str, str]) -> Started:
+    """What trains, with the options that the environment fills in."""
+    known = {**replica.training, "env": [{"name": name, "value": value} for name, value in environment.items()]}
+    return understood(known, replica.pod["spec"].get("volumes") or ()).main
 
 
 def _torchrun(environment: Mapping[str, str], main: Started) -> Member:

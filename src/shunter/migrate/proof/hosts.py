@@ -10,7 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_LETTERS = r"[A-Za-z0-9_-]"
+_LETTER = r"[A-Za-z0-9_.-]"
+_NAME = re.compile(rf"(?<!{_LETTER})(?<!^/)(?<![^/]/)[A-Za-z0-9](?:{_LETTER}*[A-Za-z0-9_])?")
+"""Anything that may be a host name; part of a path is none. One pattern for all jobs: to compile one for each takes longer than
+to use it."""
 
 
 class Hosts:
@@ -19,24 +22,36 @@ class Hosts:
     def __init__(self, marks: Mapping[str, str], namespace: str) -> None:
         """`marks` gives the mark of each name, as short as the other pods may say it."""
         self._marks = dict(marks)
-        names = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
-        domain = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.[a-z0-9.-]*[a-z0-9])?)?)?"
-        not_before, not_behind = rf"(?<!{_LETTERS})(?<!\.)(?<!^/)(?<![^/]/)", rf"(?!{_LETTERS})(?!\.[A-Za-z0-9])"
-        self._pattern = re.compile(f"{not_before}({names}){domain}{not_behind}") if marks else None
+        self._service_domain = f"{namespace}.svc"
+        self._namespace = namespace
         self._beginning = _common(min(marks, default=""), max(marks, default=""))
         """Of all names: most texts do not have even that."""
 
     def marked(self, value: Any) -> Any:
         """The value with a mark in the place of each name of a pod, be it short or with its namespace and domain."""
         if isinstance(value, str):
-            if self._pattern is None or self._beginning not in value:
+            if not self._marks or self._beginning not in value:
                 return value
-            return self._pattern.sub(lambda match: self._marks[match[1]], value)
+            return _NAME.sub(lambda match: self._mark(match[0]), value)
         if isinstance(value, dict):
             return {key: self.marked(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.marked(item) for item in value]
         return value
+
+    def _mark(self, name: str) -> str:
+        if name in self._marks:
+            return self._marks[name]
+        end = name.find(".")
+        while end != -1:
+            if name[:end] in self._marks and self._is_domain(name[end + 1 :]):
+                return self._marks[name[:end]]
+            end = name.find(".", end + 1)
+        return name
+
+    def _is_domain(self, rest: str) -> bool:
+        """Whether it is the job's namespace, alone or up to the cluster's domain."""
+        return rest in (self._namespace, self._service_domain) or rest.startswith(f"{self._service_domain}.")
 
 
 def _common(first: str, last: str) -> str:

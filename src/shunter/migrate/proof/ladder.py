@@ -66,8 +66,6 @@ class Ladder:
 
     conversion: Conversion
     steps: tuple[Step, ...]
-    comparison: Comparison | None = None
-    """None when the rung `pods` was not tried."""
 
     @property
     def reached(self) -> RungName | None:
@@ -104,7 +102,7 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
             return ladder
     comparison = compared(conversion, options)
     step = Step("pods", comparison.findings, _note(comparison), was_tried=comparison.matched is not None)
-    return replace(ladder.higher(step), comparison=comparison)
+    return ladder.higher(step)
 
 
 class _Teller:
