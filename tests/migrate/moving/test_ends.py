@@ -14,6 +14,7 @@ from shunter.migrate.batch import converted
 from shunter.migrate.moving.burn_down import Row, progress
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.finalizing import endings
+from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.steps import item_steps
@@ -129,6 +130,23 @@ def test_jobs_that_were_made_since_the_plan_are_named() -> None:
     found = progress(FOUND, [], [v1(), new], [])
     assert found.unplanned == ("PyTorchJob team/new",)
     assert found.left == {"Running": 1, "Suspended": 1}
+
+
+def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
+    made = Record(
+        number=1,
+        step="create",
+        phase="done",
+        at="",
+        verb="create",
+        api_version="",
+        kind="TrainJob",
+        plural="",
+        name="",
+        job=TITLE,
+    )
+    [row] = progress(FOUND, [made], [v1()], []).rows
+    assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
 
 
 def test_a_step_that_was_begun_and_not_ended_is_named() -> None:

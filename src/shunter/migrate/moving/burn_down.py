@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
+from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
@@ -14,6 +15,9 @@ from shunter.migrate.rules.metadata import KUEUE_QUEUE
 from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
+
+Past = Literal["", "begun", "made"]
+"""What the journal says of a job: nothing, a step without its end, or that its TrainJob was made."""
 
 
 class Row(Struct, frozen=True):
@@ -45,8 +49,9 @@ def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], tra
     twins = twins_of(plan.id, train_jobs)
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
+    made = {record.job for record in last.values() if record.phase == "done" and record.kind == TRAIN_JOBS.kind}
     rows = [
-        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), item.title in begun)
+        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), _past(item, begun, made))
         for wave in plan.waves
         for item in wave.jobs
     ]
@@ -60,16 +65,22 @@ def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], tra
     )
 
 
-def _row(item: Item, wave: str, job: Json | None, twin: Json | None, is_begun: bool) -> Row:
+def _past(item: Item, begun: Collection[str], made: Collection[str]) -> Past:
+    return "begun" if item.title in begun else "made" if item.title in made else ""
+
+
+def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
     state = overview(job).state if job is not None else "gone"
-    stage, following = _stage(item, state, twin, is_begun)
+    stage, following = _stage(item, state, twin, past)
     name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
     return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, stage=stage, next=following)
 
 
-def _stage(item: Item, v1: str, twin: Json | None, is_begun: bool) -> tuple[Stage, str]:
-    if is_begun:
+def _stage(item: Item, v1: str, twin: Json | None, past: Past) -> tuple[Stage, str]:
+    if past == "begun":
         return "half done", "apply again"
+    if twin is None and past == "made":
+        return "gone", "its TrainJob was deleted since; to make it again, roll back and apply"
     if twin is None:
         if v1 == "gone":
             return "gone", "nothing"
