@@ -133,18 +133,8 @@ def test_jobs_that_were_made_since_the_plan_are_named() -> None:
 
 
 def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
-    made = Record(
-        number=1,
-        step="create",
-        phase="done",
-        at="",
-        verb="create",
-        api_version="",
-        kind="TrainJob",
-        plural="",
-        name="",
-        job=TITLE,
-    )
+    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE}
+    made = Record(number=1, step="create", phase="done", verb="create", kind="TrainJob", **about)
     [row] = progress(FOUND, [made], [v1()], []).rows
     assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
 
