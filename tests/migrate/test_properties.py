@@ -76,6 +76,8 @@ def refused(conversion: Conversion) -> list[str]:
         stored = admission.admitted(manifest)
         faults += map(str, admission.schema_errors(stored) or admission.cel_errors(stored))
     if conversion.runtime:
+        groups = conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+        faults += [f"{group['name']} is too long for Trainer 2.4" for group in groups if len(group["name"]) > 20]
         faults += map(str, runtime_validation.errors(msgspec.convert(conversion.runtime, TrainingRuntime)))
     job = msgspec.convert(admission.admitted(conversion.train_job), TrainJob)
     return [*faults, *map(str, trainjob_errors(job, conversion.runtime or SHIPPED[job.spec.runtime_ref.name]))]

@@ -42,7 +42,9 @@ RUNTIME_DECIDES = Topic(
     grade="D",
     explanation=(
         "The manifest says nothing of restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
-        "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone."
+        "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone. "
+        "Whoever changes the runtime changes the job: resources of the TrainJob are merged with the runtime's, and a TrainJob "
+        "without a trainer section would be told no variables."
     ),
     remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
     traps=("T2", "T4", "T13", "T14", "T15"),
