@@ -50,13 +50,13 @@ async def test_nothing_is_written_without_a_yes(migrate: Migrate, moves: Moves) 
     told = migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", plan).stderr
     assert "1 create" in told
     assert f"would create TrainJob {moves.namespace}/bert" in migrate("apply", "--plan", plan, "--dry-run").stdout
-    refused = migrate("apply", "--plan", plan, code=2)
+    refused = migrate("apply", "--plan", plan, code=1)
     assert "nothing was changed: there is nobody to ask. " in f"{refused.stderr} ".replace("\n", " ")
     assert await moves.twin("bert") == {}
     migrate("apply", "--plan", plan, "--yes")
     assert await moves.twin("bert") != {}
     assert f"would delete TrainJob {moves.namespace}/bert" in migrate("rollback", "--plan", plan, "--dry-run").stdout
-    migrate("rollback", "--plan", plan, code=2)
+    migrate("rollback", "--plan", plan, code=1)
     assert await moves.twin("bert") != {}
     migrate("rollback", "--plan", plan, "--yes")
     assert await moves.twin("bert") == {}
@@ -77,7 +77,7 @@ async def test_a_plan_of_another_cluster_is_refused(migrate: Migrate, moves: Mov
     migrate("plan", "-n", moves.namespace, *FREEZE, "-o", str(path))
     lines = path.read_text().splitlines()
     path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in lines))
-    assert "is of another cluster" in migrate("apply", "--plan", str(path), "--yes", code=2).stderr
+    assert "is of another cluster" in migrate("apply", "--plan", str(path), "--yes", code=1).stderr
     assert await moves.twin("bert") == {}
 
 
