@@ -71,11 +71,14 @@ def test_quiet_says_it_by_the_exit_code() -> None:
         (("-f", "-", "--accept", "NOPE999"), "--accept NOPE999"),
         (("-f", "-", "--report", "pdf=x"), "--report pdf=x"),
         (("-f", "-", "--cluster"), "--cluster goes with no other input"),
+        (("-f", "-", "--strict", "--torch-launch", "mpirun"), "--torch-launch"),
+        (("-f", "nowhere.yaml", "--strict"), "nowhere.yaml: no such file"),
+        (("--cluster", "--kubeconfig", "nowhere"), "The kubeconfig nowhere cannot be read"),
     ],
 )
 def test_a_wrong_call_is_said_in_one_message(arguments: tuple[str, ...], message: str) -> None:
     done = convert(*arguments)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -89,7 +92,7 @@ def test_json_is_one_list_of_results() -> None:
 def test_files_change_in_place_only_when_git_can_bring_them_back(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     refused = convert("-f", ".", "--in-place", folder=tmp_path)
-    assert refused.returncode == 2
+    assert refused.returncode == 1
     assert "in no git working tree" in refused.stderr
     assert (tmp_path / "job.yaml").read_text() == JOB
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
@@ -113,7 +116,7 @@ def test_a_tree_is_written_elsewhere_and_nothing_there_is_overwritten(tmp_path: 
     assert convert("-f", str(source), "-o", "dir", "--output-dir", str(target)).returncode == 0
     (target / "team" / "job.yaml").write_text("mine\n")
     refused = convert("-f", str(source), "--output-dir", str(target))
-    assert refused.returncode == 2
+    assert refused.returncode == 1
     assert "there already, and different" in refused.stderr
     assert (target / "team" / "job.yaml").read_text() == "mine\n"
 

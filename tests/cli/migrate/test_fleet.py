@@ -77,7 +77,7 @@ def test_an_inventory_heeds_what_is_taken_on(folder: Path) -> None:
 @pytest.mark.parametrize("verb", ["inventory", "report"])
 def test_one_input_has_to_be_named(verb: str, arguments: tuple[str, ...], folder: Path) -> None:
     done = migrate(verb, *arguments, folder=folder)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "files or a cluster" in done.stderr
 
 
@@ -109,7 +109,7 @@ def test_ids_and_fields_are_explained(folder: Path) -> None:
 
 def test_what_is_unknown_is_said_with_what_is_close(folder: Path) -> None:
     done = migrate("explain", "RESTART01", folder=folder)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "Did you mean RESTART001" in done.stderr
 
 
@@ -140,5 +140,5 @@ def test_a_report_is_written_with_the_runs_that_were_compared(folder: Path) -> N
 
 def test_a_file_that_is_no_comparison_is_refused(folder: Path) -> None:
     done = migrate("report", "-f", "job.yaml", "--comparison", "job.yaml", folder=folder)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "--comparison job.yaml" in done.stderr

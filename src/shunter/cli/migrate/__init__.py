@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from shunter.cli.migrate import (
     apply,
@@ -13,6 +17,7 @@ from shunter.cli.migrate import (
     convert,
     demo,
     diff,
+    exit_codes,
     explain,
     inventory,
     plan,
@@ -24,9 +29,25 @@ from shunter.cli.migrate import (
     trial,
     validate,
 )
+from shunter.errors import ShunterError
+
+
+class Verbs(TyperGroup):
+    """Their errors end with FAILED: all other codes say what was found (`exit_codes`). Those of `diff` are kubectl's, where 1 is
+    a difference."""
+
+    def invoke(self, context: Any) -> Any:
+        try:
+            return super().invoke(context)
+        except (ShunterError, TyperException) as error:
+            if context.invoked_subcommand != "diff":
+                error.exit_code = exit_codes.FAILED
+            raise
+
 
 app = typer.Typer(
     name="migrate",
+    cls=Verbs,
     help="Moves training jobs from kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1, and proves each conversion.",
     no_args_is_help=True,
     rich_markup_mode=None,
