@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from migrate.generated_jobs import fields, smallest, with_fields
+from player.outcomes import recorded
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
@@ -19,6 +21,8 @@ from shunter.migrate.proof.comparison import compared
 from shunter.migrate.source.objects import SourceObject
 
 OPTIONS = Options(elastic_nodes="max", accepted=("MPI001",))
+REFUSED = ("mpijob-validation", "tfjob-worker-zero")
+"""Recordings of jobs that have no pods, or templates without any container."""
 EVERY = 12
 """Of the fields of pod templates one in so many is tried alone; all of them take minutes."""
 
@@ -36,6 +40,21 @@ def test_fields_change_nothing_that_is_not_told(kind: JobKind) -> None:
     for path in (*others, *of_pods[::EVERY]):
         job = with_fields(kind, smallest(kind, replicas=2), [path], kind.roles[-1])
         assert unexplained(job) == [], path
+
+
+def recorded_jobs() -> Iterator[tuple[str, Json]]:
+    for one in recorded("v1"):
+        for step in one.case.steps if one.case.name not in REFUSED else ():
+            if step.verb == "apply":
+                for obj, answer in zip(step.argument, step.recorded["answers"], strict=True):
+                    if obj["apiVersion"] == "kubeflow.org/v1" and answer["code"] == 201:
+                        yield f"{one.id}/{obj['metadata']['name']}", obj
+
+
+def test_recorded_jobs_are_proved() -> None:
+    found = {title: unexplained(job) for title, job in recorded_jobs()}
+    assert len(found) > 120
+    assert {title: messages for title, messages in found.items() if messages} == {}
 
 
 def jobs(kind: JobKind) -> st.SearchStrategy[Json]:

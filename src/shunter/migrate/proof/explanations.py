@@ -145,9 +145,14 @@ def _index(source: SourceObject, items: Path, key: str, value: str | int) -> Pat
 
 
 def _without_container(difference: Difference) -> tuple[str, ...]:
-    """`env.RANK` for a variable of any container; other places as they are."""
-    place = difference.place
-    return place[2:] if place[0] in ("containers", "initContainers") and len(place) > 2 else place
+    """`env.RANK` for a variable of any container, `initContainers.env.RANK` for one of any init container; other places as they
+    are."""
+    match difference.place:
+        case ("containers", _, *rest) if rest:
+            return tuple(rest)
+        case ("initContainers", _, *rest) if rest:
+            return ("initContainers", *rest)
+    return difference.place
 
 
 def _in_role(finding: Path, field: Path, source: SourceObject) -> Path:
