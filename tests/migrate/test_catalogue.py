@@ -10,6 +10,7 @@ from shunter.migrate.catalogue import topics
 from shunter.migrate.findings import GRADES, Topic
 
 NOT_OF_A_JOB = {
+    "T8": "v2 tells only the container that trains: runtimes tell the others as v1 did, so there is nothing to tell the user",
     "T30": "an Indexed Job keeps a pod's host name when it replaces it: nothing to tell, it is what v1 did",
 }
 """Traps that no topic tells of, and why."""

@@ -98,43 +98,19 @@ UNKNOWN_REFERENCE = Topic(
     traps=("T39",),
     acceptable=True,
 )
-SIDECARS = Topic(
-    id="ENV006",
-    title="containers beside the training container are not told the group",
-    severity="info",
-    impact="advisory",
-    change="semantic-change",
-    grade="D",
-    explanation=(
-        "v1 gave its variables to every container of a pod, v2 gives them to the one that trains. These containers have no way "
-        "to learn them."
-    ),
-    remedy=(
-        "If a sidecar needs its rank, take it from the annotation batch.kubernetes.io/job-completion-index by the downward API."
-    ),
-    effort=1,
-    traps=("T8",),
-)
 
 
 def apply(draft: Draft) -> None:
     for group in draft.groups:
         training = draft.training_container(group)
-        told = group.explicit_environment or ([] if group.plugin_placeholders else group.environment)
-        told = told if are_known(told) else []
-        untold: list[str] = []
+        # v1 told all containers of a pod, v2's plugins tell the one that trains (T8).
+        told = (group.explicit_environment or group.environment) if draft.framework.shares_environment else []
         for index, container in enumerate(group.pod["spec"]["containers"]):
             place: Path = ("spec", "containers", index)
             if container is training:
                 _set_training(draft, group, place, container)
-                continue
-            is_told = draft.framework.shares_environment
-            _set(draft, group, place, container, told if is_told else [], is_overridden=is_told)
-            if is_told and group.environment and not told:
-                untold.append(str(container.get("name", "")))
-        if untold:
-            path = (*draft.template_paths(group)[0], "spec", "containers")
-            draft.report(SIDECARS, path, f"{', '.join(untold)} of {group.name} learn neither rank nor address.")
+            else:
+                _set(draft, group, place, container, told, is_overridden=draft.framework.shares_environment)
 
 
 def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> None:

@@ -46,21 +46,6 @@ PER_JOB_LIMIT = Topic(
 )
 
 
-MIXED = Topic(
-    id="RESTART003",
-    title="roles that share a group have different restart policies, and the strictest counts",
-    severity="warning",
-    impact="advisory",
-    change="semantic-change",
-    grade="D",
-    explanation=(
-        "v1 has a restart policy for each role. Roles whose pods are alike are one replicated job in v2, which has one pod "
-        "template and so one policy: the one that gives up first."
-    ),
-    remedy="Give the roles the same policy, or convert with --profile=plain to keep a replicated job for each role.",
-    effort=1,
-    traps=("T5",),
-)
 NO_POLICY = Topic(
     id="RESTART004",
     title="a restart policy that does not exist",
@@ -106,7 +91,7 @@ NEGATIVE_LIMIT = Topic(
     effort=1,
     acceptable=True,
 )
-_STRICTEST_FIRST = ("Never", "ExitCode", "OnFailure", "Always")
+_KNOWN = ("Always", "OnFailure", "Never", "ExitCode")
 _AS_OF_PODS = {"Always": "OnFailure", "ExitCode": "Never"}
 
 
@@ -124,9 +109,8 @@ def apply(draft: Draft) -> None:
 
 
 def restart_policy(draft: Draft, group: Group) -> str:
-    """The role's policy that holds for the pods of the group; of several the one that gives up first."""
-    policies = [draft.job.replicas[role].restart_policy for role in group.roles]
-    return min(policies, key=lambda policy: _STRICTEST_FIRST.index(policy) if policy in _STRICTEST_FIRST else -1)
+    """The policy of the group's roles: kinds put only roles of one policy into one group."""
+    return draft.job.replicas[group.roles[0]].restart_policy
 
 
 def pod_restart_policy(policy: str) -> str:
@@ -142,12 +126,10 @@ def _account(draft: Draft, group: Group, role: str, policy: str) -> None:
         of_pods = pod_restart_policy(policy)
         note = "" if draft.given(path) == of_pods else f"{own} is {of_pods} of the pods"
         draft.carry(path, "TrainingRuntime", target, note)
-    if own not in _STRICTEST_FIRST:
+    if own not in _KNOWN:
         draft.report(NO_POLICY, path, f"{role} has restartPolicy {own}.")
     elif own == "Always":
         draft.report(ALWAYS, path, f"{role} pods that end well are not started again.")
-    elif own != policy:
-        draft.report(MIXED, path, f"{role} has {own}, and gets {policy} as the others of {group.name}.")
     elif own == "ExitCode":
         draft.report(EXIT_CODES, path, f"{role} pods that exit with 1 to 127 fail the job, others are replaced.")
 
