@@ -1,6 +1,8 @@
 """From kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1: what there is, what becomes of it, and the proof that it trains alike.
 
 source/       files, standard input, clusters -> source objects, each value with its place
+surroundings  what else is in the input: ConfigMaps, Services, jobs of the same name
+reading       a source object as v1's operator reads it; wrong types are refused by their field
 findings      what a user is told; ids never change
 ledger        what became of each leaf of a source object
 draft, rules/, kinds/    decisions: one rule a file, one v1 kind a file
