@@ -123,6 +123,14 @@ def test_a_tree_has_all_files_and_shared_runtimes_beside_them(folder: Path) -> N
     assert "# of two" in texts[Path("a/two.yaml")]
 
 
+def test_a_tree_has_nothing_of_what_could_not_be_read(folder: Path) -> None:
+    (folder / "a" / "image.yaml").write_bytes(b"\xff\xfe")
+    (folder / "a" / "lost.yaml").symlink_to("nowhere")
+    given = read([str(folder)])
+    texts = files.tree(given, converted(given))
+    assert sorted(str(path) for path in texts) == ["a/one.yaml", "a/runtimes.yaml", "a/two.yaml", "b/three.yaml", "c.yaml"]
+
+
 def test_shared_runtimes_stand_in_the_order_of_the_jobs_that_need_them(tmp_path: Path) -> None:
     text = "---\n".join(
         job(f"job-{number}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -42,6 +43,24 @@ def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
     (finding,) = read([str(tmp_path)]).findings
     assert (finding.topic.id, finding.place.line, finding.message) == ("INPUT007", 2, "Not UTF-8: byte 0xff in line 2.")
+
+
+def test_what_cannot_be_read_in_a_directory_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB)
+    (tmp_path / "b.yaml").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "c.yaml")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "d.yaml").symlink_to("d.yaml")
+    (tmp_path / "e.yaml").mkdir()
+    given = read([str(tmp_path)])
+    assert len(given.jobs) == 1
+    assert [(Path(finding.place.source).name, finding.topic.id) for finding in given.findings] == [
+        ("b.yaml", "INPUT014"),
+        ("c.yaml", "INPUT014"),
+        ("d.yaml", "INPUT014"),
+    ]
+    assert "No such file" in given.findings[0].message
+    assert [file.relative.name for file in given.files if not file.findings] == ["a.yaml"]
 
 
 def test_standard_input_is_one_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:

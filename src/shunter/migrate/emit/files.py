@@ -118,7 +118,8 @@ def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPL
 
 
 def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
-    """The texts of a directory of results by their paths in it: every file that was read, and the runtimes that files share."""
+    """The texts of a directory of results by their paths in it: every file that could be read, and the runtimes that files
+    share."""
     desk = _desk(given, batch, templates, keeps_blocked=False)
     texts: dict[Path, str] = {}
     for folder, files in _by_folder(given).items():
@@ -127,7 +128,7 @@ def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES
         if shared:
             name = RUNTIMES_FILE if all(file.relative.name != RUNTIMES_FILE for file in files) else f"shared-{RUNTIMES_FILE}"
             texts[folder / name] = SEPARATOR.join(shared)
-        texts |= {file.relative: _file_text(file, local) for file in files}
+        texts |= {file.relative: _file_text(file, local) for file in files if not file.findings}
     for source in given.live:
         text = _live_text(source, desk.of([]))
         texts[Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")] = text

@@ -27,6 +27,7 @@ class TextFile:
     prefix: str = ""
     """A byte order mark, if there is one."""
     findings: tuple[Finding, ...] = ()
+    """Why it could not be read, if so: it has no documents then."""
 
     @property
     def text(self) -> str:

@@ -33,6 +33,19 @@ NOT_TEXT = Topic(
     effort=1,
 )
 
+UNREAD = Topic(
+    id="INPUT014",
+    title="a file or directory that cannot be read",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation="It stands in a directory that was named, and the system does not give it out: nobody knows what jobs it holds.",
+    remedy="Make it readable or remove it (a link that leads nowhere), or take the finding on in migration.yaml.",
+    effort=1,
+    acceptable=True,
+)
+
 
 @dataclass(frozen=True)
 class Input:
@@ -88,7 +101,7 @@ def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None)
     """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
 
     A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, or to no
-    manifest file at all.
+    manifest file at all; what cannot be read within a directory is told.
     """
     files: dict[str, TextFile] = {}
     for path in paths:
@@ -106,22 +119,40 @@ def _files(path: str) -> Iterator[TextFile]:
     if not named.is_dir():
         yield _file(named, path, Path(named.name))
         return
-    found = sorted(_below(named))
-    if not found:
+    closed: list[OSError] = []
+    found = sorted(_below(named, closed.append))
+    if not (found or closed):
         raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
+    for error in closed:
+        yield _unread(str(error.filename), error.strerror or "", Path(error.filename).relative_to(named))
     for file in found:
-        yield replace(_file(file, str(file), file.relative_to(named)), is_found=True)
+        yield replace(_found_file(file, file.relative_to(named)), is_found=True)
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    """Hidden directories (.git) are left out, links to directories are not followed."""
-    for folder, inner, names in os.walk(directory):
+def _below(directory: Path, closed: Callable[[OSError], None]) -> Iterator[Path]:
+    """Hidden directories (.git) are left out, links to directories are not followed; `closed` hears of what cannot be listed."""
+    for folder, inner, names in os.walk(directory, onerror=closed):
         inner[:] = [name for name in inner if not name.startswith(".")]
         yield from (Path(folder, name) for name in names if _is_manifest(name))
 
 
 def _is_manifest(name: str) -> bool:
     return (name.endswith(SUFFIXES) and not name.startswith(".")) or name in FILE_NAMES
+
+
+def _found_file(path: Path, relative: Path) -> TextFile:
+    """One that nobody named: where it cannot be read the others are read nevertheless."""
+    try:
+        if path.exists() and not path.is_file():
+            return _unread(str(path), "neither a file nor a link to one", relative)
+        return _decoded(path.read_bytes(), str(path), path, relative)
+    except OSError as error:
+        return _unread(str(path), error.strerror or "", relative)
+
+
+def _unread(source: str, reason: str, relative: Path) -> TextFile:
+    finding = Finding(UNREAD, source, Place(source), (), f"It cannot be read: {reason}.")
+    return TextFile(source, (), None, relative, findings=(finding,))
 
 
 def _file(path: Path, source: str, relative: Path) -> TextFile:
