@@ -47,7 +47,7 @@ def test_objects_of_a_cluster_are_compared(cluster: Cluster, namespace: str, tmp
     job["metadata"]["namespace"] = namespace
     job["spec"]["runPolicy"] = {"suspend": True}
     file = tmp_path / "job.yaml"
-    file.write_text(json.dumps(job))
+    file.write_text(yaml.safe_dump(job))
     made = cluster.shunter("migrate", "convert", "-f", str(file))
     assert made.returncode == 0, made.stderr
     cluster.apply(job)
