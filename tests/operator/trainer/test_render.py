@@ -168,6 +168,13 @@ def test_a_missing_injection_target_is_named(make_trainjob: MakeTrainJob, make_r
         jobset_for(make_trainjob(), make_runtime(policy=policy))
 
 
+def test_a_variable_without_a_name_that_came_past_the_schema_is_told(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime
+) -> None:
+    with pytest.raises(BuildError, match="in the env of the TrainJob has no name"):
+        jobset_for(make_trainjob(trainer={"env": [{"value": "1"}]}), make_runtime())
+
+
 def test_injection_targets_get_the_variables_even_without_trainer(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
     """3.7"""
     runtime = make_runtime(policy={"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["side"]}]}}})
