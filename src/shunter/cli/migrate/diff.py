@@ -108,6 +108,9 @@ def diff(
         context=context,
         configuration=configuration,
     )
+    from contextlib import nullcontext
+
+    from shunter.cli.console import output
     from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate.proof.comparison import compared
@@ -115,7 +118,9 @@ def diff(
 
     tell(faults, with_notes=False)
     shown, is_different = [], False
-    with counting("comparing", len(found)) as advance:
+    # In a terminal what is printed shows the progress, and a bar would stand in it.
+    is_seen = form is not Output.json and output().is_terminal
+    with nullcontext(lambda count: None) if is_seen else counting("comparing", len(found)) as advance:
         for conversion in found:
             comparison = compared(conversion, options)
             is_different = is_different or differs(comparison) or not comparison.is_alike
