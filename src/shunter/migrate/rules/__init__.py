@@ -1,8 +1,8 @@
 """Rules that all kinds share: a module a rule, each with `apply(draft)` and the topics that it tells.
 
 Applied in the order of `ORDER`, after the kind's module has arranged the groups. A rule changes the draft and accounts for the
-fields that it takes; it does not look at what other rules made of theirs, but for `profiles`, the last. `launcher`, `processes` and `elastic` are about
-PyTorchJobs only: their kind's module asks them while it arranges.
+fields that it takes; it does not look at what other rules made of theirs, but for `profiles`, the last. `launcher`, `processes`
+and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges.
 """
 
 from __future__ import annotations
