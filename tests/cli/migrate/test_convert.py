@@ -144,3 +144,9 @@ print([name for name in {NEVER_IMPORTED!r} if name in sys.modules], file=sys.std
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+def test_templates_count_as_converted() -> None:
+    done = convert("-f", "-", given=JOB.replace("name: bert", "name: {{ .Release.Name }}", 1))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("1 template converted")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 JOB = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -69,6 +71,13 @@ def test_validate_says_why_a_proved_result_must_not_be_used() -> None:
     assert migrate("validate", "-f", "-", "--accept", "ELASTIC001", given=elastic).returncode == 0
 
 
+@pytest.mark.parametrize("verb", ["validate", "diff"])
+def test_nothing_is_proved_in_silence(verb: str) -> None:
+    done = migrate(verb, "-f", "-", given="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "no job of kubeflow.org/v1 among 1 objects: nothing was compared\n"
+
+
 def test_diff_of_a_conversion_folds_what_is_expected() -> None:
     done = migrate("diff", "-f", "-", given=JOB)
     assert (done.returncode, done.stderr) == (0, "")
@@ -96,6 +105,18 @@ def test_a_trainjob_of_others_is_shown_beside_the_original(tmp_path: Path) -> No
     assert refuted.returncode == 3
     assert "fails PyTorchJob bert: objects; pods does not hold" in refuted.stdout
     assert "blocking PROOF001 Master 0: env WORLD_SIZE of container node is '4' in v1 and nothing in v2." in refuted.stderr
+
+
+def test_what_is_taken_on_with_a_reason_does_not_refute(tmp_path: Path) -> None:
+    ours = migrate("convert", "-f", "-", given=JOB).stdout.replace("train.py", "other.py")
+    (tmp_path / "ours.yaml").write_text(ours)
+    assert migrate("validate", "-f", "-", "--against", "ours.yaml", given=JOB, folder=tmp_path).returncode == 3
+    entry = "suppressions: [{id: PROOF001, name: bert, reason: the script has another name in v2}]\n"
+    (tmp_path / "migration.yaml").write_text(entry)
+    done = migrate("validate", "-f", "-", "--against", "ours.yaml", given=JOB, folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "holds PyTorchJob bert: pods" in done.stdout
+    assert "SUPPRESS001" not in migrate("convert", "-f", "-", given=JOB, folder=tmp_path).stderr
 
 
 def test_forms_for_programs_say_everything() -> None:

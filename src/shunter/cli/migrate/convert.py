@@ -131,7 +131,7 @@ def convert(
     findings = [*faults, *batch.findings]
     if not quiet:
         tell(findings, with_notes=verbose)
-        said = said_of(given, batch, changed)
+        said = said_of(given, batch, len(templates), changed)
         counts = summary(findings)
         sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")
     raise typer.Exit(exit_code(batch, faults, strict=strict))
@@ -336,15 +336,17 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
         write_whole(path, report.written(form, batch, faults))
 
 
-def said_of(given: Input, batch: Batch, changed: list[Path] | None) -> str:
-    """`3 of 4 jobs converted, 2 files written`."""
+def said_of(given: Input, batch: Batch, templates: int, changed: list[Path] | None) -> str:
+    """`3 of 4 jobs and 1 template converted, 2 files written`."""
     from shunter.migrate.emit.files import usable
 
     done, jobs = len(usable(batch)), len(batch.outcomes)
     files = "" if changed is None else f", {len(changed)} file{'' if len(changed) == 1 else 's'} written"
-    if not jobs:
+    parts = [f"{done} of {jobs} job{'' if jobs == 1 else 's'}"] if jobs else []
+    parts += [f"{templates} template{'' if templates == 1 else 's'}"] if templates else []
+    if not parts:
         return f"no job of kubeflow.org/v1 among {len(given.objects)} objects{files}"
-    return f"{done} of {jobs} job{'' if jobs == 1 else 's'} converted{files}"
+    return f"{' and '.join(parts)} converted{files}"
 
 
 def exit_code(batch: Batch, faults: Sequence[Finding], *, strict: bool) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shunter.api.meta import Json
     from shunter.migrate.conversion import Conversion
@@ -45,6 +45,18 @@ class Proven(NamedTuple):
     """The other objects of the input."""
 
 
+def taken_on(configuration: Path | None) -> Callable[[Iterable[Finding]], tuple[Finding, ...]]:
+    """What marks the findings that `migration.yaml` takes on."""
+    from datetime import UTC, datetime
+
+    from shunter.migrate import suppression
+
+    path = configuration or Path(suppression.FILE_NAME)
+    entries = suppression.read(path) if configuration is not None or path.exists() else ()
+    today = datetime.now(UTC).date()
+    return lambda findings: suppression.marked(findings, entries, today)
+
+
 def proven(
     names: Sequence[str],
     options: Options,
@@ -74,6 +86,11 @@ def proven(
         raise InputError("--cluster goes with no other input.", "Leave one of them out.")
     given, faults = read(files, kustomize, "", cluster, namespace, all_namespaces, "", kubeconfig, context)
     jobs = _named(given.jobs, names)
+    if not jobs:
+        from shunter.cli.console import errors
+
+        text = f"no job of kubeflow.org/v1 among {len(given.objects)} objects: nothing was compared"
+        errors().print(text, soft_wrap=True, markup=False, highlight=False)
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
     batch, faults = take_on(batch, [*given.findings, *faults], configuration)
