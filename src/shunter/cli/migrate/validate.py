@@ -33,6 +33,7 @@ from shunter.cli.migrate.proving import (
     KustomizeOption,
     NamespaceOption,
     proven,
+    taken_on,
 )
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -122,10 +123,10 @@ def validate(
     from shunter.migrate.proof.ladder import climbed
 
     tell(faults, with_notes=False)
-    ladders = []
+    ladders, mark = [], taken_on(configuration)
     with counting("proving", len(found)) as advance:
         for conversion in found:
-            ladders.append(climbed(conversion, options))
+            ladders.append(climbed(conversion, options).taken_on(mark))
             advance(1)
     if server:
         ladders = ask_server(ladders, scratch_namespace, kubeconfig, context)

@@ -5,7 +5,7 @@ Nothing is called validated for a rung that was not reached: below `runs` nobody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -86,6 +86,10 @@ class Ladder:
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for step in self.steps for finding in step.findings)
+
+    def taken_on(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Ladder:
+        """With findings that people have taken on marked as such."""
+        return replace(self, steps=tuple(step._replace(findings=mark(step.findings)) for step in self.steps))
 
     def higher(self, step: Step) -> Ladder:
         """With one more rung tried."""
