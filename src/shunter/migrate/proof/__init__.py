@@ -5,6 +5,7 @@ pods                    v1 job -> pods, TrainJob + runtime -> JobSet -> Jobs -> 
 effective, hosts, facts what a pod says, so that two can be compared
 differences             pairs of pods, and where they differ
 expectations, explanations    why they may: it follows from v2, or a finding says it
+launches                what containers start
 groups, endings, account      process groups, how jobs end, the conversion's own account
 comparison              all of it together: `compared(conversion)`
 given                   TrainJobs that others wrote

@@ -10,10 +10,8 @@ from functools import cached_property
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
-from shunter.migrate.launch import Launch, understood
 from shunter.migrate.proof.differences import Matched
 from shunter.migrate.proof.facts import Place
-from shunter.migrate.proof.pods import Replica
 
 _REFERENCE = re.compile(r"\$\(([^)]+)\)")
 
@@ -25,17 +23,10 @@ class Context:
     matched: Matched
     lacking: dict[tuple[Place, bool], str] = field(default_factory=dict)
     """Why a key of labels or annotations is missing on one side: of v1 if True."""
-    _launches: dict[str, Launch] = field(default_factory=dict)
 
     @cached_property
     def kind(self) -> JobKind:
         return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
-
-    def launch(self, replica: Replica) -> Launch:
-        """What the container that trains starts, by the texts of its manifest."""
-        if replica.role not in self._launches:
-            self._launches[replica.role] = understood(replica.training, replica.pod["spec"].get("volumes") or ())
-        return self._launches[replica.role]
 
     @property
     def is_mpi(self) -> bool:

@@ -16,6 +16,7 @@ from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
+from shunter.migrate.proof.launches import launch_of
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
 from shunter.migrate.rules.launcher import TOLD_BY_V1
 from shunter.migrate.rules.ssh import SETUP
@@ -169,7 +170,7 @@ def unread(difference: Difference, context: Context) -> str:
     name, pair = variable_of(difference), difference.pair
     if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None:
         return ""
-    launch = context.launch(pair.v1)
+    launch = launch_of(pair.v1)
     is_read = launch.launcher in {"torchrun", "unknown"} or any(use.name == name for use in launch.uses)
     return "" if is_read else f"only torchrun reads it, and the program is started by {launch.launcher}"
 
@@ -182,7 +183,7 @@ def overruled(difference: Difference, context: Context) -> str:
     if difference.v1 == f"{difference.v2}:{difference.v2}":
         return "a range of one number"
     option = name.removeprefix("PET_").lower().replace("_", "-")
-    given = [context.launch(replica).main.option(option) for replica in (pair.v1, pair.v2)]
+    given = [launch_of(replica).main.option(option) for replica in (pair.v1, pair.v2)]
     return "an option of torchrun wins over it" if all(given) else ""
 
 
@@ -191,7 +192,7 @@ def set_by_torchrun(difference: Difference, context: Context) -> str:
     name, pair = variable_of(difference), difference.pair
     if name not in TOLD_BY_V1 or difference.place[1] != TRAINING or pair.v1 is None or difference.v2 is not None:
         return ""
-    launch = context.launch(pair.v1)
+    launch = launch_of(pair.v1)
     is_read = launch.launcher != "torchrun" or any(use.name == name for use in launch.uses)
     return "" if is_read else "torchrun tells its processes itself"
 

@@ -19,11 +19,11 @@ from shunter.api.training.pytorch import KIND as PYTORCH
 from shunter.api.training.pytorch import WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.api.training.xgboost import KIND as XGBOOST
-from shunter.migrate.launch import understood
 from shunter.migrate.launch.launchers import Started
 from shunter.migrate.proof.differences import Matched, Pair
 from shunter.migrate.proof.effective import seen
 from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.proof.launches import launch_of
 from shunter.migrate.proof.pods import Replica
 from shunter.operator.trainer.plugins.mpi import HOST_FILE
 from shunter.operator.training.mpi.objects import hostfile
@@ -97,24 +97,16 @@ class _Side:
     def __init__(self, hosts: Hosts, kind: str) -> None:
         self._hosts = hosts
         self._kind = kind
-        self._started: dict[str, Started] = {}
 
     def member(self, replica: Replica) -> Member:
         environment = seen(replica.pod, replica.training).environment
-        main = self._started.get(replica.role) or _main(replica, {})
-        self._started[replica.role] = main
+        main = launch_of(replica).main
         if main.launcher == "torchrun":
-            member = _torchrun(environment, _main(replica, environment))
+            member = _torchrun(environment, launch_of(replica, environment).main)
         else:
             member = _TOLD.get(self._kind, _nothing)(environment, main)
         place = member.place and self._hosts.marked(member.place.replace("<address of the pod>", replica.host))
         return member._replace(place=place and _without_port(place))
-
-
-def _main(replica: Replica, environment: Mapping[str, str]) -> Started:
-    """What trains, with the options that the environment fills in."""
-    known = {**replica.training, "env": [{"name": name, "value": value} for name, value in environment.items()]}
-    return understood(known, replica.pod["spec"].get("volumes") or ()).main
 
 
 def _torchrun(environment: Mapping[str, str], main: Started) -> Member:

@@ -1,0 +1,33 @@
+"""What the containers of pods start, by the texts of their manifests; containers that say the same are read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.migrate.launch import Launch, understood
+from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.pods import Replica
+
+_READ = ("command", "args", "workingDir", "volumeMounts")
+
+
+def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
+    """What the container that trains starts. `environment` fills in what its texts take from it, and is looked up where they take
+    something and none is given."""
+    training = replica.training
+    container: Json = {field: training[field] for field in _READ if field in training}
+    words = (*(training.get("command") or ()), *(training.get("args") or ()))
+    if not environment and any("$" in word for word in words):
+        environment = seen(replica.pod, training).environment
+    container["env"] = [{"name": name, "value": value} for name, value in environment.items()]
+    return _read(msgspec.json.encode((container, replica.pod["spec"].get("volumes") or [])))
+
+
+@lru_cache(maxsize=256)
+def _read(key: bytes) -> Launch:
+    container, volumes = msgspec.json.decode(key)
+    return understood(container, volumes)
