@@ -128,3 +128,10 @@ def test_every_decision_and_finding_stands_in_the_plan() -> None:
     assert found.decisions[0].startswith("profile P2: ")
     assert found.decisions[1].startswith("runtime TrainingRuntime pytorch-")
     assert found.train_job == "bert"
+
+
+def test_each_replacement_has_a_backup_of_its_own() -> None:
+    replacement = Wishes(strategy="replacement")
+    first, other = plan(job(), wishes=replacement), plan(job(), elastic(), wishes=replacement)
+    assert first.backup == f"backup-{first.id}" != other.backup
+    assert plan(job()).backup == ""

@@ -66,9 +66,10 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
         item = item_for(outcome, cluster, wishes, batch.options)
         waves[item.job_class].append(item)
     freeze, why = _freeze(cluster, wishes)
+    identity = _id(cluster, wishes, batch)
     return Plan(
         format=FORMAT,
-        id=_id(cluster, wishes, batch),
+        id=identity,
         strategy=wishes.strategy,
         server=cluster.server,
         cluster=cluster.id,
@@ -78,7 +79,7 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
         journal_namespace=wishes.journal_namespace,
         options=batch.options,
         unread=tuple(unread),
-        backup="backup" if wishes.strategy == "replacement" else "",
+        backup=f"backup-{identity}" if wishes.strategy == "replacement" else "",
         waves=tuple(Wave(name=name, why=WAVES[name], jobs=tuple(jobs)) for name, jobs in waves.items() if jobs),
     )
 

@@ -112,7 +112,7 @@ async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path
     if not (directory / INDEX).exists():
         await taking.take(client, directory, objects, server=plan.server, now=now)
     elif not any(record.job for record in journal.records) and not taking.holds(directory, objects):
-        raise InputError(f"plan: backup: {directory} is of another time.", "Name a new folder there.")
+        raise InputError(f"{directory}: this backup is of another time.", "Name a new folder in the plan, as `backup`.")
 
 
 def _active(plan: Plan, found: Input) -> list[str]:
