@@ -150,7 +150,9 @@ def _restore_success(draft: Draft) -> None:
         draft.default(policy, "the job has no Workers")
     if leaders and len(draft.groups) > 1:
         targets = [draft.group_of(role).name for role in leaders]
-        draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": targets}
+        # v1 refuses a Chief beside a Master, but not a "chief": the job is done when either is.
+        operator = "Any" if len(targets) > 1 else "All"
+        draft.jobset["successPolicy"] = {"operator": operator, "targetReplicatedJobs": targets}
 
 
 def _tolerate_failures(draft: Draft, group: Group) -> None:
