@@ -43,6 +43,7 @@ START_SECONDS = 90.0
 STOP_SECONDS = 5.0
 """For a part to leave by itself. A kube-apiserver with open watches takes up to a minute, so it is always cut short."""
 LOG_TAIL_LINES = 20
+SHARES = 16
 BELOW_EPHEMERAL = range(20000, 32000)
 """Ports that the kernel gives to no outgoing connection, so that a part that was stopped finds its port free again."""
 
@@ -328,10 +329,12 @@ def answers(url: str) -> bool:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on now."""
+    """Ports of 127.0.0.1 that nobody listens on now. Each of the processes that pytest-xdist starts has its own to choose from:
+    what one has found free another could take before it is used."""
+    own = BELOW_EPHEMERAL[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % SHARES :: SHARES]
     found: list[int] = []
     while len(found) < number:
-        port = random.choice(BELOW_EPHEMERAL)
+        port = random.choice(own)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from control_plane import ControlPlane
 
@@ -16,6 +18,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="embedded",
         help="what e2e tests run on: the embedded cluster, or a real control plane (conformance/) with this machine as its node",
     )
+
+
+class ByFixture(LoadScopeScheduling):
+    """Keeps those tests on one process whose fixture plays everything at once. Marks `xdist_group` would say as much, but
+    pytest-xdist 3.8 does not see them with pytest 9.2."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, _, test = nodeid.partition("::")
+        if path.endswith("e2e/test_recordings.py"):
+            return path
+        if path.endswith("vectors/test_vectors.py") and "[" in test:
+            return f"{path}::{test.partition('[')[2].partition(':')[0]}"
+        return nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFixture | None:
+    return ByFixture(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

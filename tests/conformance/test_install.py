@@ -15,7 +15,7 @@ from control_plane import ControlPlane
 from e2e.running_cluster import KUBECTL
 from install.charts import rendered
 
-pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300), pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "defaults": {},

@@ -14,7 +14,7 @@ from e2e.real_cluster import NODE, RealCluster
 from e2e.running_cluster import eventually
 from shunter.cluster.node.teardown import teardown
 
-pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 
 NAMESPACE = "lost"
 COLLECTED_SECONDS = 150.0

@@ -19,7 +19,7 @@ from control_plane import ControlPlane
 from shunter.cluster.node.teardown import teardown
 from shunter.kube.kubeconfig import read
 
-pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(180)]
 
 NewNode = Callable[..., ProcessNode]
 

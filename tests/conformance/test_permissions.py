@@ -58,7 +58,7 @@ from shunter.kube.registration import bundles, trust
 from shunter.operator import permissions
 from shunter.operator.trainer.reconciler import LEGACY_FINALIZER
 
-pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("permissions"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 
 TEAM = "team-a"
 CONTAINER = {"name": "pytorch", "image": "python"}

@@ -17,7 +17,7 @@ from shunter.kube.certificates import KeyPair, expires_at, issue, new_authority
 from shunter.kube.client import Client
 from shunter.kube.registration import ServiceReference, trust
 
-pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("replicas"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 
 Start = Callable[..., Replica]
 

@@ -18,7 +18,7 @@ from shunter.kube.client import Client
 from shunter.operator.config import API_VERSION, KIND
 from shunter.operator.trainer.statusserver.place import audience
 
-pytestmark = [pytest.mark.conformance, pytest.mark.xdist_group("permissions"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 
 TEAM = "team-a"
 

@@ -45,5 +45,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/e2e" in item.path.as_posix():
             item.add_marker(pytest.mark.e2e)
-            if not item.get_closest_marker("xdist_group"):
-                item.add_marker(pytest.mark.xdist_group("e2e"))

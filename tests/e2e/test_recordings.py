@@ -28,7 +28,7 @@ TIMED_AT_ONCE = 3
 """Cases that have seconds in them run first and few at a time, so that a busy machine does not miss a deadline."""
 
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("recordings")]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from e2e.embedded_cluster import EmbeddedCluster
 from e2e.real_cluster import RealCluster
 from e2e.running_cluster import Cluster, Component, eventually
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("status-server")]
+pytestmark = pytest.mark.timeout(240)
 
 NAME = "status.shunter.test"
 LEVELS = ("namespaces", "plain")

@@ -77,4 +77,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/faults" in item.path.as_posix():
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -9,11 +9,7 @@ from vectors.case import case_files, load
 from vectors.conftest import Played
 from vectors.differences import deliberate, differences
 
-CASES = [
-    pytest.param(file, case.name, id=f"{file}: {case.name}", marks=pytest.mark.xdist_group(f"vectors-{file}"))
-    for file in case_files()
-    for case in load(file).cases
-]
+CASES = [pytest.param(file, case.name, id=f"{file}: {case.name}") for file in case_files() for case in load(file).cases]
 
 
 @pytest.mark.parametrize(("file", "name"), CASES)
