@@ -20,7 +20,7 @@ demo-migrate: setup ## move v1 example jobs to v2 with evidence: assess, convert
 	@.venv/bin/shunter migrate demo --results build/migration-demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
-	@$(PY) -m pytest -n 6 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
+	@$(PY) -m pytest -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
 faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about ten minutes)
 	@$(PY) -m pytest -n 2 --dist loadgroup tests/faults
