@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from control_plane import ControlPlane
+
+if TYPE_CHECKING:
+    from faults.planes import Plane
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,3 +57,13 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
     plane.start()
     yield plane
     plane.stop()
+
+
+@pytest.fixture(scope="session")
+def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """A control plane without nodes, of the kind that `--cluster` names, shared by all tests of a worker."""
+    from faults.planes import new_plane
+
+    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
+    yield running
+    running.close()

@@ -1,25 +1,18 @@
-"""One control plane for all fault tests of a worker, and one observer of it a test. Modules may run side by side."""
+"""One observer of the control plane a test. Modules may run side by side."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from faults.disturbance import Undisturbed, undisturbed
 from faults.history import History
 from faults.operators import Clock
-from faults.planes import Plane, connection, new_plane
+from faults.planes import Plane, connection
 from faults.scenarios import Scenario, Stage
 from shunter.kube.kubeconfig import Connection
-
-
-@pytest.fixture(scope="session")
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
-    yield running
-    running.close()
 
 
 @pytest.fixture

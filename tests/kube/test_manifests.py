@@ -53,12 +53,13 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
     [
         ("a: [1, }", "x.yaml:1:8: not valid YAML"),
         ("a: 1\na: 2\n", "x.yaml:2:1: not valid YAML: key 'a' stands twice in one object."),
+        ("a: 1\nb: \x01c", "x.yaml:2:4: not valid YAML: a control character, '\\x01'."),
         ("- 1", "x.yaml:1: expected a Kubernetes object, found list [1]."),
         ("kind: Pod", "x.yaml:1: apiVersion is missing."),
         ("apiVersion: v1\nkind: 3", "x.yaml:1: kind is missing."),
         ("\n\napiVersion: v1\nkind: Pod", "x.yaml:3: Pod has no metadata.name."),
     ],
-    ids=["broken yaml", "duplicate key", "not an object", "no apiVersion", "kind of wrong type", "no name"],
+    ids=["broken yaml", "duplicate key", "binary", "not an object", "no apiVersion", "kind of wrong type", "no name"],
 )
 def test_what_is_wrong_is_said_with_file_and_line(text: str, message: str) -> None:
     with pytest.raises(InputError) as error:

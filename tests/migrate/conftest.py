@@ -1,22 +1,15 @@
-"""A control plane without nodes, of the kind that `--cluster` names."""
+"""Clients of a control plane without nodes."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
-from faults.planes import Plane, new_plane
+from faults.planes import Plane
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.kubeconfig import Connection
-
-
-@pytest.fixture(scope="session")
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
-    yield running
-    running.close()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,8 +70,7 @@ def some(found: Iterator[Manifest], source: str) -> list[Manifest]:
 
 def parse(text: str, source: str) -> Iterator[Manifest]:
     """The objects of one text, List kinds unpacked."""
-    loader = Loader(text)
-    try:
+    with loading(text, source) as loader:
         while loader.check_node():
             node = loader.get_node()
             assert node is not None, "check_node said there is one"
@@ -79,12 +79,28 @@ def parse(text: str, source: str) -> Iterator[Manifest]:
             if value is None:
                 continue
             yield from objects(value, source, line)
+
+
+@contextmanager
+def loading(text: str, source: str) -> Iterator[Loader]:
+    """A loader of a text. InputError, naming line and column, when that turns out to be no YAML."""
+    loader: Loader | None = None
+    try:
+        loader = Loader(text)
+        yield loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         raise InputError(f"{where}: not valid YAML: {error.problem or error.context}.") from error
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        where = f"{source}:{before.count(chr(10)) + 1}:{error.position - before.rfind(chr(10))}"
+        raise InputError(
+            f"{where}: not valid YAML: a control character, {text[error.position]!r}.", "Remove it, or name another file."
+        ) from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def objects(value: object, source: str, line: int) -> Iterator[Manifest]:

@@ -24,7 +24,7 @@ import msgspec
 import yaml
 
 from shunter.errors import InputError
-from shunter.kube.manifests import Loader
+from shunter.kube.manifests import loading
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.catalogue import topics
 from shunter.migrate.findings import Finding, Place, Topic
@@ -125,16 +125,9 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 
 def parsed(text: str, source: str) -> tuple[Entry, ...]:
-    loader = Loader(text)
-    try:
+    with loading(text, source) as loader:
         node = loader.get_single_node()
         value = loader.construct_document(node) if node is not None else {}
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        raise InputError(f"{where}: not valid YAML: {error.problem or error.context}.") from error
-    finally:
-        loader.dispose()
     try:
         file = msgspec.convert(value, _File)
     except msgspec.ValidationError as error:

@@ -62,7 +62,7 @@ def test_quiet_says_it_by_the_exit_code() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "nothing to convert was named"),
+        ((), "no input was named"),
         (("-f", "nowhere.yaml"), "nowhere.yaml: no such file or directory"),
         (("-f", "-", "--in-place"), "--in-place changes files only"),
         (("-f", "-", "-o", "dir"), "no directory was named"),

@@ -49,9 +49,6 @@ class Screen:
     def begin(self, total: int) -> None:
         return
 
-    def doing(self, text: str) -> None:
-        return
-
     def done(self, outcome: Outcome) -> None:
         return
 

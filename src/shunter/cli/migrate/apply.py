@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.console import errors
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import AcceptOption, GangOption, Profile, SuffixOption, TorchLaunch, options_of
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.moving_options import (
     DryRunOption,
     JournalOption,
@@ -34,6 +34,7 @@ from shunter.cli.migrate.plan import (
     tell,
     wishes_of,
 )
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def apply(
         applied(plan, path, target, waves or [], journal, dry_run=dry_run, yes=yes)
 
 
+@grouped
 def live_migrate(
+    *,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
@@ -83,9 +86,7 @@ def live_migrate(
     running: RunningOption = Running.wait,
     freeze: FreezeOption = None,
     journal_namespace: JournalNamespaceOption = "default",
-    accept: AcceptOption = None,
-    torch_launch: Annotated[TorchLaunch, typer.Option("--torch-launch")] = TorchLaunch.auto,
-    gang: GangOption = "none",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
     dry_run: DryRunOption = False,
     yes: YesOption = False,
@@ -95,19 +96,7 @@ def live_migrate(
     from shunter.migrate.moving.plan import text
     from shunter.migrate.writing import write_whole
 
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=Profile.auto,
-        gang=gang,
-        elastic_nodes="",
-        mpi_image="",
-        target_version="2.3",
-        suffix=suffix,
-        v1_labels=False,
-        cluster_domain="",
-        suspend=True,
-    )
+    options = flags.meaning(suspend=True, suffix=suffix)
     wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
     plan = planned_for(connect(kubeconfig, context), wishes, options, None)
     write_whole(path, text(plan))

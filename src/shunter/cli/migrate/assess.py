@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shunter.cli.console import errors, output
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    GangOption,
-    Profile,
-    ProfileOption,
-    SuffixOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    options_of,
-)
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
+from shunter.cli.migrate.form_option import Form, FormOption
 from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -37,27 +28,20 @@ MARKS = {
 }
 
 
-class Form(StrEnum):
-    table = "table"
-    json = "json"
-
-
+@grouped
 def assess(
+    *,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
     checks: Annotated[
         list[str] | None, typer.Option("--checks", metavar="GLOB", help="Only these checks, by name or id; repeatable.")
     ] = None,
-    form: Annotated[Form, typer.Option("-o", "--output", help="table or json.")] = Form.table,
+    form: FormOption = Form.table,
     as_json: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 unless the verdict is READY.")] = False,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
-    target_version: TargetVersionOption = "2.3",
 ) -> None:
     """Say whether a cluster is ready for v2: READY, PARTIAL or BLOCKED, with what to do next.
 
@@ -75,19 +59,7 @@ def assess(
     from shunter.migrate.readiness.facts import Facts
 
     wanted = chosen(checks or [])
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes="",
-        mpi_image="",
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=False,
-        cluster_domain="",
-        suspend=True,
-    )
+    options = flags.meaning(suspend=True, suffix=suffix)
     target = connect(kubeconfig, context)
 
     async def gather() -> Facts:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.form_option import Form, FormOption
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -16,32 +17,43 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.kube.client import Client
-    from shunter.migrate.runs.comparison import Comparison
+    from shunter.migrate.runs.comparison import Comparison, Tolerance
     from shunter.migrate.runs.logs import MetricPattern
     from shunter.migrate.runs.record import Run
 
 VERDICT_COLOURS = {"equal": "green", "within tolerance": "green", "different": "bold red", "not comparable": "yellow"}
 
 
-class Output(StrEnum):
-    table = "table"
-    json = "json"
-
-
-MetricOption = Annotated[
-    list[str] | None,
-    typer.Option("--metric", help="A metric that logs print: NAME, or NAME=REGEX with a group for the value; repeatable."),
-]
 SourcesOption = Annotated[
     list[str] | None, typer.Option(help="More metrics of it: tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable.")
 ]
-RelativeOption = Annotated[float, typer.Option("--relative", min=0, help="A metric may be off by this part of its value.")]
-AbsoluteOption = Annotated[float, typer.Option("--absolute", min=0, help="A metric may be off by so much, whatever its value.")]
-ThroughputOption = Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")]
-FirstStepsOption = Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")]
 
 
+class ComparisonOptions(NamedTuple):
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="A metric that logs print: NAME, or NAME=REGEX with a group for the value; repeatable."),
+    ] = None
+    relative: Annotated[float, typer.Option("--relative", min=0, help="A metric may be off by this part of its value.")] = 0.01
+    absolute: Annotated[float, typer.Option("--absolute", min=0, help="A metric may be off by so much in any case.")] = 1e-6
+    throughput: Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")] = 0.05
+    first_steps: Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")] = 10
+
+    def tolerance(self) -> Tolerance:
+        from shunter.migrate.runs.comparison import Tolerance
+
+        return Tolerance(relative=self.relative, absolute=self.absolute, throughput=self.throughput, first_steps=self.first_steps)
+
+    def patterns(self) -> list[MetricPattern]:
+        """The metrics to look for in logs. InputError for one that is none."""
+        from shunter.migrate.runs.logs import metric_pattern
+
+        return [metric_pattern(text) for text in self.metrics or []]
+
+
+@grouped
 def compare(
+    *,
     jobs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -53,12 +65,8 @@ def compare(
     export_baseline: Annotated[Path | None, typer.Option(help="Write what is known of ORIGINAL's run to this file.")] = None,
     original_metrics: SourcesOption = None,
     successor_metrics: SourcesOption = None,
-    metrics: MetricOption = None,
-    relative: RelativeOption = 0.01,
-    absolute: AbsoluteOption = 1e-6,
-    throughput: ThroughputOption = 0.05,
-    first_steps: FirstStepsOption = 10,
-    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    comparing: ComparisonOptions,
+    form: FormOption = Form.table,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
@@ -71,8 +79,7 @@ def compare(
 
     from shunter.cli.console import errors
     from shunter.errors import InputError
-    from shunter.migrate.runs.comparison import Tolerance, compared
-    from shunter.migrate.runs.logs import metric_pattern
+    from shunter.migrate.runs.comparison import compared
     from shunter.migrate.runs.record import encoded, stored
 
     names = list(jobs or [])
@@ -81,8 +88,8 @@ def compare(
             f"{len(names)} jobs are named{' beside --baseline' if baseline else ''}.",
             "Name ORIGINAL and SUCCESSOR, or ORIGINAL with --export-baseline FILE, or --baseline FILE and SUCCESSOR.",
         )
-    tolerance = Tolerance(relative=relative, absolute=absolute, throughput=throughput, first_steps=first_steps)
-    extra = [metric_pattern(text) for text in metrics or []]
+    tolerance = comparing.tolerance()
+    extra = comparing.patterns()
     kept = stored(baseline) if baseline else None
     original_name = "" if kept else names.pop(0)
     wants_successor = bool(names) or not export_baseline
@@ -176,16 +183,15 @@ def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPatter
     return run
 
 
-def shown(comparison: Comparison, form: Output = Output.table) -> int:
+def shown(comparison: Comparison, form: Form = Form.table) -> int:
     """Prints the comparison; the exit code that it means."""
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.cli.console import Output as Form
-    from shunter.cli.console import errors, output, print_as
+    from shunter.cli.console import Output, errors, output, print_as
 
-    if form is Output.json:
-        print_as(plain(comparison), Form.json)
+    if form is Form.json:
+        print_as(plain(comparison), Output.json)
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY"):

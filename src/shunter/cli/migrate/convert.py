@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ClusterDomainOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    SuffixOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    V1LabelsOption,
-    options_of,
-)
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
+from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.taking_on import ConfigurationOption, taken_on
+from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,29 +29,10 @@ class Form(StrEnum):
     dir = "dir"
 
 
-FilesOption = Annotated[
-    list[str] | None,
-    typer.Option("-f", "--filename", help="A file, a directory with all below it, or - for standard input; repeatable."),
-]
-KustomizeOption = Annotated[
-    list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds; repeatable.")
-]
-HelmReleaseOption = Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")]
-ConfigurationOption = Annotated[
-    Path | None, typer.Option("--config", help="Findings that are taken on, with reasons [default: ./migration.yaml if there]")
-]
-
-
+@grouped
 def convert(
-    files: FilesOption = None,
-    kustomize: KustomizeOption = None,
-    helm_release: HelmReleaseOption = "",
-    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster; their results are suspended.")] = False,
-    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
-    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
-    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = "",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = "",
+    *,
+    source: InputOptions,
     form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
     output_dir: Annotated[Path | None, typer.Option(help="Write the files there, in the tree that they were found in.")] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Change the files themselves; git must know them.")] = False,
@@ -75,16 +44,8 @@ def convert(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when something is lost or means something else.")] = False,
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
-    v1_labels: V1LabelsOption = False,
-    cluster_domain: ClusterDomainOption = "",
     suspend: Annotated[bool, typer.Option("--suspend", help="Make the results suspended.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing; the exit code says it.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell notes too: what changes without loss.")] = False,
@@ -99,30 +60,18 @@ def convert(
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
 
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=v1_labels,
-        cluster_domain=cluster_domain,
-        suspend=suspend or cluster,
-    )
-    refuse_contradictions(files, kustomize, helm_release, cluster, in_place, output_dir, form)
+    options = flags.meaning(suspend=suspend or source.cluster, suffix=suffix)
+    refuse_contradictions(source, in_place=in_place, output_dir=output_dir, form=form)
     reports = wanted_reports(report)
     if in_place and not force:
-        refuse_unsaved([Path(file) for file in files or ()])
-    given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
+        refuse_unsaved([Path(file) for file in source.files or ()])
+    given, faults = source.read()
     jobs = given.convertible
     with counting("converting", len(jobs)) as advance:
-        batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
+        batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
     templates, told = templates_of(given, options)
-    batch, faults = take_on(batch, [*given.findings, *told, *faults], configuration)
-    texts, told = texts_of(given, batch, templates, [Path(name) for name in files or ()], output_dir, in_place)
+    batch, faults = taken_on(batch, [*given.findings, *told, *faults], configuration)
+    texts, told = texts_of(given, batch, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
     faults += told
     if texts is not None and not in_place and not force:
         refuse_others(texts)
@@ -137,23 +86,13 @@ def convert(
     raise typer.Exit(exit_code(batch, faults, strict=strict))
 
 
-def refuse_contradictions(
-    files: list[str] | None,
-    kustomize: list[str] | None,
-    helm_release: str,
-    cluster: bool,
-    in_place: bool,
-    output_dir: Path | None,
-    form: Form,
-) -> None:
+def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: Path | None, form: Form) -> None:
     """Raises InputError for flags that cannot be meant together, and when nothing is to be converted."""
     from shunter.errors import InputError
 
-    if not (files or kustomize or helm_release or cluster):
-        raise InputError("nothing to convert was named.", "Name files with -f, or use --cluster, --kustomize or --helm-release.")
-    if cluster and (files or kustomize or helm_release):
-        raise InputError("--cluster goes with no other input.", "Its results are suspended, those of files are not: run twice.")
-    if in_place and (kustomize or helm_release or cluster or not files or "-" in files):
+    source.require_one_source()
+    elsewhere = source.cluster or source.kustomize or source.helm_release
+    if in_place and (elsewhere or "-" in (source.files or ())):
         raise InputError("--in-place changes files only.", "Name files or directories with -f, and nothing else.")
     if in_place and (output_dir is not None or form is not Form.yaml):
         raise InputError("--in-place and another place for the result exclude each other.", "Leave one of them out.")
@@ -174,57 +113,6 @@ def refuse_unsaved(paths: Sequence[Path]) -> None:
         raise InputError(f"--in-place: git could not bring back what changes: {shown}.", "Commit first, or add --force.")
 
 
-def read(
-    files: list[str] | None,
-    kustomize: list[str] | None,
-    helm_release: str,
-    cluster: bool,
-    namespace: str,
-    all_namespaces: bool,
-    selector: str,
-    kubeconfig: Path | None,
-    context: str,
-) -> tuple[Input, list[Finding]]:
-    """All that was named, and what there is to tell of reading it."""
-    from shunter.cli.progress import counting
-    from shunter.migrate.source import provider
-    from shunter.migrate.source.files import text_file
-
-    with counting("reading files") as advance:
-        given = provider.read(files or [], advance)
-    if kustomize:
-        from shunter.migrate.gitops.kustomize import build
-
-        built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in kustomize)
-        given += provider.Input(tuple(built))
-    if not (cluster or helm_release):
-        return given, []
-    import asyncio
-
-    from shunter.cli.target import connect
-
-    target = connect(kubeconfig, context)
-    space = "" if all_namespaces else namespace or target.client.namespace
-    if helm_release:
-        from shunter.migrate.source.helm_release import manifest_of_release
-
-        async def manifest() -> str:
-            async with target.client as client:
-                return await manifest_of_release(client, space, helm_release)
-
-        text = asyncio.run(manifest())
-        return given + provider.Input((text_file(text, f"helm release {helm_release}"),)), []
-    from shunter.migrate.source import live
-
-    async def listed() -> live.Live:
-        with counting("reading jobs") as advance:
-            async with target.client as client:
-                return await live.jobs(client, [space], label_selector=selector, read=advance)
-
-    found = asyncio.run(listed())
-    return provider.Input(live=found.jobs), list(found.findings)
-
-
 def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[Finding]]:
     """New texts of Helm templates, by document, and what there is to tell of them."""
     if not given.templates:
@@ -232,20 +120,6 @@ def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[F
     from shunter.migrate.gitops import helm
 
     return helm.skeletons(given.templates, options)
-
-
-def take_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:
-    """What `migration.yaml` says is taken on, marked as such."""
-    path = configuration or Path("migration.yaml")
-    if configuration is None and not path.exists():
-        return batch, faults
-    from datetime import UTC, datetime
-
-    from shunter.migrate import suppression
-
-    entries, today = suppression.read(path), datetime.now(UTC).date()
-    applied = suppression.applied(batch, entries, today)
-    return applied.batch, [*suppression.marked(faults, entries, today), *applied.faults]
 
 
 def texts_of(

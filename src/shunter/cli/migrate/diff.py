@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ClusterDomainOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    SuffixOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    V1LabelsOption,
-    options_of,
-)
-from shunter.cli.migrate.convert import ConfigurationOption
-from shunter.cli.migrate.proving import (
-    AgainstOption,
-    AllNamespacesOption,
-    ClusterOption,
-    FilesOption,
-    JobsArgument,
-    KustomizeOption,
-    NamespaceOption,
-    proven,
-)
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
+from shunter.cli.migrate.form_option import Form, FormOption
+from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
+from shunter.cli.migrate.taking_on import ConfigurationOption
+from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,66 +26,25 @@ NARROWEST = 140
 """Columns of a text that goes to a file or a pipe."""
 
 
-class Output(StrEnum):
-    table = "table"
-    json = "json"
-
-
+@grouped
 def diff(
+    *,
     jobs: JobsArgument = None,
-    files: FilesOption = None,
-    kustomize: KustomizeOption = None,
-    cluster: ClusterOption = False,
+    source: InputOptions,
     against: AgainstOption = None,
-    namespace: NamespaceOption = "",
-    all_namespaces: AllNamespacesOption = False,
     full: Annotated[bool, typer.Option("--full", help="Show what is the same and what is expected as well.")] = False,
-    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    form: FormOption = Form.table,
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
-    v1_labels: V1LabelsOption = False,
-    cluster_domain: ClusterDomainOption = "",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = "",
 ) -> None:
     """Show how the pods of v1 jobs and of their TrainJobs differ, rank by rank. No cluster is needed.
 
     Signs: ! nothing says why, ~ a finding of the conversion says it, = it follows from how v2 works.
     Exit codes, as of kubectl diff: 0 nothing but what is expected differs, 1 something else does, above 1 the tool failed.
     """
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=v1_labels,
-        cluster_domain=cluster_domain,
-        suspend=cluster,
-    )
-    found, faults, _ = proven(
-        jobs or [],
-        options,
-        files=files,
-        kustomize=kustomize,
-        cluster=cluster,
-        namespace=namespace,
-        all_namespaces=all_namespaces,
-        against=against or [],
-        kubeconfig=kubeconfig,
-        context=context,
-        configuration=configuration,
-    )
+    options = flags.meaning(suspend=source.cluster, suffix=suffix)
+    found, faults, _ = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from contextlib import nullcontext
 
     from shunter.cli.console import output
@@ -119,17 +56,17 @@ def diff(
     tell(faults, with_notes=False)
     shown, is_different = [], False
     # In a terminal what is printed shows the progress, and a bar would stand in it.
-    is_seen = form is not Output.json and output().is_terminal
+    is_seen = form is not Form.json and output().is_terminal
     with nullcontext(lambda count: None) if is_seen else counting("comparing", len(found)) as advance:
         for conversion in found:
             comparison = compared(conversion, options)
             is_different = is_different or differs(comparison) or not comparison.is_alike
-            if form is Output.json:
+            if form is Form.json:
                 shown.append(as_json(comparison))
             else:
                 print_comparison(conversion, comparison, full=full)
             advance(1)
-    if form is Output.json:
+    if form is Form.json:
         from shunter.cli import console
 
         console.print_as(shown, console.Output.json)

@@ -10,24 +10,10 @@ import typer
 
 from shunter.cli.console import output
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    GangOption,
-    Profile,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    options_of,
-)
-from shunter.cli.migrate.convert import (
-    ConfigurationOption,
-    FilesOption,
-    HelmReleaseOption,
-    KustomizeOption,
-    read,
-    take_on,
-)
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.migrate.conversion_options import ConversionOptions
+from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, taken_on
+from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,9 +21,9 @@ if TYPE_CHECKING:
     from shunter.migrate.findings import Finding
     from shunter.migrate.inventory.entry import Entry
     from shunter.migrate.inventory.fleet import Fleet
+    from shunter.migrate.inventory.taking import Wanted
     from shunter.migrate.options import Options
     from shunter.migrate.source.provider import Input
-    from shunter.migrate.suppression import Entry as Suppressed
 
 SHOWN = 40
 """Jobs that a terminal lists one by one; of more it shows the figures."""
@@ -52,25 +38,16 @@ class Form(StrEnum):
     html = "html"
 
 
+@grouped
 def inventory(
-    files: FilesOption = None,
-    kustomize: KustomizeOption = None,
-    helm_release: HelmReleaseOption = "",
-    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False,
-    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
-    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
-    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = "",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = "",
+    *,
+    source: InputOptions,
     form: Annotated[Form, typer.Option("-o", "--output", help="What goes to standard output.")] = Form.table,
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="csv, json, md or html into a file; repeatable.")
     ] = None,
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    gang: GangOption = "none",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
 ) -> None:
     """List v1 jobs with the work that each means: simple, standard, complex, blocked, finished or owned, and why.
 
@@ -80,35 +57,22 @@ def inventory(
     from datetime import UTC, datetime
 
     from shunter.cli.migrate.telling import tell
-    from shunter.errors import InputError
     from shunter.migrate import report as reports
+    from shunter.migrate.inventory import taking
     from shunter.migrate.inventory.fleet import fleet
     from shunter.migrate.inventory.forms import FORMS
     from shunter.migrate.writing import write_whole
 
-    if bool(files or kustomize or helm_release) == cluster:
-        raise InputError("say what is to be counted: files or a cluster.", "Name files with -f, or use --cluster.")
+    source.require_one_source()
     wanted = reports.wanted(report or (), tuple(FORMS))
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=Profile.auto,
-        gang=gang,
-        elastic_nodes="",
-        mpi_image="",
-        target_version=target_version,
-        suffix="",
-        v1_labels=False,
-        cluster_domain="",
-        suspend=cluster,
-    )
+    options = flags.meaning(suspend=source.cluster)
     now = datetime.now(UTC)
-    if cluster:
-        entries, faults = of_cluster(kubeconfig, context, namespace, all_namespaces, selector, options, configuration, now)
+    if source.cluster:
+        jobs, faults = of_cluster(source, taking.Wanted(options, now, entries(configuration)))
     else:
-        given, faults = read(files, kustomize, helm_release, False, namespace, all_namespaces, "", kubeconfig, context)
-        entries, faults = of_input(given, faults, options, configuration, now)
-    found = fleet(entries)
+        given, faults = source.read()
+        jobs, faults = of_input(given, faults, options, configuration, now)
+    found = fleet(jobs)
     tell(faults, with_notes=False)
     if form is Form.table:
         show(found)
@@ -116,7 +80,7 @@ def inventory(
         sys.stdout.write(FORMS[form](found))
     for name, path in wanted:
         write_whole(path, FORMS[name](found))
-    if cluster and any(fault.is_blocking for fault in faults):
+    if source.cluster and any(fault.is_blocking for fault in faults):
         raise typer.Exit(exit_codes.BLOCKED)
 
 
@@ -129,45 +93,25 @@ def of_input(
 
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
-        batch = converted(jobs, options, [source.value for source in given.others], advance)
-    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
+        batch = converted(jobs, options, [other.value for other in given.others], advance)
+    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
     return of_batch(batch, now, insides(given)), faults
 
 
-def of_cluster(
-    kubeconfig: Path | None,
-    context: str,
-    namespace: str,
-    all_namespaces: bool,
-    selector: str,
-    options: Options,
-    configuration: Path | None,
-    now: datetime,
-) -> tuple[list[Entry], list[Finding]]:
+def of_cluster(source: InputOptions, wanted: Wanted) -> tuple[list[Entry], list[Finding]]:
     import asyncio
 
     from shunter.cli.progress import counting
-    from shunter.cli.target import connect
     from shunter.migrate.inventory import taking
 
-    target = connect(kubeconfig, context)
-    space = "" if all_namespaces else namespace or target.client.namespace
-    wanted = taking.Wanted(options, now, taken_on(configuration))
+    target, namespace = source.target()
 
     async def listed() -> tuple[list[Entry], list[Finding]]:
         with counting("reading jobs") as advance:
             async with target.client as client:
-                return await taking.of_cluster(client, [space], wanted, label_selector=selector, advance=advance)
+                return await taking.of_cluster(client, [namespace], wanted, label_selector=source.selector, advance=advance)
 
     return asyncio.run(listed())
-
-
-def taken_on(configuration: Path | None) -> tuple[Suppressed, ...]:
-    """What `migration.yaml` takes on; nothing where there is none."""
-    from shunter.migrate import suppression
-
-    path = configuration or Path(suppression.FILE_NAME)
-    return suppression.read(path) if configuration is not None or path.exists() else ()
 
 
 def show(fleet: Fleet) -> None:

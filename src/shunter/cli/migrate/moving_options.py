@@ -82,9 +82,6 @@ class MovingScreen:
         self._stack.close()
         self._advance = self._stack.enter_context(counting("applying", total))
 
-    def doing(self, text: str) -> None:
-        return
-
     def done(self, outcome: Outcome) -> None:
         self._advance(1)
         show(outcome)

@@ -10,23 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shunter.cli.console import errors
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ClusterDomainOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    SuffixOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    V1LabelsOption,
-    options_of,
-)
-from shunter.cli.migrate.convert import ConfigurationOption
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.migrate.taking_on import ConfigurationOption, taken_on
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -66,7 +53,9 @@ FreezeOption = Annotated[
 JournalNamespaceOption = Annotated[str, typer.Option("--journal-namespace", help="Where the ConfigMaps of the journal are kept.")]
 
 
+@grouped
 def plan(
+    *,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
@@ -76,16 +65,8 @@ def plan(
     freeze: FreezeOption = None,
     journal_namespace: JournalNamespaceOption = "default",
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
-    v1_labels: V1LabelsOption = False,
-    cluster_domain: ClusterDomainOption = "",
 ) -> None:
     """Plan the move of a cluster's v1 jobs: an editable file with every decision and why. Reads only.
 
@@ -95,19 +76,7 @@ def plan(
     from shunter.migrate.moving.plan import text
     from shunter.migrate.writing import write_whole
 
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=v1_labels,
-        cluster_domain=cluster_domain,
-        suspend=True,
-    )
+    options = flags.meaning(suspend=True, suffix=suffix)
     wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
     found = planned_for(connect(kubeconfig, context), wishes, options, configuration)
     if out is None:
@@ -139,7 +108,6 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
     """The plan for a cluster; closes the client."""
     import asyncio
 
-    from shunter.cli.migrate.convert import take_on
     from shunter.cli.progress import counting
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.planning import planned
@@ -152,7 +120,7 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
     with errors().status("reading the cluster"):
         found, cluster, unread = asyncio.run(read())
     with counting("deciding", len(found.jobs)) as advance:
-        batch, _ = take_on(found.batch(options, advance), [], configuration)
+        batch, _ = taken_on(found.batch(options, advance), [], configuration)
     return planned(batch, cluster, wishes, [*found.unread, *unread])
 
 

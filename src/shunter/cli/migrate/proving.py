@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from shunter.cli.migrate.taking_on import taken_on
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from shunter.api.meta import Json
+    from shunter.cli.migrate.input_options import InputOptions
     from shunter.migrate.conversion import Conversion
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
@@ -19,14 +22,6 @@ if TYPE_CHECKING:
 JobsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[[KIND/]NAME]...", help="Only these v1 jobs [default: all of the input].")
 ]
-FilesOption = Annotated[
-    list[str] | None,
-    typer.Option("-f", "--filename", help="v1 jobs: a file, a directory with all below it, or - for standard input; repeatable."),
-]
-KustomizeOption = Annotated[list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds.")]
-ClusterOption = Annotated[bool, typer.Option("--cluster", help="The v1 jobs of a cluster.")]
-NamespaceOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")]
-AllNamespacesOption = Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")]
 AgainstOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,46 +40,23 @@ class Proven(NamedTuple):
     """The other objects of the input."""
 
 
-def taken_on(configuration: Path | None) -> Callable[[Iterable[Finding]], tuple[Finding, ...]]:
-    """What marks the findings that `migration.yaml` takes on."""
-    from datetime import UTC, datetime
-
-    from shunter.migrate import suppression
-
-    path = configuration or Path(suppression.FILE_NAME)
-    entries = suppression.read(path) if configuration is not None or path.exists() else ()
-    today = datetime.now(UTC).date()
-    return lambda findings: suppression.marked(findings, entries, today)
-
-
 def proven(
     names: Sequence[str],
     options: Options,
+    source: InputOptions,
     *,
-    files: list[str] | None,
-    kustomize: list[str] | None,
-    cluster: bool,
-    namespace: str,
-    all_namespaces: bool,
     against: Sequence[str],
-    kubeconfig: Path | None,
-    context: str,
     configuration: Path | None,
 ) -> Proven:
     """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
     import gc
 
-    from shunter.cli.migrate.convert import read, take_on
     from shunter.cli.progress import counting
-    from shunter.errors import InputError
     from shunter.migrate import batch as batches
     from shunter.migrate.proof.given import with_given
 
-    if not (files or kustomize or cluster):
-        raise InputError("no v1 job was named.", "Name files with -f, or use --cluster or --kustomize.")
-    if cluster and (files or kustomize):
-        raise InputError("--cluster goes with no other input.", "Leave one of them out.")
-    given, faults = read(files, kustomize, "", cluster, namespace, all_namespaces, "", kubeconfig, context)
+    source.require_one_source()
+    given, faults = source.read()
     jobs = _named(given.jobs, names)
     if not jobs:
         from shunter.cli.console import errors
@@ -92,16 +64,16 @@ def proven(
         text = f"no job of kubeflow.org/v1 among {len(given.objects)} objects: nothing was compared"
         errors().print(text, soft_wrap=True, markup=False, highlight=False)
     with counting("converting", len(jobs)) as advance:
-        batch = batches.converted(jobs, options, [source.value for source in given.others], advance)
-    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
+        batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
+    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:
-        objects = _objects(against, namespace, all_namespaces, kubeconfig, context)
+        objects = _objects(against, source)
         found = [with_given(conversion, objects) for conversion in found]
     # Thousands of manifests and schemas stay until the end: without them every look for garbage is short.
     gc.freeze()
-    return Proven(found, [*faults, *unread], [source.value for source in given.others])
+    return Proven(found, [*faults, *unread], [other.value for other in given.others])
 
 
 def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]:
@@ -120,7 +92,7 @@ def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]
     return found
 
 
-def _objects(against: Sequence[str], namespace: str, all_namespaces: bool, kubeconfig: Path | None, context: str) -> list[Json]:
+def _objects(against: Sequence[str], source: InputOptions) -> list[Json]:
     """TrainJobs and runtimes of files, and of the cluster where it is named."""
     from shunter.migrate.source import provider
 
@@ -131,16 +103,14 @@ def _objects(against: Sequence[str], namespace: str, all_namespaces: bool, kubec
     import asyncio
 
     from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
-    from shunter.cli.target import connect
 
-    target = connect(kubeconfig, context)
-    space = "" if all_namespaces else namespace or target.client.namespace
+    target, namespace = source.target()
 
     async def listed() -> list[Json]:
         async with target.client as client:
             found: list[Json] = []
             for resource in (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES):
-                items = (await client.list(resource, space if resource.namespaced else "")).items
+                items = (await client.list(resource, namespace if resource.namespaced else "")).items
                 found += [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items]
             return found
 

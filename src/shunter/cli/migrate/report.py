@@ -7,41 +7,18 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    options_of,
-)
-from shunter.cli.migrate.convert import (
-    ConfigurationOption,
-    FilesOption,
-    HelmReleaseOption,
-    KustomizeOption,
-    read,
-    take_on,
-)
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.migrate.conversion_options import ConversionOptions
+from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked, taken_on
+from shunter.cli.option_groups import grouped
 
 T = TypeVar("T")
 
 
+@grouped
 def report(
-    files: FilesOption = None,
-    kustomize: KustomizeOption = None,
-    helm_release: HelmReleaseOption = "",
-    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False,
-    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = "",
-    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False,
-    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = "",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = "",
+    *,
+    source: InputOptions,
     output_dir: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("migration-report"),
     scan: Annotated[list[Path] | None, typer.Option("--scan", help="A repository that is scanned as well; repeatable.")] = None,
     comparison: Annotated[
@@ -49,13 +26,7 @@ def report(
     ] = None,
     assessment: Annotated[Path | None, typer.Option(help="What `assess -o json` wrote of the cluster.")] = None,
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
 ) -> None:
     """Write a report: verdict, success metrics, waves, checklist, a page for each job, the move of the SDK.
 
@@ -64,9 +35,7 @@ def report(
     from datetime import UTC, datetime
 
     from shunter.cli.console import errors
-    from shunter.cli.migrate.scan import taken_on
     from shunter.cli.progress import counting
-    from shunter.errors import InputError
     from shunter.migrate.batch import converted
     from shunter.migrate.briefing.decision import verdict
     from shunter.migrate.briefing.facts import Readiness, RunComparison, gathered
@@ -74,33 +43,20 @@ def report(
     from shunter.migrate.inventory.taking import insides
     from shunter.migrate.scan.scanning import paths_below, scanned
 
-    if bool(files or kustomize or helm_release) == cluster:
-        raise InputError("say what is to be reported: files or a cluster.", "Name files with -f, or use --cluster.")
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix="",
-        v1_labels=False,
-        cluster_domain="",
-        suspend=cluster,
-    )
+    source.require_one_source()
+    options = flags.meaning(suspend=source.cluster)
     runs = [told(path, "--comparison", RunComparison) for path in comparison or ()]
     readiness = told(assessment, "--assessment", Readiness) if assessment else None
-    given, faults = read(files, kustomize, helm_release, cluster, namespace, all_namespaces, selector, kubeconfig, context)
+    given, faults = source.read()
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
-        batch = converted(jobs, options, [source.value for source in given.others], advance)
-    batch, faults = take_on(batch, [*given.findings, *faults], configuration)
+        batch = converted(jobs, options, [other.value for other in given.others], advance)
+    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
     references = None
     if scan:
         paths = paths_below(scan)
         with counting("scanning", len(paths)) as advance:
-            references = taken_on(scanned(paths, advance).findings, configuration)
+            references = marked(scanned(paths, advance).findings, entries(configuration))
     with counting("proving", len(jobs)) as advance:
         facts = gathered(
             batch,
@@ -110,7 +66,7 @@ def report(
             references=references,
             runs=runs,
             readiness=readiness,
-            is_live=cluster,
+            is_live=source.cluster,
             advance=advance,
         )
     count = 0

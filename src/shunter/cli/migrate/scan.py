@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.convert import ConfigurationOption
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shunter.migrate.findings import Finding
 
 
@@ -51,7 +53,7 @@ def scan(
     files = paths_below(paths or [Path()])
     with counting("scanning", len(files)) as advance:
         found = scanned(files, advance)
-    findings = taken_on(found.findings, configuration)
+    findings = marked(found.findings, entries(configuration))
     said = contents("scan", by_source(findings))
     if form is not Form.text:
         sys.stdout.write(reports.FORMS[form](said))
@@ -66,19 +68,7 @@ def scan(
         raise typer.Exit(exit_codes.LOSSY)
 
 
-def taken_on(findings: tuple[Finding, ...], configuration: Path | None) -> list[Finding]:
-    """The findings, marked where `migration.yaml` takes them on. Its other entries are about jobs: nothing is said of them."""
-    path = configuration or Path("migration.yaml")
-    if configuration is None and not path.exists():
-        return list(findings)
-    from datetime import UTC, datetime
-
-    from shunter.migrate import suppression
-
-    return list(suppression.marked(findings, suppression.read(path), datetime.now(UTC).date()))
-
-
-def show(findings: list[Finding]) -> None:
+def show(findings: Sequence[Finding]) -> None:
     """A line for each finding, and its remedy below where it is the first of its kind or says something of its own."""
     from rich.text import Text
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from shunter.cli.console import output
+from shunter.cli.migrate.form_option import Form, FormOption
 from shunter.cli.migrate.moving_options import JournalOption, PlanOption, journal_of, tell_each
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -17,17 +15,12 @@ if TYPE_CHECKING:
 STAGE_COLOURS = {"half done": "bold red", "compared": "green", "finished": "green", "running": "cyan", "made": "yellow"}
 
 
-class Form(StrEnum):
-    table = "table"
-    json = "json"
-
-
 def status(
     path: PlanOption,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     journal: JournalOption = None,
-    form: Annotated[Form, typer.Option("-o", "--output", help="table or json.")] = Form.table,
+    form: FormOption = Form.table,
 ) -> None:
     """Show how far a plan is: each job, its TrainJob and what comes next, and how much of v1 is left. Reads only."""
     import asyncio

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.compare import AbsoluteOption, FirstStepsOption, MetricOption, RelativeOption, ThroughputOption
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ClusterDomainOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    options_of,
-)
+from shunter.cli.migrate.compare import ComparisonOptions
+from shunter.cli.migrate.conversion_options import ConversionOptions
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -42,7 +31,9 @@ if TYPE_CHECKING:
 PairsOption = list[str] | None
 
 
+@grouped
 def trial(
+    *,
     job: Annotated[str, typer.Argument(metavar="[KIND/]NAME", help="The v1 job.")],
     files: Annotated[
         list[str] | None, typer.Option("-f", "--filename", help="Read the job from here instead of the cluster; repeatable.")
@@ -70,19 +61,8 @@ def trial(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print its manifests after all checks, and start nothing.")] = False,
     baseline: Annotated[Path | None, typer.Option(help="Compare with the run in this file, not with the job's pods.")] = None,
     export: Annotated[Path | None, typer.Option(help="Write what is known of the trial's run to this file.")] = None,
-    metrics: MetricOption = None,
-    relative: RelativeOption = 0.01,
-    absolute: AbsoluteOption = 1e-6,
-    throughput: ThroughputOption = 0.05,
-    first_steps: FirstStepsOption = 10,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
-    cluster_domain: ClusterDomainOption = "",
+    comparing: ComparisonOptions,
+    flags: ConversionOptions,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
@@ -98,24 +78,10 @@ def trial(
     import signal
 
     from shunter.cli.target import connect
-    from shunter.migrate.runs.comparison import Tolerance
-    from shunter.migrate.runs.logs import metric_pattern
     from shunter.migrate.runs.record import stored
     from shunter.migrate.runs.trial import Wishes
 
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=False,
-        cluster_domain=cluster_domain,
-        suspend=False,
-    )
+    options = flags.meaning(suspend=False, suffix=suffix)
     wishes = Wishes(
         namespace=in_namespace,
         suffix=suffix,
@@ -132,8 +98,8 @@ def trial(
         target=connect(kubeconfig, context),
         options=options,
         wishes=wishes,
-        tolerance=Tolerance(relative=relative, absolute=absolute, throughput=throughput, first_steps=first_steps),
-        extra=[metric_pattern(text) for text in metrics or []],
+        tolerance=comparing.tolerance(),
+        extra=comparing.patterns(),
         baseline=stored(baseline) if baseline else None,
         allow_shared_output=allow_shared_output,
     )

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import (
-    AcceptOption,
-    ClusterDomainOption,
-    ElasticNodesOption,
-    GangOption,
-    MpiImageOption,
-    Profile,
-    ProfileOption,
-    SuffixOption,
-    TargetVersionOption,
-    TorchLaunch,
-    TorchLaunchOption,
-    V1LabelsOption,
-    options_of,
-)
-from shunter.cli.migrate.convert import ConfigurationOption
-from shunter.cli.migrate.proving import (
-    AgainstOption,
-    AllNamespacesOption,
-    ClusterOption,
-    FilesOption,
-    JobsArgument,
-    KustomizeOption,
-    NamespaceOption,
-    proven,
-    taken_on,
-)
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
+from shunter.cli.migrate.form_option import Form, FormOption
+from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked
+from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shunter.api.meta import Json
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
@@ -47,19 +22,12 @@ if TYPE_CHECKING:
     from shunter.migrate.runs.trial import Wishes
 
 
-class Output(StrEnum):
-    table = "table"
-    json = "json"
-
-
+@grouped
 def validate(
+    *,
     jobs: JobsArgument = None,
-    files: FilesOption = None,
-    kustomize: KustomizeOption = None,
-    cluster: ClusterOption = False,
+    source: InputOptions,
     against: AgainstOption = None,
-    namespace: NamespaceOption = "",
-    all_namespaces: AllNamespacesOption = False,
     server: Annotated[bool, typer.Option("--server", help="Ask the cluster in a dry run as well.")] = False,
     scratch_namespace: Annotated[
         str, typer.Option("--scratch-namespace", help="A namespace to ask in [default: one is made, and removed].")
@@ -70,20 +38,10 @@ def validate(
         str, typer.Option("--steps-arg", help="The program's flag for its number of steps: 1 is set.")
     ] = "",
     steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps: 1 is set.")] = "",
-    form: Annotated[Output, typer.Option("-o", "--output", help="table or json.")] = Output.table,
+    form: FormOption = Form.table,
     configuration: ConfigurationOption = None,
-    accept: AcceptOption = None,
-    torch_launch: TorchLaunchOption = TorchLaunch.auto,
-    profile: ProfileOption = Profile.auto,
-    gang: GangOption = "none",
-    elastic_nodes: ElasticNodesOption = "",
-    mpi_image: MpiImageOption = "",
-    target_version: TargetVersionOption = "2.3",
+    flags: ConversionOptions,
     suffix: SuffixOption = "",
-    v1_labels: V1LabelsOption = False,
-    cluster_domain: ClusterDomainOption = "",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = "",
 ) -> None:
     """Prove conversions, and say how far the proof reaches.
 
@@ -92,44 +50,20 @@ def validate(
 
     Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not, or a finding of the conversion blocks.
     """
-    options = options_of(
-        accept=accept,
-        torch_launch=torch_launch,
-        profile=profile,
-        gang=gang,
-        elastic_nodes=elastic_nodes,
-        mpi_image=mpi_image,
-        target_version=target_version,
-        suffix=suffix,
-        v1_labels=v1_labels,
-        cluster_domain=cluster_domain,
-        suspend=cluster,
-    )
-    found, faults, others = proven(
-        jobs or [],
-        options,
-        files=files,
-        kustomize=kustomize,
-        cluster=cluster,
-        namespace=namespace,
-        all_namespaces=all_namespaces,
-        against=against or [],
-        kubeconfig=kubeconfig,
-        context=context,
-        configuration=configuration,
-    )
+    options = flags.meaning(suspend=source.cluster, suffix=suffix)
+    found, faults, others = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate.proof.ladder import climbed
 
     tell(faults, with_notes=False)
-    ladders, mark = [], taken_on(configuration)
+    ladders, known = [], entries(configuration)
     with counting("proving", len(found)) as advance:
         for conversion in found:
-            ladders.append(climbed(conversion, options).taken_on(mark))
+            ladders.append(climbed(conversion, options).taken_on(lambda findings: marked(findings, known)))
             advance(1)
     if server:
-        ladders = ask_server(ladders, scratch_namespace, kubeconfig, context)
+        ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:
         from shunter.migrate.runs.trial import Wishes
 
@@ -142,7 +76,7 @@ def validate(
             keep_seconds=0,
         )
         ladders = run_on_embedded_cluster(ladders, others, wishes, options)
-    if form is Output.json:
+    if form is Form.json:
         from shunter.cli import console
 
         console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
@@ -156,7 +90,7 @@ def validate(
     raise typer.Exit(exit_codes.BLOCKED if is_blocked else exit_codes.OK)
 
 
-def ask_server(ladders: list[Ladder], scratch: str, kubeconfig: Path | None, context: str) -> list[Ladder]:
+def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> list[Ladder]:
     """Those that hold so far, with the rung `server`."""
     import asyncio
 
@@ -167,7 +101,7 @@ def ask_server(ladders: list[Ladder], scratch: str, kubeconfig: Path | None, con
 
     async def climb() -> list[Ladder]:
         higher = []
-        async with connect(kubeconfig, context).client as client:
+        async with connect(source.kubeconfig, source.context).client as client:
             try:
                 async with scratch_namespace(client, scratch) as namespace:
                     with counting("asking the cluster", len(ladders)) as advance:

@@ -57,9 +57,6 @@ class Screen(Protocol):
     def begin(self, total: int) -> None:
         """So many steps are to come."""
 
-    def doing(self, text: str) -> None:
-        """What is under way."""
-
     def done(self, outcome: Outcome) -> None:
         """What became of a step."""
 
@@ -86,7 +83,6 @@ async def apply(
     outcomes: list[Outcome] = []
     stopped_at: dict[str, Step] = {}
     for step in steps:
-        screen.doing(step.id)
         before = stopped_at.get(step.job) or stopped_at.get("")
         outcome = (
             Outcome(step, "left", f"not before: {before.id}") if before else await _carried_out(client, step, journal, patience)

@@ -230,8 +230,19 @@ def _sequence(node: yaml.Node | None) -> list[yaml.Node]:
 
 
 def _scalars(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.ScalarNode]:
-    """The scalar values below a node, with `keys` the keys of mappings as well, in the order of the text. What aliases repeat
-    comes once: it may contain itself."""
+    """The scalar values below a node, with `keys` the keys of mappings as well."""
+    return (inner for inner in _nodes(node, keys=keys) if isinstance(inner, yaml.ScalarNode))
+
+
+def _entries(node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    """Every key below a node with its value."""
+    for inner in _nodes(node):
+        if isinstance(inner, yaml.MappingNode):
+            yield from ((key, value) for key, value in inner.value if isinstance(key, yaml.ScalarNode))
+
+
+def _nodes(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.Node]:
+    """The node and all below it in the order of the text. What aliases repeat comes once: it may contain itself."""
     seen: set[int] = set()
     left = [node]
     while left:
@@ -239,26 +250,9 @@ def _scalars(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.ScalarNode
         if id(inner) in seen:
             continue
         seen.add(id(inner))
-        if isinstance(inner, yaml.ScalarNode):
-            yield inner
-        elif isinstance(inner, yaml.SequenceNode):
+        yield inner
+        if isinstance(inner, yaml.SequenceNode):
             left += reversed(inner.value)
         elif isinstance(inner, yaml.MappingNode):
             for key, value in reversed(inner.value):
                 left += (value, key) if keys else (value,)
-
-
-def _entries(node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-    """Every key below a node with its value; what aliases repeat comes once."""
-    seen: set[int] = set()
-    left = [node]
-    while left:
-        inner = left.pop()
-        if id(inner) in seen:
-            continue
-        seen.add(id(inner))
-        if isinstance(inner, yaml.SequenceNode):
-            left += reversed(inner.value)
-        elif isinstance(inner, yaml.MappingNode):
-            yield from ((key, value) for key, value in inner.value if isinstance(key, yaml.ScalarNode))
-            left += [value for _, value in reversed(inner.value)]

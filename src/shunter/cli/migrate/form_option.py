@@ -1,0 +1,16 @@
+"""`-o` of verbs that show something: for people, or for programs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    table = "table"
+    json = "json"
+
+
+FormOption = Annotated[Form, typer.Option("-o", "--output", help="table or json.")]
