@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 STAMP := .venv/.synced
+# Tests start hundreds of processes; each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 CONFORMANCE := --cluster=real -m "conformance or e2e" tests/conformance tests/e2e tests/faults
 
 help: ## this list

@@ -128,6 +128,8 @@ class Stage:
         version = obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]
         if version not in self._shown:
             self._shown[version] = _without_namespace(self._shapes.shown(obj), self.namespace)
+            if obj["kind"] == JOBS.kind:  # how soon pods go is the Job controller's
+                self._shown[version].get("status", {}).pop("terminating", None)
         return self._shown[version]
 
 

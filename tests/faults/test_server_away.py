@@ -51,7 +51,7 @@ async def test_work_goes_on_when_the_server_comes_back_after_seconds(
         await history.quiet(stage.namespace, seconds=0.5)
         sent = len(operator.sent.writes)
         await away(plane, seconds / scale)
-        await until(lambda: operator.is_synced)
+        await until(lambda: operator.is_synced, seconds=60)
         await stage.create(PYTORCH_JOBS, pytorch_job("after", workers=0))
         await stage.pods("before-master-0", "Succeeded")
         await history.until(lambda: "Succeeded" in stage.conditions(PYTORCH_JOBS, "before"), seconds=60)
