@@ -143,6 +143,12 @@ class ControlPlane:
             process.wait()
         (self.directory / f"{name}.pid").unlink()
 
+    def learn_kinds(self) -> None:
+        """To be called when definitions were installed: the garbage collector looks for new kinds only twice a minute, and until
+        then leaves what belonged to objects of theirs. Started anew, it knows them."""
+        self.stop_part("kube-controller-manager", kill=True)
+        self.start_part("kube-controller-manager")
+
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
         """A kubeconfig of that user and its groups, who may do what RBAC lets them."""
         path = self.directory / f"kubeconfig-{user.replace(':', '_')}"
@@ -179,11 +185,12 @@ class ControlPlane:
         self._wait_until_it_answers("etcd")
         self._spawn("kube-apiserver")
         self._wait_until_it_answers("kube-apiserver")
+        if "jobset" in self.parts:
+            self._install_jobset()
         for part in ("kube-controller-manager", "kube-scheduler"):
             if part in self.parts:
                 self._spawn(part)
         if "jobset" in self.parts:
-            self._install_jobset()
             self._spawn("jobset")
             self._wait_until_it_answers("jobset")
 

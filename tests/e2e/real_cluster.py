@@ -50,6 +50,8 @@ class RealCluster(Cluster):
         for manifest in sorted(CRDS.glob("*.yaml")):
             if "jobset" not in manifest.name:  # JobSet's own is there
                 self.kubectl("apply", "--server-side", "-f", str(manifest))
+        self.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
+        self.plane.learn_kinds()
         self.create_namespace("training")  # the examples' own, which they apply without an annotation
         for component in self._components:
             self._start(component)

@@ -80,6 +80,7 @@ class RealPlane:
         kubectl = [KUBECTL, "--kubeconfig", str(self.kubeconfig)]
         subprocess.run([*kubectl, "apply", "--server-side", *files], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([*kubectl, "wait", "--for=condition=Established", *files], check=True, stdout=subprocess.DEVNULL)
+        self._plane.learn_kinds()
 
     def stop_api_server(self) -> None:
         self._plane.stop_part("kube-apiserver", kill=True)
