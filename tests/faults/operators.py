@@ -50,6 +50,7 @@ class Operator:
             leader=leader,
             timing=timing,
             now=clock or Clock(),
+            owns_process=False,
         )
         training.add_controllers(self.manager)
         trainer.add_controllers(self.manager)

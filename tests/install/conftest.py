@@ -27,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[RunningApiServer]:
 async def client(server: RunningApiServer) -> AsyncIterator[Client]:
     """While it is there, deleted namespaces go."""
     async with connect(kubeconfig.load(server.kubeconfig)) as found:
-        manager, stop = Manager(found, component="controllers"), asyncio.Event()
+        manager, stop = Manager(found, component="controllers", owns_process=False), asyncio.Event()
         namespaces.register(manager, found, root_ca="")
         controllers = asyncio.create_task(manager.run(stop))
         yield found

@@ -108,7 +108,7 @@ def are_running(peer: Peer) -> bool:
 async def test_every_object_gets_what_it_should_have_exactly_once(peer: Peer, client: Client, eventually: Eventually) -> None:
     for number in range(30):
         await peer.put(PODS_AT, pod(f"p{number}"))
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     with_children(manager)
     async with running(manager):
         await peer.put(PODS_AT, pod("late"))
@@ -117,7 +117,7 @@ async def test_every_object_gets_what_it_should_have_exactly_once(peer: Peer, cl
 
 async def test_a_child_that_somebody_deletes_comes_back(peer: Peer, client: Client, eventually: Eventually) -> None:
     await peer.put(PODS_AT, pod("a"))
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     with_children(manager)
     async with running(manager):
         await eventually(lambda: count(peer, CONFIG_MAPS_AT) == 1)
@@ -128,7 +128,7 @@ async def test_a_child_that_somebody_deletes_comes_back(peer: Peer, client: Clie
 
 async def test_a_stale_cache_never_makes_a_second_child(peer: Peer, client: Client, eventually: Eventually) -> None:
     """O11: the events of children are held back while the pod goes on changing."""
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     with_children(manager)
     async with running(manager):
         await eventually(lambda: not manager._why_not_synced())
@@ -150,7 +150,7 @@ async def test_a_bug_in_one_objects_reconcile_is_logged_and_stops_nobody_else(
 ) -> None:
     for name in ("bad", "good"):
         await peer.put(PODS_AT, pod(name))
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     reconciler = with_children(manager, workers=1)
     reconciler.bug = "bad"
     async with running(manager):
@@ -165,7 +165,7 @@ async def test_a_refusal_is_told_and_tried_again(
 ) -> None:
     await peer.put(PODS_AT, pod("a"))
     faults.inject(Refuse(403, "Forbidden", "exceeded quota"), method="POST", path="configmaps", times=3)
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     reconciler = with_children(manager)
     async with running(manager):
         await eventually(lambda: are_running(peer))
@@ -180,7 +180,7 @@ async def test_a_bad_moment_is_not_told_and_tried_again(
 ) -> None:
     await peer.put(PODS_AT, pod("a"))
     faults.inject(fault, method="PATCH", path="pods", times=3)
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     reconciler = with_children(manager)
     async with running(manager):
         await eventually(lambda: are_running(peer))
@@ -193,7 +193,7 @@ async def test_a_controller_whose_kind_is_missing_does_not_hold_up_the_others(
 ) -> None:
     peer.served = {PODS_AT, CONFIG_MAPS_AT, "/apis/events.k8s.io/v1/events"}
     await peer.put(PODS_AT, pod("a"))
-    manager = Manager(client, component="test", health_probe_bind_address="127.0.0.1:0")
+    manager = Manager(client, component="test", owns_process=False, health_probe_bind_address="127.0.0.1:0")
     with_children(manager)
     missing = manager.informer(PODS._replace(group="example.com", plural="things"), Pod)
     manager.controller("waits", Children(missing.store, Store()), primary=missing)
@@ -210,7 +210,7 @@ async def test_readyz_names_what_is_waited_for(
     peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually
 ) -> None:
     faults.inject(Refuse(403, "Forbidden", "pods is forbidden"), path="pods", times=1000)
-    manager = Manager(client, component="test", health_probe_bind_address="127.0.0.1:0")
+    manager = Manager(client, component="test", owns_process=False, health_probe_bind_address="127.0.0.1:0")
     with_children(manager)
     manager.add_ready_check("other", lambda: "")
     config_maps = manager.informer(CONFIG_MAPS, ConfigMap)
@@ -230,7 +230,7 @@ async def test_readyz_names_what_is_waited_for(
 
 async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client, eventually: Eventually) -> None:
     await peer.put(PODS_AT, pod("a"))
-    manager = Manager(client, component="test", metrics_bind_address="127.0.0.1:0")
+    manager = Manager(client, component="test", owns_process=False, metrics_bind_address="127.0.0.1:0")
     with_children(manager)
     async with running(manager):
         await eventually(lambda: are_running(peer))
@@ -246,7 +246,7 @@ async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client
 
 
 async def test_informers_of_the_same_objects_are_one(client: Client) -> None:
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     one = manager.informer(PODS, Pod, indexes={"owner": by_controller_uid})
     two = manager.informer(PODS, Pod, indexes={"node": lambda obj: (obj.spec.node_name,)})
     other = manager.informer(PODS, Pod, label_selector="a=b")
@@ -261,7 +261,7 @@ async def test_a_reconcile_under_way_ends_before_the_process_does(
     """O2."""
     for number in range(50):
         await peer.put(PODS_AT, pod(f"p{number}"))
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     with_children(manager)
     async with running(manager):
         await eventually(lambda: count(peer, CONFIG_MAPS_AT) > 3)
@@ -275,7 +275,7 @@ async def test_a_failing_background_task_ends_the_process(client: Client) -> Non
     async def fail() -> None:
         raise EnvironmentProblem("port taken")
 
-    manager = Manager(client, component="test")
+    manager = Manager(client, component="test", owns_process=False)
     manager.background("webhooks", fail)
     with pytest.raises(EnvironmentProblem, match="port taken"):
         await asyncio.wait_for(manager.run(), 5)
@@ -297,7 +297,7 @@ async def test_the_second_replica_writes_only_when_the_first_has_stopped(
     peer: Peer, client: Client, eventually: Eventually
 ) -> None:
     await peer.put(PODS_AT, pod("a"))
-    first, second = (Manager(client, component="test", leader=options(name)) for name in ("one", "two"))
+    first, second = (Manager(client, component="test", owns_process=False, leader=options(name)) for name in ("one", "two"))
     with_children(first)
     with_children(second)
     lease = "/apis/coordination.k8s.io/v1/leases", "n", "test"
@@ -318,7 +318,7 @@ async def test_the_second_replica_writes_only_when_the_first_has_stopped(
 async def test_who_cannot_renew_stops_writing_before_another_may_lead(
     peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    manager = Manager(client, component="test", leader=options("one", lease_duration=1.0, renew_deadline=0.6))
+    manager = Manager(client, component="test", owns_process=False, leader=options("one", lease_duration=1.0, renew_deadline=0.6))
     with_children(manager)
     async with running(manager) as task:
         await eventually(lambda: manager._election and manager._election.is_leader)
@@ -345,4 +345,4 @@ def test_an_address_that_is_none_is_the_users_mistake(text: str) -> None:
 async def test_a_taken_port_is_said_with_a_remedy(client: Client, peer: Peer) -> None:
     port = peer.url.rpartition(":")[2]
     with pytest.raises(EnvironmentProblem, match=f"Cannot listen on 127.0.0.1:{port}: .* Choose another port"):
-        await Manager(client, component="test", health_probe_bind_address=f"127.0.0.1:{port}").run()
+        await Manager(client, component="test", owns_process=False, health_probe_bind_address=f"127.0.0.1:{port}").run()

@@ -75,7 +75,7 @@ class Replica:
         self.faults = FaultTransport(connect(connection).transport)
         self.sent = RecordingTransport(self.faults)
         self.client = Client(self.sent, field_manager=COMPONENT)
-        self.manager = Manager(self.client, component=COMPONENT)
+        self.manager = Manager(self.client, component=COMPONENT, owns_process=False)
         self.days = 0
         self.webhooks = Webhooks(
             self.client,
@@ -256,7 +256,9 @@ async def test_a_replica_that_does_not_lead_answers_from_warm_caches(connection:
             recorded = RecordingTransport(connect(connection).transport)
             stack.push_async_callback(recorded.close)
             options = LeaderOptions(name="warm", namespace="default", identity=identity)
-            manager = Manager(Client(recorded), component=COMPONENT, leader=options, health_probe_bind_address="0")
+            manager = Manager(
+                Client(recorded), component=COMPONENT, leader=options, health_probe_bind_address="0", owns_process=False
+            )
             trainer.add_controllers(manager)
             running.append(asyncio.create_task(manager.run(stop)))
             sent.append(recorded)

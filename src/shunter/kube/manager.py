@@ -13,7 +13,7 @@ import signal
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -81,7 +81,8 @@ class Manager:
     """Put together first (`informer`, `controller`, `background`), then `run` once.
 
     `namespaces` limits all informers of namespaced kinds; none means all. Addresses are as in flags: `:8080`, or `0` for none.
-    `timing` is that of all watches, `now` what controllers take for the time.
+    `timing` is that of all watches, `now` what controllers take for the time. A process that is its own (`owns_process`) collects
+    garbage rarely, and looks no more at what was there when all was synchronised.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Manager:
         stop_seconds: float = STOP_SECONDS,
         timing: Timing = Timing(),  # noqa: B008 -- frozen
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        owns_process: bool = True,
     ) -> None:
         self.client = client
         self.component = component
@@ -111,6 +113,7 @@ class Manager:
         self._stop_seconds = stop_seconds
         self._timing = timing
         self._now = now
+        self._owns_process = owns_process
         self._stopping = asyncio.Event()
         self._election = LeaderElection(client, leader) if leader else None
         self._writer = client.through(FencedTransport(client.transport, self._may_write))
@@ -229,7 +232,7 @@ class Manager:
         """Runs until SIGTERM, SIGINT or `stop`, then stops in order: reconciles under way end, events are sent, the lease is
         released. Raises LeadershipLost, and whatever else makes going on impossible."""
         stop = stop or asyncio.Event()
-        with _Signals(stop), _rare_collections():
+        with _Signals(stop), _rare_collections() if self._owns_process else nullcontext():
             tasks: list[asyncio.Task[Any]] = []
             background: list[asyncio.Task[Any]] = []
             work: asyncio.Task[None] | None = None
@@ -349,8 +352,9 @@ class Manager:
             await _cancelled(waits)
         count = sum(len(informer.store) for informer in informers)
         log.info("synced %d objects of %d kinds in %.2f s", count, len(informers), time.monotonic() - started)
-        gc.collect()
-        gc.freeze()
+        if self._owns_process:
+            gc.collect()
+            gc.freeze()
 
     def _health_endpoints(self, liveness_path: str, readiness_path: str) -> dict[str, Endpoint]:
         """Under the usual paths as well: probes that do not know of others go on."""
