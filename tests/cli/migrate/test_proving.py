@@ -119,6 +119,18 @@ def test_what_is_taken_on_with_a_reason_does_not_refute(tmp_path: Path) -> None:
     assert "SUPPRESS001" not in migrate("convert", "-f", "-", given=JOB, folder=tmp_path).stderr
 
 
+def test_a_comparison_of_runs_is_the_highest_rung(tmp_path: Path) -> None:
+    said = {"verdict": "equal", "original": "PyTorchJob team/bert", "successor": "TrainJob team/bert-trial", "aspects": []}
+    (tmp_path / "bert.json").write_text(json.dumps(said))
+    done = migrate("validate", "-f", "-", "--comparison", "bert.json", given=JOB, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "holds PyTorchJob bert: runs (equal: TrainJob team/bert-trial)" in done.stdout
+    (tmp_path / "bert.json").write_text(json.dumps({**said, "verdict": "different"}))
+    done = migrate("validate", "-f", "-", "--comparison", "bert.json", given=JOB, folder=tmp_path)
+    assert done.returncode == 3
+    assert "PROOF017" in done.stderr
+
+
 def test_forms_for_programs_say_everything() -> None:
     (ladder,) = json.loads(migrate("validate", "-f", "-", "-o", "json", given=JOB).stdout)
     assert [rung["name"] for rung in ladder["rungs"]] == ["yaml", "schema", "cel", "webhooks", "objects", "pods"]

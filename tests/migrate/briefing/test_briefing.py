@@ -12,9 +12,10 @@ import pytest
 
 from shunter.migrate.batch import converted
 from shunter.migrate.briefing import decision, sdk_page
-from shunter.migrate.briefing.facts import Facts, Readiness, RunComparison, gathered
+from shunter.migrate.briefing.facts import Facts, Readiness, gathered
 from shunter.migrate.briefing.site import files
 from shunter.migrate.options import Options
+from shunter.migrate.proof.runs import RunComparison
 from shunter.migrate.scan.scanning import findings_of
 from shunter.migrate.sdk_moves import MOVES
 from shunter.migrate.source.objects import SourceObject

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from shunter.cli.migrate.conversion_options import ConversionOptions
 from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked, taken_on
 from shunter.cli.option_groups import grouped
-
-T = TypeVar("T")
 
 
 @grouped
@@ -21,9 +20,7 @@ def report(
     source: InputOptions,
     output_dir: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("migration-report"),
     scan: Annotated[list[Path] | None, typer.Option("--scan", help="A repository that is scanned as well; repeatable.")] = None,
-    comparison: Annotated[
-        list[Path] | None, typer.Option("--comparison", help="What `compare -o json` wrote of a job's runs; repeatable.")
-    ] = None,
+    comparisons: ComparisonsOption = None,
     assessment: Annotated[Path | None, typer.Option(help="What `assess -o json` wrote of the cluster.")] = None,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
@@ -38,15 +35,16 @@ def report(
     from shunter.cli.progress import counting
     from shunter.migrate.batch import converted
     from shunter.migrate.briefing.decision import verdict
-    from shunter.migrate.briefing.facts import Readiness, RunComparison, gathered
+    from shunter.migrate.briefing.facts import Readiness, gathered
     from shunter.migrate.briefing.site import files as pages_of
     from shunter.migrate.inventory.taking import insides
+    from shunter.migrate.proof.runs import RunComparison
     from shunter.migrate.scan.scanning import paths_below, scanned
 
     source.require_one_source()
     options = flags.meaning(suspend=source.cluster)
-    runs = [told(path, "--comparison", RunComparison) for path in comparison or ()]
-    readiness = told(assessment, "--assessment", Readiness) if assessment else None
+    runs = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
+    readiness = kept(assessment, "--assessment", Readiness) if assessment else None
     given, faults = source.read()
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
@@ -89,18 +87,3 @@ def write_page(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Name another --output-dir.") from error
-
-
-def told(path: Path, flag: str, form: type[T]) -> T:
-    """What another verb wrote into a file. InputError when it is something else."""
-    import msgspec
-
-    from shunter.errors import InputError
-
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=form)
-    except OSError as error:
-        raise InputError(f"{flag} {path}: {error.strerror}.") from error
-    except msgspec.MsgspecError as error:
-        verb = flag.removeprefix("--").replace("comparison", "compare JOB").replace("assessment", "assess")
-        raise InputError(f"{flag} {path}: {error}.", f"Write one: shunter migrate {verb} -o json > FILE") from error

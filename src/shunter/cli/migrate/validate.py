@@ -10,6 +10,7 @@ from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.form_option import Form, FormOption
 from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
 from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked
 from shunter.cli.option_groups import grouped
@@ -38,6 +39,7 @@ def validate(
         str, typer.Option("--steps-arg", help="The program's flag for its number of steps: 1 is set.")
     ] = "",
     steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps: 1 is set.")] = "",
+    comparisons: ComparisonsOption = None,
     form: FormOption = Form.table,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
@@ -46,7 +48,7 @@ def validate(
     """Prove conversions, and say how far the proof reaches.
 
     Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server),
-    smoke (with --smoke). To compare a run of both use `test`.
+    smoke (with --smoke), runs (one of each side was compared, with --comparison).
 
     Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not, or a finding of the conversion blocks.
     """
@@ -55,7 +57,9 @@ def validate(
     from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate.proof.ladder import climbed
+    from shunter.migrate.proof.runs import RunComparison, compared
 
+    seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     tell(faults, with_notes=False)
     ladders, known = [], entries(configuration)
     with counting("proving", len(found)) as advance:
@@ -76,6 +80,7 @@ def validate(
             keep_seconds=0,
         )
         ladders = run_on_embedded_cluster(ladders, others, wishes, options)
+    ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
         from shunter.cli import console
 

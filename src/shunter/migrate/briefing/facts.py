@@ -18,17 +18,8 @@ from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.inventory.fleet import Fleet, fleet
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, climbed
+from shunter.migrate.proof.runs import RunComparison
 from shunter.migrate.source.objects import SourceObject
-
-Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
-
-
-class RunComparison(msgspec.Struct, frozen=True):
-    """What `shunter migrate compare -o json` said of two runs."""
-
-    verdict: Verdict
-    original: str
-    successor: str
 
 
 class Readiness(msgspec.Struct, frozen=True):
@@ -130,7 +121,7 @@ def gathered(
 
 def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:
     conversion = outcome.conversion
-    own = tuple(run for run in runs if run.original == row.title)
+    own = tuple(run for run in runs if run.is_about(row.title))
     if conversion is None:
         return Job(row, outcome, _before(outcome.source), "", "", None, own)
     texts = written(conversion, is_whole_document=False)

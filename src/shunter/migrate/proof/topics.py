@@ -236,3 +236,14 @@ NOT_STARTED = Topic(
     remedy="Run it with `shunter migrate test --keep 600`, and look at its logs.",
     effort=3,
 )
+TRAINED_DIFFERENTLY = Topic(
+    id="PROOF017",
+    title="the runs of both sides differ",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation="A run of the v1 job and a run of what it became were compared, and what they trained is not the same.",
+    remedy="Look at the aspects that differ: shunter migrate compare ORIGINAL SUCCESSOR. A tolerance can be given there.",
+    effort=3,
+)

@@ -1,0 +1,29 @@
+"""What verbs wrote with `-o json`, read again by others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+T = TypeVar("T")
+
+ComparisonsOption = Annotated[
+    list[Path] | None, typer.Option("--comparison", help="What `compare -o json` wrote of a job's runs; repeatable.")
+]
+
+
+def kept(path: Path, flag: str, form: type[T]) -> T:
+    """InputError when it is something else."""
+    import msgspec
+
+    from shunter.errors import InputError
+
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=form)
+    except OSError as error:
+        raise InputError(f"{flag} {path}: {error.strerror}.") from error
+    except msgspec.MsgspecError as error:
+        verb = flag.removeprefix("--").replace("comparison", "compare JOB").replace("assessment", "assess")
+        raise InputError(f"{flag} {path}: {error}.", f"Write one: shunter migrate {verb} -o json > FILE") from error

@@ -1,0 +1,46 @@
+"""The rung `runs`: a run of each side, compared by `migrate compare` or `migrate test`, which wrote down what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from shunter.migrate.findings import Finding
+from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.topics import TRAINED_DIFFERENTLY
+
+Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
+
+
+class RunComparison(msgspec.Struct, frozen=True):
+    """What `shunter migrate compare -o json` said of two runs."""
+
+    verdict: Verdict
+    original: str
+    """`PyTorchJob training/mnist`."""
+    successor: str
+
+    def is_about(self, title: str) -> bool:
+        """Whether its original is the job of that title; one from a file may not say its namespace."""
+        kind, _, key = self.original.partition(" ")
+        return title in (self.original, f"{kind} {key.rpartition('/')[2]}")
+
+
+def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
+    """With the rung `runs` where it is the next and one of the comparisons is about the job; of several the worst counts."""
+    source = ladder.conversion.source
+    own = [comparison for comparison in comparisons if comparison.is_about(source.title)]
+    if not own or not ladder.holds:
+        return ladder
+    worst = max(own, key=lambda comparison: _BADNESS.index(comparison.verdict))
+    if worst.verdict == "not comparable":
+        return ladder.higher(Step("runs", (), f"{worst.successor or 'its successor'} was not comparable", was_tried=False))
+    if worst.verdict == "different":
+        text = f"{worst.successor} did not train as {source.title} did."
+        return ladder.higher(Step("runs", (Finding(TRAINED_DIFFERENTLY, source.title, source.place(), (), text),)))
+    return ladder.higher(Step("runs", (), f"{worst.verdict}: {worst.successor}"))
+
+
+_BADNESS: tuple[Verdict, ...] = ("equal", "within tolerance", "not comparable", "different")
