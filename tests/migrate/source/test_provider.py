@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
+from shunter.migrate.source import provider
 from shunter.migrate.source.provider import read
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: NAME}\n"
@@ -73,3 +74,9 @@ def test_a_path_without_manifests_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=name):
         read([str(tmp_path / name)])
+
+
+def test_what_has_no_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider, "LARGEST", 1024 * 1024)
+    with pytest.raises(InputError, match="/dev/zero: cannot be read: it has more than 1 MiB"):
+        read(["/dev/zero"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
@@ -20,6 +22,8 @@ from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
 
 STANDARD_INPUT = "standard input"
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one file."""
 
 NOT_TEXT = Topic(
     id="INPUT007",
@@ -113,7 +117,11 @@ def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None)
 
 def _files(path: str) -> Iterator[TextFile]:
     if path == "-":
-        yield _decoded(sys.stdin.buffer.read(), STANDARD_INPUT, None, Path("standard-input.yaml"))
+        try:
+            content = _content(sys.stdin.buffer)
+        except OSError as error:
+            raise InputError(f"{STANDARD_INPUT}: cannot be read: {error.strerror}.") from error
+        yield _decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml"))
         return
     named = Path(path)
     if not named.is_dir():
@@ -145,7 +153,8 @@ def _found_file(path: Path, relative: Path) -> TextFile:
     try:
         if path.exists() and not path.is_file():
             return _unread(str(path), "neither a file nor a link to one", relative)
-        return _decoded(path.read_bytes(), str(path), path, relative)
+        with path.open("rb") as file:
+            return _decoded(_content(file), str(path), path, relative)
     except OSError as error:
         return _unread(str(path), error.strerror or "", relative)
 
@@ -157,11 +166,20 @@ def _unread(source: str, reason: str, relative: Path) -> TextFile:
 
 def _file(path: Path, source: str, relative: Path) -> TextFile:
     try:
-        return _decoded(path.read_bytes(), source, path, relative)
+        with path.open("rb") as file:
+            return _decoded(_content(file), source, path, relative)
     except FileNotFoundError:
         raise InputError(f"{source}: no such file or directory.") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
+
+
+def _content(file: BinaryIO) -> bytes:
+    """All of it. OSError for what is too large to be manifests, or has no end."""
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
+    return content
 
 
 def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> TextFile:
