@@ -10,6 +10,8 @@ from migrate.moving.moves import Moves
 from migrate.moving.test_deciding import CREATE, SHARED
 from shunter.api.resources import CONFIG_MAPS
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.client import Client
+from shunter.kube.faults import FaultTransport, Refuse
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Journal
 
@@ -83,3 +85,30 @@ async def test_a_file_that_another_machine_went_past_is_told(moves: Moves, tmp_p
                 await written.mirror()
     with pytest.raises(EnvironmentProblem, match="differ from record 1 on: another machine went on with this plan"):
         await journal(moves, tmp_path / "elsewhere").load()
+
+
+@pytest.fixture
+def without_rights(moves: Moves) -> Client:
+    """May touch no ConfigMap."""
+    faults = FaultTransport(moves.client.transport)
+    faults.inject(Refuse(403, "Forbidden", "configmaps is forbidden"), path="/configmaps", times=100)
+    return moves.client.through(faults)
+
+
+async def test_who_only_looks_needs_no_right_to_config_maps(moves: Moves, without_rights: Client, tmp_path: Path) -> None:
+    with journal(moves, tmp_path) as written:
+        await written.load()
+        written.note(intended(CREATE, None))
+    found = Journal(tmp_path, "p1", without_rights, moves.namespace)
+    await found.load()
+    assert found.records == written.records
+    assert found.unread == "configmaps is forbidden"
+
+
+async def test_who_writes_is_told_what_rights_it_takes(moves: Moves, without_rights: Client, tmp_path: Path) -> None:
+    with Journal(tmp_path, "p1", without_rights, moves.namespace) as written:
+        with pytest.raises(EnvironmentProblem, match="configmaps is forbidden") as problem:
+            await written.load()
+        assert "get, list, create and patch of ConfigMaps" in problem.value.remedy
+        with pytest.raises(EnvironmentProblem, match="configmaps is forbidden"):
+            await written.announce(intended(CREATE, None))

@@ -20,6 +20,7 @@ from shunter.cli.migrate.moving_options import (
     beside,
     confirm,
     journal_of,
+    known_journal,
     show,
     tell_each,
 )
@@ -117,8 +118,7 @@ def applied(
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            known = journal_of(plan, path, journal, client)
-            await known.load()
+            known = await known_journal(plan, path, journal, client)
             todo = running.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
             for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
                 show(outcome, would=True)

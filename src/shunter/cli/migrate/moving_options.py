@@ -47,6 +47,15 @@ def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -
     return Journal(directory or beside(path, "journal"), plan.id, client, plan.journal_namespace)
 
 
+async def known_journal(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
+    """What is known of a plan, for those who only look; says so where that is not all."""
+    journal = journal_of(plan, path, directory, client)
+    await journal.load()
+    if journal.unread:
+        errors().print(f"[bold]note:[/] the journal's ConfigMaps were not read: {journal.unread}", soft_wrap=True)
+    return journal
+
+
 def beside(path: Path, what: str) -> Path:
     """`plan.yaml.journal` for `plan.yaml`."""
     return path.with_name(f"{path.name}.{what}")

@@ -16,6 +16,7 @@ from shunter.cli.migrate.moving_options import (
     YesOption,
     confirm,
     journal_of,
+    known_journal,
 )
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -48,8 +49,7 @@ def rollback(
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            known = journal_of(plan, path, journal, client)
-            await known.load()
+            known = await known_journal(plan, path, journal, client)
             previewed = await rolling_back.preview(client, known, plan.id)
             for undo in previewed:
                 show_undo(undo, would=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shunter.cli.console import output
 from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.migrate.moving_options import JournalOption, PlanOption, journal_of, tell_each
+from shunter.cli.migrate.moving_options import JournalOption, PlanOption, known_journal, tell_each
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def status(
     async def run() -> Progress:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            known = journal_of(plan, path, journal, client)
-            await known.load()
+            known = await known_journal(plan, path, journal, client)
             jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
             return progress(plan, known.records, jobs, await listed(client, TRAIN_JOBS, plan.namespaces))
 

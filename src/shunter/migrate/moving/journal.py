@@ -20,7 +20,7 @@ from shunter.api.meta import Json, Struct, rfc3339
 from shunter.api.resources import CONFIG_MAPS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, NotFound
+from shunter.kube.errors import AlreadyExists, Forbidden, NotFound
 from shunter.migrate.moving.marks import PLAN
 
 RECORDS_EACH = 100
@@ -86,6 +86,8 @@ class Journal:
         self._now = now
         self._file: IO[bytes] | None = None
         self._not_mirrored: list[Record] = []
+        self.unread = ""
+        """Why the ConfigMaps were not read; empty when they were."""
 
     def __enter__(self) -> Journal:
         """Takes the file. EnvironmentProblem while another process has it."""
@@ -112,9 +114,15 @@ class Journal:
         self._file.close()
 
     async def load(self) -> None:
-        """Reads file and ConfigMaps, and brings each up to what the other knows. EnvironmentProblem when they disagree."""
+        """Reads file and ConfigMaps, and brings each up to what the other knows. EnvironmentProblem when they disagree, or, where
+        something is going to be written, may not be read; for a preview the file alone does (`unread` says why)."""
         in_file = {record.number: record for record in _records(self._path)}
-        in_cluster = {record.number: record for record in await self._mirrored()}
+        try:
+            in_cluster = {record.number: record for record in await self._mirrored()}
+        except Forbidden as error:
+            if self._file is not None:
+                raise self._not_allowed(error) from error
+            in_cluster, self.unread = {}, error.message
         if differing := sorted(number for number in in_file.keys() & in_cluster.keys() if in_file[number] != in_cluster[number]):
             raise EnvironmentProblem(
                 f"the journal {self._path} and its ConfigMaps in namespace {self.namespace} differ from record {differing[0]} on:"
@@ -173,6 +181,8 @@ class Journal:
                 await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
             except NotFound:
                 await self._create(name, data)
+            except Forbidden as error:
+                raise self._not_allowed(error) from error
         self._not_mirrored = []
 
     async def _create(self, name: str, data: dict[str, str]) -> None:
@@ -185,6 +195,14 @@ class Journal:
             raise InputError(
                 f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name one that is there."
             ) from error
+        except Forbidden as error:
+            raise self._not_allowed(error) from error
+
+    def _not_allowed(self, error: Forbidden) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"the journal's ConfigMaps in namespace {self.namespace}: {error.message}",
+            "Moving jobs takes get, list, create and patch of ConfigMaps there; or set journalNamespace in the plan.",
+        )
 
     async def _mirrored(self) -> list[Record]:
         found = (await self._client.list(CONFIG_MAPS, self.namespace, label_selector=f"{PLAN}={self._plan_id}")).items

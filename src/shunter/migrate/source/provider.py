@@ -119,8 +119,8 @@ def _files(path: str) -> Iterator[TextFile]:
     if path == "-":
         try:
             content = _content(sys.stdin.buffer)
-        except OSError as error:
-            raise InputError(f"{STANDARD_INPUT}: cannot be read: {error.strerror}.") from error
+        except OSError as fault:
+            raise InputError(f"{STANDARD_INPUT}: cannot be read: {fault.strerror}.") from fault
         yield _decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml"))
         return
     named = Path(path)
