@@ -65,7 +65,7 @@ async def install(
                 await client.apply(resource_of(body), body, field_validation="Strict")
 
 
-async def established(client: Client, name: str, *, seconds: float = 30.0) -> None:
+async def established(client: Client, name: str, *, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         definition = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name)
@@ -243,7 +243,7 @@ def machine_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def eventually(condition: Callable[[], object], *, what: Callable[[], str] = lambda: "", seconds: float = 30.0) -> None:
+def eventually(condition: Callable[[], object], *, what: Callable[[], str] = lambda: "", seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what()}"

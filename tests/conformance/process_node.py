@@ -147,7 +147,7 @@ class ProcessNode:
         found = self.get("events", f"--field-selector=reason={reason}")["items"]
         return [event["message"] for event in found]
 
-    def eventually(self, check: Callable[[], T], what: str, seconds: float = 30.0) -> T:
+    def eventually(self, check: Callable[[], T], what: str, seconds: float = 60.0) -> T:
         """The first true answer."""
         deadline = time.monotonic() + seconds
         while True:

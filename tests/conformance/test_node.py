@@ -275,7 +275,7 @@ def test_pods_of_a_job_find_each_other_by_name(node: ProcessNode) -> None:
         "metadata": {"name": "workers"},
         "spec": {"clusterIP": "None", "selector": {"app": "w"}},
     }
-    script = "for i in $(seq 100); do getent hosts w-0.workers w-1.workers | wc -l | grep -q 2 && exit 0; sleep 0.1; done; exit 1"
+    script = "for i in $(seq 600); do getent hosts w-0.workers w-1.workers | wc -l | grep -q 2 && exit 0; sleep 0.1; done; exit 1"
     template = {"metadata": {"labels": {"app": "w"}}, "spec": node.pod_template(f"{script}") | {"subdomain": "workers"}}
     job = {
         "apiVersion": "batch/v1",
@@ -284,7 +284,7 @@ def test_pods_of_a_job_find_each_other_by_name(node: ProcessNode) -> None:
         "spec": {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimit": 0, "template": template},
     }
     node.apply(names, job)
-    node.eventually(lambda: node.get("job", "w")["status"].get("succeeded") == 2, "a finished job")
+    node.eventually(lambda: node.get("job", "w")["status"].get("succeeded") == 2, "a finished job", 90)
 
 
 def test_the_scheduler_places_what_is_claimed_and_the_node_warns(new_node: NewNode) -> None:

@@ -88,7 +88,7 @@ class Cluster(ABC):
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
 
 
-def eventually(check: Callable[[], Any], *, seconds: float = 30) -> Any:
+def eventually(check: Callable[[], Any], *, seconds: float = 60) -> Any:
     """The first true result of `check`; fails with the last one when there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
