@@ -142,6 +142,19 @@ def test_a_report_is_written_with_the_runs_that_were_compared(folder: Path) -> N
     assert (folder / "out" / "jobs" / "team-a-pytorchjob-bert.html").exists()
 
 
+def test_a_report_on_files_that_cannot_be_read_says_so_and_ends_with_3(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "broken.yaml").write_text("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a\n")
+    (tmp_path / "jobs" / "odd.yaml").write_bytes(b"\xff\xfekind")
+    done = migrate("report", "-f", "jobs", "--output-dir", "out", folder=tmp_path)
+    assert done.returncode == 3
+    assert "Nothing to move" not in done.stderr
+    for name in ("broken.yaml", "odd.yaml"):
+        assert f"jobs/{name}" in done.stderr
+        assert name in (tmp_path / "out" / "index.html").read_text()
+        assert name in (tmp_path / "out" / "index.md").read_text()
+
+
 def test_a_file_that_is_no_comparison_is_refused(folder: Path) -> None:
     done = migrate("report", "-f", "job.yaml", "--comparison", "job.yaml", folder=folder)
     assert done.returncode == 1

@@ -13,13 +13,16 @@ import pytest
 from shunter.migrate.batch import converted
 from shunter.migrate.briefing import decision, sdk_page
 from shunter.migrate.briefing.facts import Facts, Readiness, gathered
+from shunter.migrate.briefing.front_page import LISTED_FAULTS
 from shunter.migrate.briefing.site import files
+from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
 from shunter.migrate.proof.runs import RunComparison
 from shunter.migrate.scan.scanning import findings_of
 from shunter.migrate.sdk_moves import MOVES
+from shunter.migrate.source.documents import UNPARSABLE
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import text_file
+from shunter.migrate.source.provider import NOT_TEXT, text_file
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TEXT = """\
@@ -72,6 +75,51 @@ def test_the_verdict_follows_from_classes_and_proof(jobs: list[SourceObject], wo
     said = decision.verdict(facts(jobs))
     assert said.word == word
     assert sentence in said.sentence
+
+
+UNREAD = Finding(UNPARSABLE, "", Place("a<b>.yaml", 3, 1), (), "Not valid YAML: `<img onerror=x>`.")
+ODD = Finding(NOT_TEXT, "", Place("notes.yaml", 1, 1), (), "Not UTF-8: byte 0xff in line 1.")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "word", "tone"),
+    [
+        ([], "Not all was read", "bad"),
+        ([job("a", finished=True)], "Not all was read", "bad"),
+        ([job("a")], "Partly ready", "mild"),
+        ([job("b", "Always")], "Not ready", "bad"),
+    ],
+    ids=["no job was seen", "all that were seen have finished", "all that were seen can move", "all that were seen are blocked"],
+)
+def test_no_verdict_is_good_while_not_all_was_read(jobs: list[SourceObject], word: str, tone: str) -> None:
+    said = decision.verdict(facts(jobs, faults=[ODD, UNREAD]))
+    assert (said.word, said.tone) == (word, tone)
+    assert "1 finding of the input blocks: there may be jobs that are not seen." in said.sentence
+    points = decision.checklist(facts(jobs, faults=[UNREAD], is_live=True))
+    done = {point.text: point.is_done for point in points}
+    assert not done["All v1 jobs inventoried and classified"]
+    assert not done["No unfinished v1 job left"]
+    assert decision.metrics(facts(jobs, faults=[UNREAD]))[0].tone != "good"
+
+
+def test_a_fault_that_does_not_block_or_is_taken_on_leaves_the_verdict() -> None:
+    assert decision.verdict(facts([], faults=[ODD, UNREAD._replace(suppressed="a template")])).word == "Nothing to move"
+
+
+def test_the_front_page_names_what_could_not_be_read() -> None:
+    written = dict(files(facts([], faults=[ODD, UNREAD])))
+    page, text = written[PurePath("index.html")], written[PurePath("index.md")]
+    assert page.index("a&lt;b&gt;.yaml:3:1") < page.index("notes.yaml")
+    assert "<img" not in page
+    assert text.index("a\\<b\\>.yaml:3:1: **blocking** INPUT011") < text.index("notes.yaml:1:1: warning INPUT007")
+    assert "<img" not in text.replace("\\<", "")
+
+
+def test_of_very_many_faults_the_front_page_counts_the_rest() -> None:
+    written = dict(files(facts([], faults=[ODD] * 100)))
+    for name in ("index.html", "index.md"):
+        assert written[PurePath(name)].count("INPUT007") == LISTED_FAULTS
+        assert f"And {100 - LISTED_FAULTS} more" in written[PurePath(name)]
 
 
 def test_waves_are_those_of_a_plan_and_none_is_empty() -> None:

@@ -12,9 +12,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import yaml
 
 from faults.planes import Plane
-from shunter.api.resources import NAMESPACES, Resource
+from shunter.api.resources import NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.migrate.inventory.fleet import fleet
@@ -103,3 +104,35 @@ async def test_the_commands_read_a_cluster(
     )
     assert done.returncode == 0, done.stderr
     assert said in done.stdout + done.stderr
+
+
+async def test_a_report_on_a_cluster_that_does_not_list_a_kind_says_so_and_ends_with_3(
+    client: Client, namespace: str, plane: Plane, tmp_path: Path
+) -> None:
+    token = await token_that_may_list(client, namespace, "pytorchjobs")
+    config = yaml.safe_load(plane.kubeconfig.read_text())
+    config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
+    command = [sys.executable, "-m", "shunter.cli.main", "migrate", "report", "--cluster", "-n", namespace]
+    environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "NO_COLOR": "1"}
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert "INPUT008 TFJobs of namespace" in done.stderr
+    assert "Not all was read" in (tmp_path / "migration-report" / "index.md").read_text()
+
+
+async def token_that_may_list(client: Client, namespace: str, plural: str) -> str:
+    """The token of a service account that may list one kind of v1 jobs in its namespace, and do nothing else."""
+    api, metadata = "rbac.authorization.k8s.io", {"name": "reader", "namespace": namespace}
+    await client.create(SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    rule = {"apiGroups": ["kubeflow.org"], "resources": [plural], "verbs": ["get", "list"]}
+    await client.create(ROLES, {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata, "rules": [rule]})
+    subject = {"kind": "ServiceAccount", **metadata}
+    role = {"apiGroup": api, "kind": "Role", "name": "reader"}
+    binding = {"apiVersion": f"{api}/v1", "kind": "RoleBinding", "metadata": metadata, "subjects": [subject], "roleRef": role}
+    await client.create(ROLE_BINDINGS, binding)
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = await client.create(SERVICE_ACCOUNTS, request, namespace, subresource="token", name="reader")
+    return str(answer["status"]["token"])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions
 from shunter.cli.migrate.input_options import InputOptions
 from shunter.cli.migrate.kept import ComparisonsOption, kept
@@ -27,11 +28,13 @@ def report(
 ) -> None:
     """Write a report: verdict, success metrics, waves, checklist, a page for each job, the move of the SDK.
 
-    HTML that needs nothing from elsewhere, and the front page as Markdown too. Reads only.
+    HTML that needs nothing from elsewhere, and the front page as Markdown too. Reads only. Exit codes: 0, 3 when not all of the
+    input could be read; what could not is told, and the front page names it.
     """
     from datetime import UTC, datetime
 
     from shunter.cli.console import errors
+    from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate.batch import converted
     from shunter.migrate.briefing.decision import verdict
@@ -50,6 +53,7 @@ def report(
     with counting("converting", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
     batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
+    tell(faults, with_notes=False)
     references = None
     if scan:
         paths = paths_below(scan)
@@ -76,6 +80,8 @@ def report(
     said = verdict(facts)
     errors().print(f"{said.word}: {said.sentence}", soft_wrap=True)
     errors().print(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}", soft_wrap=True)
+    if facts.blocking_faults:
+        raise typer.Exit(exit_codes.BLOCKED)
 
 
 def write_page(path: Path, text: str) -> None:

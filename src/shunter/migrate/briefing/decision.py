@@ -44,6 +44,20 @@ class Metric(NamedTuple):
 
 
 def verdict(facts: Facts) -> Verdict:
+    """What stands at the top; never a good one while not all of the input was read."""
+    said, blocking = _verdict_on_jobs(facts), len(facts.blocking_faults)
+    if not blocking:
+        return said
+    verb = "blocks" if blocking == 1 else "block"
+    unread = f"{_counted(blocking, 'finding')} of the input {verb}: there may be jobs that are not seen."
+    if not facts.unfinished:
+        return Verdict("Not all was read", f"No unfinished v1 job was seen, but {unread}", "bad")
+    if said.tone == "good":
+        return Verdict("Partly ready", f"{said.sentence} But {unread}", "mild")
+    return said._replace(sentence=f"{said.sentence} {unread}")
+
+
+def _verdict_on_jobs(facts: Facts) -> Verdict:
     unfinished = facts.unfinished
     ready = [job for job in unfinished if job.entry.job_class in ("simple", "standard") and job.is_proved]
     blocked, owned = facts.of_class("blocked"), facts.of_class("owned")
@@ -90,7 +104,7 @@ def metrics(facts: Facts) -> list[Metric]:
             "Conversion rate",
             "100 % of unfinished jobs",
             f"{_share(len(converted), len(unfinished))} ({len(converted)} of {len(unfinished)})",
-            _tone(len(converted), len(unfinished)),
+            "mild" if facts.blocking_faults and len(converted) == len(unfinished) else _tone(len(converted), len(unfinished)),
         ),
         Metric(
             "Functional parity",
@@ -128,10 +142,11 @@ def checklist(facts: Facts) -> list[Point]:
     proved = sum(job.is_proved for job in converted)
     compared = [job for job in converted if job.runs]
     good = sum(_is_alike(job) for job in compared)
+    unread = ", and not all of the input was read" if facts.blocking_faults else ""
     before, during, after = "Before the move", "During the move", "After the move"
     return [
         _assessed(before, facts),
-        Point(before, "All v1 jobs inventoried and classified", True, _counted(total, "job")),
+        Point(before, "All v1 jobs inventoried and classified", not unread, _counted(total, "job") + unread),
         Point(before, "Other references to v1 found", facts.references is not None or None, _references(facts)),
         Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
         Point(before, "Strategy chosen, plan written", None, "`shunter migrate plan`"),
@@ -152,7 +167,12 @@ def checklist(facts: Facts) -> list[Point]:
             f"{good} of {len(compared)}",
         ),
         Point(during, "No resource asked for is lost or added", _all(proved, len(converted)), "part of the comparison of pods"),
-        Point(after, "No unfinished v1 job left", not unfinished if facts.is_live else None, f"{len(unfinished)} left"),
+        Point(
+            after,
+            "No unfinished v1 job left",
+            not unfinished and not unread if facts.is_live else None,
+            f"{len(unfinished)} left{unread}",
+        ),
         Point(after, "Monitoring, alerts, policies and quotas updated", _scan_is_clean(facts), _references(facts)),
         Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "`shunter migrate scan`"),
         Point(after, "v1 operator removed, CRDs last", None, "`shunter migrate apply --finalize`"),

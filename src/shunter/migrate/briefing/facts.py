@@ -92,6 +92,17 @@ class Facts(NamedTuple):
         """Unfinished jobs with a result that may be used."""
         return [job for job in self.unfinished if job.outcome.conversion is not None and not job.outcome.is_blocked]
 
+    @property
+    def standing_faults(self) -> list[Finding]:
+        """The faults that people have to do something about, those that block first."""
+        standing = [fault for fault in self.faults if not fault.suppressed and fault.topic.severity != "info"]
+        return sorted(standing, key=lambda fault: not fault.is_blocking)
+
+    @property
+    def blocking_faults(self) -> list[Finding]:
+        """The faults because of which there may be jobs that nobody has seen."""
+        return [fault for fault in self.faults if fault.is_blocking]
+
     def of_class(self, *wanted: JobClass) -> list[Job]:
         return [job for job in self.jobs if job.entry.job_class in wanted]
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from shunter.migrate.briefing.decision import Point, checklist, metrics, phases, verdict, waves
 from shunter.migrate.briefing.facts import Facts, Job
+from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.forms.html import TONES, blockers, classes, parts
 from shunter.migrate.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"
+FAULTS_TITLE = "What there is to say of the input"
+LISTED_FAULTS = 40
 _LISTED_REFERENCES = 12
 
 
@@ -19,6 +22,7 @@ def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
     return page(
         TITLE,
         element("div", element("b", said.word), element("span", said.sentence), class_=f"verdict {said.tone}"),
+        *_faults(facts),
         _figures(facts),
         element("h2", "Success metrics"),
         table(
@@ -64,6 +68,22 @@ def proof_of(job: Job) -> str:
         return f"pods compared{runs}"
     held = f"{job.ladder.reached} holds" if job.ladder.reached else "nothing holds"
     return f"{held}{', not the next rung' if job.ladder.is_refuted else ''}{runs}"
+
+
+def _faults(facts: Facts) -> list[Html]:
+    faults = facts.standing_faults
+    if not faults:
+        return []
+    left = len(faults) - LISTED_FAULTS
+    rest = [element("p", prose(f"And {left} more: standard error of `shunter migrate report` has each."))] if left > 0 else []
+    rows = [_fault(fault) for fault in faults[:LISTED_FAULTS]]
+    return [element("h2", FAULTS_TITLE), table(("where", "id", "", "what"), rows), *rest]
+
+
+def _fault(fault: Finding) -> tuple[object, ...]:
+    severity = badge("blocking", "bad") if fault.is_blocking else badge(fault.topic.severity, "mild")
+    what = element("div", element("div", prose(fault.message)), element("div", prose(fault.advice), class_="faint"))
+    return element("code", str(fault.place)), fault.topic.id, severity, what
 
 
 def _figures(facts: Facts) -> Html:

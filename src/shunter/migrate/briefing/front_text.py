@@ -5,14 +5,15 @@ from __future__ import annotations
 from shunter import __version__
 from shunter.migrate.briefing.decision import checklist, metrics, phases, verdict, waves
 from shunter.migrate.briefing.facts import Facts
-from shunter.migrate.briefing.front_page import TITLE, proof_of
+from shunter.migrate.briefing.front_page import FAULTS_TITLE, LISTED_FAULTS, TITLE, proof_of
+from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import CLASSES
 from shunter.migrate.report.markdown import inline, table
 
 
 def markdown(facts: Facts) -> str:
     said, fleet = verdict(facts), facts.fleet
-    lines = [f"# {TITLE}", "", f"**{said.word}.** {inline(said.sentence)}", "", "## Success metrics", ""]
+    lines = [f"# {TITLE}", "", f"**{said.word}.** {inline(said.sentence)}", *_faults(facts), "", "## Success metrics", ""]
     lines += table(("metric", "target", "now"), [(metric.name, metric.target, metric.now) for metric in metrics(facts)])
     lines += ["", "## Work by class", ""]
     lines += table(("class", "jobs", "means"), [(name, fleet.classes[name], means) for name, means in CLASSES.items()])
@@ -42,3 +43,17 @@ def markdown(facts: Facts) -> str:
         ],
     )
     return "\n".join([*lines, "", f"As of {facts.made:%Y-%m-%d %H:%M} UTC, written by shunter {__version__}."]) + "\n"
+
+
+def _faults(facts: Facts) -> list[str]:
+    faults = facts.standing_faults
+    if not faults:
+        return []
+    left = len(faults) - LISTED_FAULTS
+    rest = [f"- And {left} more: standard error of `shunter migrate report` has each."] if left > 0 else []
+    return ["", f"## {FAULTS_TITLE}", "", *(_fault(fault) for fault in faults[:LISTED_FAULTS]), *rest]
+
+
+def _fault(fault: Finding) -> str:
+    severity = "**blocking**" if fault.is_blocking else fault.topic.severity
+    return f"- {inline(str(fault.place))}: {severity} {fault.topic.id} {inline(fault.message)} {inline(fault.advice)}"
