@@ -139,6 +139,17 @@ def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
     assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
 
 
+def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again() -> None:
+    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE, "kind": "TrainJob"}
+    made = Record(number=1, step="create", phase="done", verb="create", **about)
+    started = Record(number=2, step="start", phase="done", verb="patch", **about)
+    rolled_back = [msgspec.structs.replace(record, phase="undone") for record in (started, made)]
+    told = "its TrainJob was deleted since it was started: if it had not finished, resume the v1 job by hand"
+    for records in ([made, started], [made, started, *rolled_back]):
+        [row] = progress(FOUND, records, [v1()], []).rows
+        assert (row.stage, row.next) == ("gone", told)
+
+
 def test_a_step_that_was_begun_and_not_ended_is_named() -> None:
     [item] = FOUND.items
     outcome = converted([SourceObject(v1(), "cluster")], FOUND.options_of(item)).outcomes[0]

@@ -95,6 +95,24 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(move
     assert overview(await moves.twin("bert")).state == "Succeeded"
 
 
+async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_was_deleted(
+    moves: Moves, operator: Operator
+) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(Wishes(running="move"))
+    assert (await moves.apply(plan)).is_complete
+    await operator.stop()
+    await moves.finish(TRAIN_JOBS, "bert", "Complete")
+    await moves.client.delete(TRAIN_JOBS, "bert", moves.namespace, propagation="Background")
+    suspended = f"suspend PyTorchJob {moves.namespace}/bert"
+    assert {undo.record.step: undo.verdict for undo in await moves.preview(plan)}[suspended] == "keep"
+    for _ in range(2):
+        undone = {undo.record.step: undo for undo, _ in await moves.roll_back(plan)}
+        assert undone[suspended].verdict == "keep"
+        assert "resume the v1 job by hand" in undone[suspended].why
+        assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
+
+
 async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     plan = await moves.plan()

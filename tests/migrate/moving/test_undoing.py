@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from migrate.moving.test_deciding import CREATE, DELETE, RUNTIME, SHARED, SUSPEND, TWIN, V1, V1_STOPPED, finished, without_mark
+from migrate.moving.test_deciding import (
+    CREATE,
+    DELETE,
+    RUNTIME,
+    SHARED,
+    START,
+    SUSPEND,
+    TWIN,
+    V1,
+    V1_STOPPED,
+    finished,
+    without_mark,
+)
 from shunter.api.meta import Json
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.backup.cleaning import digest, is_suspended
@@ -16,7 +28,7 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undoing import Twin, to_undo, undone
+from shunter.migrate.moving.undoing import Twin, to_undo, undone, was_started
 
 
 def record(step: Step, present: Json | None, after: Json | None, phase: Phase = "done", **changes: Any) -> Record:
@@ -64,6 +76,8 @@ CASES = {
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
     "the twin has finished: the v1 job does not train again": Case(STOPPED, V1_STOPPED, "keep", Twin(is_finished=True)),
     "the twin runs: the v1 job does not train beside it": Case(STOPPED, V1_STOPPED, "keep", Twin(is_running=True)),
+    "the twin was started and is gone: the v1 job does not train again": Case(
+        STOPPED, V1_STOPPED, "keep", Twin(is_lost=True)),
     "the v1 job was changed": Case(STOPPED, merge_patch(V1_STOPPED, {"metadata": {"labels": {"a": "b"}}}), "refuse"),
     "a job that was suspended before stays so": Case(WAS_STOPPED_ALREADY, V1_STOPPED, "nothing"),
     "a deleted job comes back": Case(DELETED, None, "create"),
@@ -79,6 +93,28 @@ def test_what_is_taken_back(case: Case) -> None:
     found = undone(case.record, case.present, plan_id="p1", known=known, twin=case.twin, users=case.users)
     assert found.verdict == case.verdict
     assert found.why
+
+
+STARTED: dict[str, tuple[list[tuple[Step, Phase]], bool]] = {
+    "made only": ([(CREATE, "intended"), (CREATE, "done")], False),
+    "started": ([(CREATE, "done"), (START, "intended"), (START, "done")], True),
+    "a start that was not answered": ([(CREATE, "done"), (START, "intended")], True),
+    "started, and stopped by a rollback, which found it gone then": (
+        [(CREATE, "done"), (START, "done"), (START, "undoing"), (START, "undone"), (CREATE, "undone")], True),
+    "started, and taken away by a rollback": (
+        [(CREATE, "done"), (START, "done"), (START, "undone"), (CREATE, "undoing"), (CREATE, "undone")], False),
+    "started, taken away and made again": (
+        [(CREATE, "done"), (START, "done"), (CREATE, "undoing"), (CREATE, "undone"), (CREATE, "intended")], False),
+    "started, gone and made again": (
+        [(CREATE, "done"), (START, "done"), (START, "undone"), (CREATE, "undone"), (CREATE, "done")], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STARTED.values(), ids=list(STARTED))
+def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Step, Phase]], bool]) -> None:
+    steps, started = case
+    records = [msgspec.structs.replace(intended(step, None), phase=phase) for step, phase in steps]
+    assert was_started(records) is started
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
@@ -11,13 +11,14 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.undoing import was_started
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
 from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
 
-Past = Literal["", "begun", "made"]
-"""What the journal says of a job: nothing, a step without its end, or that its TrainJob was made."""
+Past = Literal["", "begun", "made", "started"]
+"""What the journal says of a job: nothing, a step without its end, that its TrainJob was made, or made and started."""
 
 
 class Row(Struct, frozen=True):
@@ -43,15 +44,20 @@ class Progress(Struct, frozen=True):
     """Steps that were begun and not ended: run apply (or rollback) again."""
 
 
-def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
+def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
     """v1 jobs and TrainJobs as they are now."""
     jobs = {_title(job): job for job in v1_jobs}
     twins = twins_of(plan.id, train_jobs)
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
     made = {record.job for record in last.values() if record.phase == "done" and record.kind == TRAIN_JOBS.kind}
+    of_twins: dict[str, list[Record]] = {}
+    for record in records:
+        if record.kind == TRAIN_JOBS.kind:
+            of_twins.setdefault(record.job, []).append(record)
+    started = {job for job, steps in of_twins.items() if was_started(steps)}
     rows = [
-        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), _past(item, begun, made))
+        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), _past(item, begun, made, started))
         for wave in plan.waves
         for item in wave.jobs
     ]
@@ -65,8 +71,10 @@ def progress(plan: Plan, records: Iterable[Record], v1_jobs: Iterable[Json], tra
     )
 
 
-def _past(item: Item, begun: Collection[str], made: Collection[str]) -> Past:
-    return "begun" if item.title in begun else "made" if item.title in made else ""
+def _past(item: Item, begun: Collection[str], made: Collection[str], started: Collection[str]) -> Past:
+    if item.title in begun:
+        return "begun"
+    return "started" if item.title in started else "made" if item.title in made else ""
 
 
 def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
@@ -79,6 +87,8 @@ def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past)
 def _stage(item: Item, v1: str, twin: Json | None, past: Past) -> tuple[Stage, str]:
     if past == "begun":
         return "half done", "apply again"
+    if twin is None and past == "started":
+        return "gone", "its TrainJob was deleted since it was started: if it had not finished, resume the v1 job by hand"
     if twin is None and past == "made":
         return "gone", "its TrainJob was deleted since; to make it again, roll back and apply"
     if twin is None:

@@ -17,7 +17,7 @@ from shunter.migrate.backup.taking import listed
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, LOOKS_AT_ONCE, may_run
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import PLAN, mark
-from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone
+from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone, was_started
 from shunter.operator.overview import overview, pod_selector
 
 GONE_SECONDS = 60.0
@@ -118,6 +118,8 @@ async def _twin(client: Client, journal: Journal, record: Record, *, ahead: bool
     stopped by then."""
     made = [other for other in journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
     present = await _present(client, TRAIN_JOBS, made[-1]) if made else None
+    if (present is None or _is_another(present, made)) and was_started(made):
+        return Twin(is_lost=True)
     if present is None:
         return Twin()
     if overview(present).is_finished:
@@ -127,6 +129,12 @@ async def _twin(client: Client, journal: Journal, record: Record, *, ahead: bool
         return Twin(is_running=not is_suspended(present) and not started)
     pods = (await client.list(PODS, made[-1].namespace, label_selector=pod_selector(present))).items
     return Twin(is_running=not is_suspended(present) or any(may_run(pod) for pod in pods))
+
+
+def _is_another(present: Json, made: Sequence[Record]) -> bool:
+    """Whether the TrainJob is not the one that was made, but has its name."""
+    uid = next((record.uid for record in reversed(made) if record.phase == "done"), "")
+    return uid not in ("", present["metadata"]["uid"])
 
 
 async def _users(client: Client, record: Record, plan_id: str) -> Sequence[str]:

@@ -49,9 +49,15 @@ class Twin(NamedTuple):
     is_finished: bool = False
     is_running: bool = False
     """It is there and not suspended."""
+    is_lost: bool = False
+    """It was started, and is gone by somebody else's hand: nobody knows whether it trained to the end."""
 
 
 NO_TWIN = Twin()
+LOST = (
+    "its TrainJob was started and is gone: it may have trained to the end. If it did not, resume the v1 job by hand:"
+    " spec.runPolicy.suspend: false"
+)
 
 
 def to_undo(records: Iterable[Record]) -> list[Record]:
@@ -61,6 +67,22 @@ def to_undo(records: Iterable[Record]) -> list[Record]:
     ours = [record for record in last.values() if record.phase != "undone" and not record.outcome]
     frozen = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
     return sorted(ours, key=lambda record: (record.kind not in frozen, -record.number))
+
+
+def was_started(records: Iterable[Record]) -> bool:
+    """Whether a TrainJob that is gone may have trained, by the records of its steps. One that a rollback took away had not
+    finished; what came before it says nothing of the next one of that name."""
+    started = is_taken_away = is_over = False
+    for record in records:
+        if record.verb == "patch":
+            started = started or record.phase in ("intended", "done")
+        elif record.phase == "undoing":
+            is_taken_away = True
+        elif record.phase == "undone":
+            started, is_taken_away, is_over = started and not is_taken_away, False, True
+        elif is_over:
+            started = is_over = False
+    return started
 
 
 def undone(
@@ -111,6 +133,8 @@ def _set_back(record: Record, present: Json | None, known: Collection[str], twin
             return Undo(record, "keep", f"it has finished ({overview(present).state})")
         if not is_v2(present) and twin.is_finished:
             return Undo(record, "keep", "its TrainJob has finished: resumed, it would train again")
+        if not is_v2(present) and twin.is_lost:
+            return Undo(record, "keep", LOST)
         if not is_v2(present) and twin.is_running and not is_suspended(merge_patch(present, record.undo)):
             return Undo(record, "keep", "its TrainJob runs, and both would train")
     if digest(present) not in known:
