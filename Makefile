@@ -29,7 +29,7 @@ faults: setup ## kills, outages, mangled answers: what the operator must survive
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 6 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
+	@$(PY) -m pytest -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
 again: setup ## what failed in the last make test, once more, one test at a time
 	@$(PY) -m pytest --last-failed --last-failed-no-failures none --ignore tests/faults
