@@ -103,7 +103,8 @@ class Moves:
 
     async def clean_up(self, plan: Plan) -> list[Outcome]:
         jobs = [source.value for source in (await gathering.read(self.client, plan.namespaces)).jobs]
-        found = tidied(plan, jobs, await listed(self.client, TRAIN_JOBS, plan.namespaces))
+        records = (await self.read_journal(plan)).records
+        found = tidied(plan, jobs, await listed(self.client, TRAIN_JOBS, plan.namespaces), records)
         steps = [tidying.step for tidying in found if tidying.step is not None]
         with self.journal(plan, self.client) as journal:
             await journal.load()

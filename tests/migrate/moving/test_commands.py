@@ -9,9 +9,13 @@ import sys
 
 import pytest
 
+from faults.operators import Operator
 from faults.planes import Plane
 from migrate.moving.moves import Moves
+from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.migrate.moving import comparisons
+from shunter.migrate.runs.marks import TRIAL
 
 FREEZE = ("--freeze", "none")
 
@@ -101,3 +105,29 @@ async def test_a_backup_is_restored_suspended_and_refuses_what_differs(migrate: 
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
     await moves.client.patch(PYTORCH_JOBS, "other", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
     assert "refuse PyTorchJob" in migrate("restore", directory, "--yes", code=6).stdout
+
+
+async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_all_namespaces(
+    migrate: Migrate, moves: Moves, operator: Operator
+) -> None:
+    await moves.submit("bert", suspend=True)
+    path = moves.directory / "plan.yaml"
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", str(path))
+    migrate("apply", "--plan", str(path), "--yes")
+    await operator.stop()
+    await moves.finish(TRAIN_JOBS, "bert", "Complete")
+    await comparisons.note(moves.client, f"TrainJob {moves.namespace}/bert", "equal")
+    await moves.client.delete(PYTORCH_JOBS, "bert", moves.namespace, propagation="Background")
+    await moves.submit("bert", suspend=True)
+    await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
+    metadata = {"name": "bert-trial", "namespace": moves.namespace, "labels": {TRIAL: "true"}}
+    trial = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata}
+    await moves.client.create(TRAIN_JOBS, {**trial, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
+    lines = path.read_text().splitlines()
+    start = lines.index("namespaces:")
+    path.write_text("\n".join([*lines[:start], "namespaces: []", *lines[start + 2 :]]))
+    done = migrate("cleanup", "--plan", str(path), "--yes")
+    assert f"PyTorchJob {moves.namespace}/bert: another job has that name since the plan was made" in done.stderr
+    assert f"removed TrainJob {moves.namespace}/bert-trial, left of a trial" in done.stderr
+    assert await moves.v1("bert") != {}
+    assert await moves.twin("bert-trial") == {}

@@ -10,14 +10,16 @@ import pytest
 from migrate.moving.test_planning import job, plan
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.kube.merge_patch import merge_patch
+from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.batch import converted
 from shunter.migrate.moving.burn_down import Row, progress
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.finalizing import endings
-from shunter.migrate.moving.journal import Record
+from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Plan
-from shunter.migrate.moving.steps import item_steps
+from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
 from shunter.migrate.moving.tidying import tidied
 from shunter.migrate.source.objects import SourceObject
 
@@ -60,8 +62,50 @@ TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {
 @pytest.mark.parametrize("case", TIDYING.values(), ids=list(TIDYING))
 def test_a_v1_job_goes_only_when_its_twin_proved_itself(case: tuple[Json, list[Json], bool, bool, str]) -> None:
     present, twins, i_know, goes, why = case
-    [found] = tidied(FOUND, [present], twins, i_know=i_know)
+    [found] = tidied(FOUND, [present], twins, [], i_know=i_know)
     assert (found.step is not None, found.why) == (goes, why)
+
+
+ANOTHER = "another job has that name since the plan was made; plan again"
+MADE_AGAIN = merge_patch(v1(), {"metadata": {"uid": "9"}})
+CHANGED = merge_patch(v1(), {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 7}}})
+
+
+def deletion(phase: Phase, after: Json | None) -> Record:
+    """A record of the deletion of the v1 job, with the job that came back."""
+    step = Step("delete", "delete", V1_JOBS["PyTorchJob"], "team", "bert")
+    return msgspec.structs.replace(intended(step, v1()), phase=phase, after=digest(after) if after else "")
+
+
+SUSPENDED = msgspec.structs.replace(
+    intended(Step("suspend", "patch", V1_JOBS["PyTorchJob"], "team", "bert"), v1()), phase="done", after=digest(CHANGED)
+)
+ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
+    "as it was planned for": (v1(), [], ""),
+    "changed since the plan": (CHANGED, [], "it was changed since the plan was made; plan again"),
+    "changed by the plan itself": (CHANGED, [SUSPENDED], ""),
+    "deleted and made again since, from the same manifest": (MADE_AGAIN, [], ANOTHER),
+    "deleted by a cleanup and brought back by a rollback": (
+        MADE_AGAIN, [deletion("done", None), deletion("undoing", None), deletion("undone", MADE_AGAIN)], ""),
+    "deleted by a cleanup and made again by somebody, as a rollback noted": (
+        MADE_AGAIN, [deletion("done", None), deletion("undone", MADE_AGAIN)], ANOTHER),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ANOTHERS.values(), ids=list(ANOTHERS))
+def test_only_the_v1_job_that_was_planned_for_goes(case: tuple[Json, list[Record], str]) -> None:
+    present, records, why = case
+    [found] = tidied(FOUND, [present], [twin("Complete", compared="equal")], records, i_know=True)
+    assert (found.step is None, found.why) == (bool(why), why or "its TrainJob is Complete, and compares")
+
+
+def test_a_plan_without_uids_goes_by_what_the_job_says() -> None:
+    [item] = FOUND.items
+    wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, uid=""),))
+    plan_of_before = msgspec.structs.replace(FOUND, waves=(wave,))
+    twins = [twin("Complete", compared="equal")]
+    [same], [changed] = (tidied(plan_of_before, [job], twins, []) for job in (MADE_AGAIN, CHANGED))
+    assert (same.step is not None, changed.step is not None) == (True, False)
 
 
 def definition(name: str, **changes: Any) -> Json:

@@ -16,6 +16,7 @@ from shunter.cli.migrate.moving_options import (
     YesOption,
     confirm,
     journal_of,
+    known_journal,
     tell_each,
 )
 from shunter.cli.target import ContextOption, KubeconfigOption
@@ -34,8 +35,9 @@ def cleanup(
 ) -> None:
     """Delete the v1 jobs whose TrainJobs are Complete and were compared (`migrate compare`). Shows them, asks, deletes.
 
-    Jobs that run, or that somebody else looks after, stay in any case. What is deleted is in the journal: a rollback brings it
-    back, suspended. Trials whose time is over go as well, without a question. Exit codes: 0, 6 when a deletion was refused.
+    Jobs that run, that are not as they were planned for, or that somebody else looks after, stay in any case. What is deleted
+    is in the journal: a rollback brings it back, suspended. Trials whose time is over go as well, without a question. Exit
+    codes: 0, 6 when a deletion was refused.
     """
     import asyncio
 
@@ -54,11 +56,14 @@ def cleanup(
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
-            found = list(tidied(plan, jobs, await listed(client, TRAIN_JOBS, plan.namespaces), i_know=i_know))
+            known = await known_journal(plan, path, journal, client)
+            train_jobs = await listed(client, TRAIN_JOBS, plan.namespaces)
+            found = list(tidied(plan, jobs, train_jobs, known.records, i_know=i_know))
             tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
             going = [tidying for tidying in found if tidying.step is not None]
             tell_each("these go:", ((tidying.job, tidying.why) for tidying in going))
-            left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in plan.namespaces])
+            spaces = plan.namespaces or ("",)
+            left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in spaces])
             if dry_run or not going:
                 errors().print("nothing else was changed" if left else "nothing was changed")
                 return True

@@ -48,6 +48,8 @@ class Item(Struct, frozen=True):
     job_class: JobClass = msgspec.field(name="class")
     action: Action
     why: str
+    uid: str = ""
+    """The v1 job's: another job of its name is not deleted. Empty when it is not known."""
     train_job: str = ""
     """The name of its twin; it follows from `options.suffix`."""
     owner: str = ""

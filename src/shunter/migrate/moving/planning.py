@@ -99,6 +99,7 @@ def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Option
         namespace=source.namespace,
         name=source.name,
         sha256=digest(source.value),
+        uid=str(source.metadata.get("uid", "")),
         state=state,
         job_class=judged(Subject(outcome, state, owner, "")).job_class,
         action=action,

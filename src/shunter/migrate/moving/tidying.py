@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step
@@ -22,18 +23,27 @@ class Tidying(NamedTuple):
     step: Step | None = None
 
 
-def tidied(plan: Plan, v1_jobs: Iterable[Json], train_jobs: Iterable[Json], *, i_know: bool = False) -> Iterator[Tidying]:
-    """What becomes of each v1 job of the plan that is still there. With `i_know` it is enough that the TrainJob is there, or that
-    the v1 job has finished; one that runs is deleted in no case."""
+def tidied(
+    plan: Plan, v1_jobs: Iterable[Json], train_jobs: Iterable[Json], records: Iterable[Record], *, i_know: bool = False
+) -> Iterator[Tidying]:
+    """What becomes of each v1 job of the plan that is still there; `records` are the journal's. With `i_know` it is enough that
+    the TrainJob is there, or that the v1 job has finished; one that runs, and one that is not as it was planned for and as we
+    left it, is deleted in no case."""
     twins = twins_of(plan.id, train_jobs)
     jobs = {f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}": job for job in v1_jobs}
+    written: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        written.setdefault(record.object, []).append(record)
     for item in plan.items:
         if (job := jobs.get(item.title)) is not None:
-            yield _tidied(item, job, twins.get(item.title), i_know=i_know)
+            ours = written.get((item.kind, item.namespace, item.name), ())
+            yield _tidied(item, job, twins.get(item.title), ours, i_know=i_know)
 
 
-def _tidied(item: Item, job: Json, twin: Json | None, *, i_know: bool) -> Tidying:
+def _tidied(item: Item, job: Json, twin: Json | None, records: Sequence[Record], *, i_know: bool) -> Tidying:
     state = overview(job).state
+    if another := _why_another(item, job, records):
+        return Tidying(item.title, another)
     if owner := owner_of(job):
         return Tidying(item.title, f"it belongs to {owner}")
     if state not in (*FINISHED_STATES, "Suspended"):
@@ -55,6 +65,19 @@ def _tidied(item: Item, job: Json, twin: Json | None, *, i_know: bool) -> Tidyin
         job=item.title,
     )
     return Tidying(item.title, (why and f"--i-know: {why}") or "its TrainJob is Complete, and compares", step)
+
+
+def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
+    """Why a job is not the one that was planned for; empty when it is. A rollback makes a job again under another uid."""
+    found, uid = digest(job), job["metadata"]["uid"]
+    deletions = [record for record in records if record.verb == "delete"]
+    again = {record.step for record in deletions if record.phase == "undoing"}
+    brought_back = {record.after for record in deletions if record.phase == "undone" and record.step in again}
+    if item.uid not in ("", uid) and found not in brought_back:
+        return "another job has that name since the plan was made; plan again"
+    if found not in {item.sha256, *(record.after for record in records)}:
+        return "it was changed since the plan was made; plan again"
+    return ""
 
 
 def _why_not_proved(twin: Json | None) -> str:
