@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from shunter.errors import InputError
 from shunter.kube.manifests import Loader
 from shunter.migrate import batch
 from shunter.migrate.batch import Batch
@@ -129,6 +130,37 @@ def test_a_tree_has_nothing_of_what_could_not_be_read(folder: Path) -> None:
     given = read([str(folder)])
     texts = files.tree(given, converted(given))
     assert sorted(str(path) for path in texts) == ["a/one.yaml", "a/runtimes.yaml", "a/two.yaml", "b/three.yaml", "c.yaml"]
+
+
+@pytest.mark.parametrize("named", [("a", "b"), ("a/job.yaml", "b/job.yaml"), ("a/job.yaml", "b")], ids=" ".join)
+def test_a_tree_in_which_two_files_would_be_one_is_refused(named: tuple[str, str], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "job.yaml").write_text(job(name))
+    given = read([str(tmp_path / name) for name in named])
+    with pytest.raises(InputError, match=r"a/job\.yaml and .*b/job\.yaml would both be written to job\.yaml"):
+        files.tree(given, converted(given))
+
+
+def test_shared_runtimes_take_the_place_of_no_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(job(name))
+    for name in ("runtimes.yaml", "shared-runtimes.yaml"):
+        (tmp_path / name).write_text(SERVICE)
+    given = read([str(tmp_path)])
+    texts = files.tree(given, converted(given))
+    assert kinds(texts[Path("shared-shared-runtimes.yaml")]) == ["TrainingRuntime"]
+    assert texts[Path("runtimes.yaml")] == texts[Path("shared-runtimes.yaml")] == SERVICE
+
+
+def test_two_builds_are_two_files_of_a_tree() -> None:
+    given = Input(tuple(text_file(job(name), f"kustomize build overlays/{name}") for name in ("one", "two")))
+    texts = files.tree(given, converted(given))
+    assert {str(path): kinds(text) for path, text in texts.items()} == {
+        "runtimes.yaml": ["TrainingRuntime"],
+        "kustomize-build-overlays-one.yaml": ["TrainJob"],
+        "kustomize-build-overlays-two.yaml": ["TrainJob"],
+    }
 
 
 def test_shared_runtimes_stand_in_the_order_of_the_jobs_that_need_them(tmp_path: Path) -> None:

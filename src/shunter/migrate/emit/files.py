@@ -6,6 +6,7 @@ first of them (of the stream; of a directory, when files are changed in place), 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
+from shunter.errors import InputError
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit import katib
@@ -119,20 +121,40 @@ def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPL
 
 def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The texts of a directory of results by their paths in it: every file that could be read, and the runtimes that files
-    share."""
+    share. Raises InputError where two of them would be one file."""
     desk = _desk(given, batch, templates, keeps_blocked=False)
-    texts: dict[Path, str] = {}
+    found = _Tree()
     for folder, files in _by_folder(given).items():
         local = desk.of(files)
         shared = _shared_runtimes(files, local)
         if shared:
-            name = RUNTIMES_FILE if all(file.relative.name != RUNTIMES_FILE for file in files) else f"shared-{RUNTIMES_FILE}"
-            texts[folder / name] = SEPARATOR.join(shared)
-        texts |= {file.relative: _file_text(file, local) for file in files if not file.findings}
+            taken = {_relative(file) for file in files}
+            name = RUNTIMES_FILE
+            while folder / name in taken:
+                name = f"shared-{name}"
+            found.add(folder / name, "the runtimes that files share", SEPARATOR.join(shared))
+        for file in files:
+            if not file.findings:
+                found.add(_relative(file), file.source, _file_text(file, local))
     for source in given.live:
-        text = _live_text(source, desk.of([]))
-        texts[Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")] = text
-    return texts
+        path = Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")
+        found.add(path, source.title, _live_text(source, desk.of([])))
+    return found.texts
+
+
+@dataclass
+class _Tree:
+    texts: dict[Path, str] = field(default_factory=dict)
+    sources: dict[Path, str] = field(default_factory=dict)
+    """What each text is of."""
+
+    def add(self, path: Path, source: str, text: str) -> None:
+        if path in self.sources:
+            raise InputError(
+                f"--output-dir: {self.sources[path]} and {source} would both be written to {path}.",
+                "Name the directory above both of them with -f, or convert them one by one into directories of their own.",
+            )
+        self.texts[path], self.sources[path] = text, source
 
 
 def usable(batch: Batch) -> list[Conversion]:
@@ -173,8 +195,13 @@ def _has_job(file: TextFile, desk: Desk) -> bool:
 def _by_folder(given: Input) -> dict[Path, list[TextFile]]:
     folders: dict[Path, list[TextFile]] = {}
     for file in given.files:
-        folders.setdefault(file.relative.parent, []).append(file)
+        folders.setdefault(_relative(file).parent, []).append(file)
     return folders
+
+
+def _relative(file: TextFile) -> Path:
+    """Where the file stands in a tree; what was built, and is no file, by the name of what built it."""
+    return file.relative if file.relative.name else Path(re.sub("[^A-Za-z0-9._-]+", "-", file.source).strip("-") + ".yaml")
 
 
 def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
