@@ -96,6 +96,21 @@ def test_launcher_and_program_are_seen(found: Launch, launcher: str, program: st
     assert (found.launcher, found.main.name if found.main.kind != "input" else "") == (launcher, program)
 
 
+@pytest.mark.parametrize(
+    ("text", "launcher", "decisive"),
+    [
+        ("python download.py && bash train.sh", "unknown", "bash train.sh"),
+        ("/opt/entry; python train.py", "unknown", "/opt/entry"),
+        ("python prepare.py; python train.py", "python", "train.py"),
+        ("/opt/entry; torchrun train.py", "torchrun", "train.py"),
+        ("sleep 1; python train.py", "python", "train.py"),
+    ],
+)
+def test_an_unknown_program_beside_python_decides_how_processes_start(text: str, launcher: str, decisive: str) -> None:
+    found = in_shell(text)
+    assert (found.launcher, found.decisive.name) == (launcher, decisive.removeprefix("bash "))
+
+
 OPTIONS = {
     "with an equals sign": (["--nnodes=2:4"], "nnodes", "2:4"),
     "with a space": (["--nproc_per_node", "4"], "nproc-per-node", "4"),

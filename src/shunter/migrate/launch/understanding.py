@@ -54,8 +54,15 @@ class Launch(NamedTuple):
         return max(enumerate(self.started), key=lambda found: (_WEIGHT[found[1].launcher], found[0]))[1]
 
     @property
+    def decisive(self) -> Started:
+        """What says how processes are started: the main program, but beside plain Python the last unknown one. In `python
+        download.py && bash train.sh` nobody knows what train.sh starts."""
+        unknown = [found for found in self.started if found.launcher == "unknown"]
+        return unknown[-1] if unknown and self.main.launcher == "python" else self.main
+
+    @property
     def launcher(self) -> Launcher:
-        return self.main.launcher
+        return self.decisive.launcher
 
 
 _WEIGHT: dict[Launcher, int] = {

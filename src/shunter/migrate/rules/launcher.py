@@ -14,6 +14,7 @@ from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch import ENTRYPOINT, Launch, Use, understood
 from shunter.migrate.launch.arguments import Spot
+from shunter.migrate.launch.launchers import Started
 from shunter.migrate.launch.rewriting import is_editable, with_torchrun
 from shunter.migrate.paths import Path
 from shunter.migrate.rules import launcher_topics as topics
@@ -53,10 +54,12 @@ class Seen(NamedTuple):
     @property
     def text(self) -> str:
         """What it starts, as one says it."""
-        main = self.launch.main
-        if main.launcher == "unknown" and (not main.text or ENTRYPOINT in main.through):
-            return "the image's own program"
-        return f"`{main.text}`" + (f" ({', '.join(main.through)})" if main.through else "")
+        return _text(self.launch.main)
+
+    @property
+    def decisive_text(self) -> str:
+        """What says how processes are started, the same way."""
+        return _text(self.launch.decisive)
 
     def place(self, spot: Spot | None) -> tuple[Path, int | None]:
         """A word in the source; of one in a file that is mounted, the container."""
@@ -79,8 +82,12 @@ class Seen(NamedTuple):
     @property
     def start(self) -> Spot | None:
         """The word that names what trains."""
-        main = self.launch.main
-        return next((word.spot for word in (*main.head, *main.program)), None)
+        return _start(self.launch.main)
+
+    @property
+    def decisive_start(self) -> Spot | None:
+        """The word that names what says how processes are started."""
+        return _start(self.launch.decisive)
 
 
 def seen(draft: Draft, role: str) -> Seen:
@@ -211,6 +218,16 @@ def _meets_by_itself(found: Seen) -> bool:
         mark in word and "env://" not in word for word in words for mark in _MEETING_WORDS
     )
     return is_said and not found.told_uses
+
+
+def _text(found: Started) -> str:
+    if found.launcher == "unknown" and (not found.text or ENTRYPOINT in found.through):
+        return "the image's own program"
+    return f"`{found.text}`" + (f" ({', '.join(found.through)})" if found.through else "")
+
+
+def _start(found: Started) -> Spot | None:
+    return next((word.spot for word in (*found.head, *found.program)), None)
 
 
 def _bounds(nodes: str) -> tuple[int, int] | None:

@@ -21,18 +21,18 @@ def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewrit
     """Says numProcPerNode, as far as it is a number. Returns what torchrun must be told by an option."""
     number = _number(draft)
     word = None if number is not None else draft.job.spec.nproc_per_node or AUTO
-    main = found.launch.main
+    main, launcher = found.launch.main, found.launch.launcher
     if number is not None:
         draft.trainer["numProcPerNode"] = number
         for field in (FIELD, ELASTIC_FIELD):
             if draft.is_given(field):
                 draft.carry(field, "TrainJob", ("spec", "trainer", "numProcPerNode"), "a number in v2")
         _warn_of_scaled_world_size(draft, group, found, number, told, is_rewritten=is_rewritten)
-    elif main.launcher == "python" or is_rewritten:
+    elif launcher == "python" or is_rewritten:
         draft.trainer["numProcPerNode"] = 1
         draft.default(FIELD, "a program of plain Python is one process, whatever the word")
-    elif main.launcher not in {"torchrun", "unknown"}:
-        draft.default(FIELD, f"{main.launcher} counts for itself")
+    elif launcher not in {"torchrun", "unknown"}:
+        draft.default(FIELD, f"{launcher} counts for itself")
     elif main.option("nproc-per-node"):
         draft.default(FIELD, "an option of torchrun wins over it")
     elif word == AUTO and gpu_count(found.container.get("resources") or {}):
@@ -83,14 +83,15 @@ def _warn_of_scaled_world_size(
 def _warn_of_other_count(draft: Draft, found: Seen, word: str) -> None:
     """What starts the processes cannot be told, or is not known to be torchrun."""
     if word != AUTO:
-        text = f"nprocPerNode is {word}, and {found.text} cannot be told so."
+        text = f"nprocPerNode is {word}, and {found.decisive_text} cannot be told so."
         draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
         return
     count = number_of_processes(draft, found)
     draft.trainer["numProcPerNode"] = count
     draft.default(FIELD, f"numProcPerNode says what v2 counts: {count}")
-    path, offset = found.place(found.start)
+    path, offset = found.place(found.decisive_start)
     told = f"{count} process{'es' if count > 1 else ''} a pod"
     is_sure = found.launch.launcher == "torchrun"
-    text = f"v2 tells {found.text} {told}." if is_sure else f"If {found.text} starts torchrun, v2 tells it {told}."
+    starts = found.decisive_text
+    text = f"v2 tells {starts} {told}." if is_sure else f"If {starts} starts torchrun, v2 tells it {told}."
     draft.report(topics.PROCESSES_BY_REQUEST, path, text, offset=offset)
