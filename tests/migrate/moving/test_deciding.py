@@ -97,6 +97,10 @@ def test_what_is_deleted_is_kept_without_what_the_cluster_added() -> None:
     assert intended(DELETE, V1).undo == pytorch_job("bert", "team")
 
 
+def test_of_what_is_there_already_no_copy_is_kept() -> None:
+    assert intended(SHARED, without_mark(RUNTIME)).undo == {}
+
+
 def test_defaults_of_the_server_make_no_difference() -> None:
     assert holds({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]})
     assert not holds({"b": [{"c": 2}, {}]}, {"b": [{"c": 2}]})

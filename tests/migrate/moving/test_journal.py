@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import stat
+import uuid
 from pathlib import Path
 
 import pytest
 
-from migrate.moving.moves import Moves
-from migrate.moving.test_deciding import CREATE, SHARED
-from shunter.api.resources import CONFIG_MAPS
+from faults.operators import Operator
+from migrate.moving.moves import Moves, Screen, pytorch_job
+from migrate.moving.test_deciding import CREATE, DELETE, SHARED
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES
+from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.kube.faults import FaultTransport, Refuse
+from shunter.kube.errors import Forbidden, Invalid
+from shunter.kube.faults import FaultTransport, Killed, Refuse
+from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.deciding import intended
-from shunter.migrate.moving.journal import Journal
+from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.steps import Step
+from shunter.migrate.moving.undoing import undone
 
 
 def journal(moves: Moves, directory: Path) -> Journal:
@@ -112,3 +124,155 @@ async def test_who_writes_is_told_what_rights_it_takes(moves: Moves, without_rig
         assert "get, list, create and patch of ConfigMaps" in problem.value.remedy
         with pytest.raises(EnvironmentProblem, match="configmaps is forbidden"):
             await written.announce(intended(CREATE, None))
+
+
+SECRET = "hf_s3cr3t"
+
+
+@pytest.fixture
+async def journals(moves: Moves) -> str:
+    """A namespace for journals, which others may read."""
+    name = f"j-{uuid.uuid4().hex[:8]}"
+    await moves.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+def deletion(moves: Moves, text: str = SECRET) -> Record:
+    """What is to be known before a job with a token in it is deleted."""
+    job = pytorch_job("bert", moves.namespace, uid="1", resourceVersion="5")
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["env"] = [
+        {"name": "HF_TOKEN", "value": text}
+    ]
+    return intended(DELETE._replace(namespace=moves.namespace), job)
+
+
+async def config_maps(moves: Moves, namespace: str) -> list[Json]:
+    found = (await moves.client.list(CONFIG_MAPS, namespace)).items
+    return [obj for obj in found if obj["metadata"]["name"].startswith("shunter-")]
+
+
+async def test_a_deleted_job_is_kept_in_its_own_namespace_alone(moves: Moves, journals: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / "here", "p1", moves.client, journals) as written:
+        await written.load()
+        record = await written.announce(deletion(moves))
+        await written.announce(intended(CREATE, None))
+    told = await config_maps(moves, journals)
+    assert SECRET not in json.dumps(told)
+    assert record.before in json.dumps(told)
+    assert SECRET in json.dumps(await config_maps(moves, moves.namespace))
+    file = tmp_path / "here" / "p1.jsonl"
+    assert SECRET in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+async def test_another_machine_finds_the_copy_of_a_deleted_job(moves: Moves, journals: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / "here", "p1", moves.client, journals) as written:
+        await written.load()
+        await written.announce(deletion(moves))
+    with Journal(tmp_path / "elsewhere", "p1", moves.client, journals) as found:
+        await found.load()
+        assert found.records == written.records
+        assert found.unread == ""
+    again = Journal(tmp_path / "elsewhere", "p1", moves.client, journals)
+    await again.load()
+    assert again.records == written.records
+
+
+async def test_a_journal_in_the_namespace_of_the_jobs_is_read_as_well(moves: Moves, tmp_path: Path) -> None:
+    with journal(moves, tmp_path / "here") as written:
+        await written.load()
+        await written.announce(deletion(moves))
+    found = journal(moves, tmp_path / "elsewhere")
+    await found.load()
+    assert found.records == written.records
+
+
+async def test_a_file_that_others_could_read_is_closed_to_them(moves: Moves, tmp_path: Path) -> None:
+    (tmp_path / "p1.jsonl").touch(mode=0o644)
+    with journal(moves, tmp_path):
+        assert stat.S_IMODE((tmp_path / "p1.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("what", ["gone", "changed"])
+async def test_a_copy_that_is_not_what_was_written_brings_nothing_back(
+    moves: Moves, journals: str, tmp_path: Path, what: str
+) -> None:
+    with Journal(tmp_path / "here", "p1", moves.client, journals) as written:
+        await written.load()
+        await written.announce(deletion(moves))
+    (copy,) = await config_maps(moves, moves.namespace)
+    if what == "gone":
+        await moves.client.delete(CONFIG_MAPS, copy["metadata"]["name"], moves.namespace)
+    else:
+        other = copy["data"]["object"].replace("trainer:1", "miner:1")
+        await moves.client.patch(CONFIG_MAPS, copy["metadata"]["name"], moves.namespace, {"data": {"object": other}})
+    found = Journal(tmp_path / "elsewhere", "p1", moves.client, journals)
+    await found.load()
+    assert undone(found.records[-1], None, plan_id="p1", known=()).verdict == "keep"
+    assert "is gone or was changed" in found.unread
+
+
+async def test_nothing_is_noted_when_the_copy_cannot_be_kept(
+    moves: Moves, journals: str, without_rights_to_copies: Client, tmp_path: Path
+) -> None:
+    with Journal(tmp_path, "p1", without_rights_to_copies, journals) as written:
+        await written.load()
+        with pytest.raises(Forbidden, match="configmaps is forbidden") as problem:
+            await written.announce(deletion(moves))
+        assert "create and patch of ConfigMaps in its namespace" in problem.value.remedy
+        assert written.records == []
+        await written.announce(intended(CREATE, None))
+    assert len(await config_maps(moves, journals)) == 1
+
+
+async def test_a_copy_that_may_not_be_read_is_told(
+    moves: Moves, journals: str, without_rights_to_copies: Client, tmp_path: Path
+) -> None:
+    with Journal(tmp_path / "here", "p1", moves.client, journals) as written:
+        await written.load()
+        await written.announce(deletion(moves))
+    found = Journal(tmp_path / "elsewhere", "p1", without_rights_to_copies, journals)
+    await found.load()
+    assert f"its copy, ConfigMap {moves.namespace}/shunter-migration-p1-copy-" in found.unread
+    refused = pytest.raises(EnvironmentProblem, match="configmaps is forbidden")
+    with Journal(tmp_path / "elsewhere", "p1", without_rights_to_copies, journals) as writing, refused:
+        await writing.load()
+
+
+async def test_a_job_too_large_for_a_config_map_is_not_deleted(moves: Moves, journals: str, tmp_path: Path) -> None:
+    with Journal(tmp_path, "p1", moves.client, journals) as written:
+        await written.load()
+        with pytest.raises(Invalid) as problem:
+            await written.announce(deletion(moves, "x" * 1024 * 1024))
+        assert "a ConfigMap takes 1 MiB: back the job up" in problem.value.remedy
+        assert written.records == []
+
+
+@pytest.fixture
+def without_rights_to_copies(moves: Moves) -> Client:
+    """May touch no ConfigMap in the namespace of the jobs."""
+    faults = FaultTransport(moves.client.transport)
+    faults.inject(
+        Refuse(403, "Forbidden", "configmaps is forbidden"), path=f"/namespaces/{moves.namespace}/configmaps", times=100
+    )
+    return moves.client.through(faults)
+
+
+@pytest.mark.parametrize("writes", [1, 3, 4, 5], ids=["its copy", "the record", "the deletion", "all"])
+async def test_another_machine_brings_a_job_back_whose_deletion_was_killed_after(
+    writes: int, moves: Moves, operator: Operator, journals: str, tmp_path: Path
+) -> None:
+    await operator.stop()  # Its writes of the status would be conflicts, and more of ours.
+    made = await moves.submit("bert", suspend=True)
+    uid = made["metadata"]["uid"]
+    step = Step("delete bert", "delete", PYTORCH_JOBS, moves.namespace, "bert", sha256=digest(made), uid=uid)
+    async with moves.dying(writes) as client:
+        with contextlib.suppress(Killed), Journal(tmp_path / "here", "p1", client, journals) as written:
+            await written.load()
+            await applying.apply(client, [step], written, Screen())
+    assert (await moves.v1("bert") == {}) == (writes >= 4)
+    with Journal(tmp_path / "elsewhere", "p1", moves.client, journals) as found:
+        await found.load()
+        undos = await rolling_back.roll_back(moves.client, found, "p1", lambda undo, failure: None)
+    assert {undo.verdict for undo, _ in undos} == ({"create"} if writes >= 4 else {"nothing"} if writes == 3 else set())
+    assert (await moves.v1("bert"))["spec"] == made["spec"]

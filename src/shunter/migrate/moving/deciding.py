@@ -44,7 +44,8 @@ def intended(step: Step, present: Json | None) -> Record:
     before, uid, undo, after, state = "", "", {}, "", ""
     if present is not None:
         before, uid, state = digest(present), str(present["metadata"].get("uid", "")), state_of(present)
-        undo = {} if step.resource == CUSTOM_RESOURCE_DEFINITIONS else clean(present)
+    if present is not None and step.verb == "delete" and step.resource != CUSTOM_RESOURCE_DEFINITIONS:
+        undo = clean(present)
     if present is not None and step.verb == "patch":
         patched = merge_patch(present, step.body)
         undo, after = difference(patched, present), digest(patched)

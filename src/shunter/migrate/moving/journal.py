@@ -2,13 +2,18 @@
 
 The file is synced before the write that it announces, the ConfigMaps take the records of each step before it as well. So whoever
 comes after a kill, here or on another machine, finds every write that may have happened.
+
+The file is its user's alone (mode 0600) and holds deleted jobs whole. The ConfigMaps do not, as others may read their namespace:
+a copy is kept in the job's own (`copies`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +26,14 @@ from shunter.api.resources import CONFIG_MAPS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Forbidden, NotFound
+from shunter.migrate.moving import copies
 from shunter.migrate.moving.marks import PLAN
 
 RECORDS_EACH = 100
-"""Records of one ConfigMap, which is written whole for each of them. One with a deleted object has a ConfigMap of its own."""
+"""Records of one ConfigMap, which is written whole for each of them. One that has a deleted object in it (of no namespace) has a
+ConfigMap of its own."""
+COPIES_AT_ONCE = 50
+"""Copies of deleted jobs that are read at the same time."""
 
 Phase = Literal["intended", "done", "undoing", "undone"]
 
@@ -64,6 +73,16 @@ class Record(Struct, frozen=True):
     def object(self) -> tuple[str, str, str]:
         return self.kind, self.namespace, self.name
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether what brings its object back is kept in the object's own namespace."""
+        return self.verb == "delete" and bool(self.namespace and self.before)
+
+    @property
+    def for_others(self) -> Record:
+        """The record as the journal's namespace may hold it."""
+        return msgspec.structs.replace(self, undo={}) if self.is_copied else self
+
 
 class Journal:
     """The records of one plan, in order. As a context it is this process's alone."""
@@ -87,13 +106,13 @@ class Journal:
         self._file: IO[bytes] | None = None
         self._not_mirrored: list[Record] = []
         self.unread = ""
-        """Why the ConfigMaps were not read; empty when they were."""
+        """What of the ConfigMaps was not read, and why; empty when all was."""
 
     def __enter__(self) -> Journal:
         """Takes the file. EnvironmentProblem while another process has it."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self._path, "ab")
+            self._file = open(self._path, "ab", opener=_private)
         except OSError as error:
             raise EnvironmentProblem(
                 f"the journal {self._path}: {error.strerror}.", "Name another place: --journal DIR"
@@ -123,13 +142,15 @@ class Journal:
             if self._file is not None:
                 raise self._not_allowed(error) from error
             in_cluster, self.unread = {}, error.message
-        if differing := sorted(number for number in in_file.keys() & in_cluster.keys() if in_file[number] != in_cluster[number]):
+        if differing := sorted(
+            number for number in in_file.keys() & in_cluster.keys() if in_file[number].for_others != in_cluster[number].for_others
+        ):
             raise EnvironmentProblem(
                 f"the journal {self._path} and its ConfigMaps in namespace {self.namespace} differ from record {differing[0]} on:"
                 " another machine went on with this plan.",
                 "Go on there, or move the file away: the ConfigMaps have what was done.",
             )
-        self.records = [record for _, record in sorted({**in_cluster, **in_file}.items())]
+        self.records = await self._with_copies([record for _, record in sorted({**in_cluster, **in_file}.items())])
         for record in self.records:
             self._know(record)
         if self._file is not None:
@@ -150,7 +171,10 @@ class Journal:
         return {record.after for record in self._of.get((kind, namespace, name), ())}
 
     async def announce(self, record: Record) -> Record:
-        """The record with number and time, safe in the file and in the cluster before this returns."""
+        """The record with number and time, safe in the file and in the cluster before this returns. ApiError, and nothing is
+        noted, when the copy of what is to be deleted cannot be kept."""
+        if record.is_copied and record.phase == "intended":
+            await copies.keep(self._client, self._plan_id, record.namespace, record.undo, record.before)
         record = self.note(record)
         await self.mirror()
         return record
@@ -175,7 +199,7 @@ class Journal:
         for record in self._not_mirrored:
             shards.setdefault(_shard(record), []).append(record)
         for shard, records in shards.items():
-            data = {f"{record.number:06}": msgspec.json.encode(record).decode() for record in records}
+            data = {f"{record.number:06}": msgspec.json.encode(record.for_others).decode() for record in records}
             name = f"shunter-migration-{self._plan_id}-{shard}"
             try:
                 await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
@@ -209,6 +233,33 @@ class Journal:
         texts = [text for obj in found for _, text in sorted((obj.get("data") or {}).items())]
         return [msgspec.json.decode(text, type=Record) for text in texts]
 
+    async def _with_copies(self, records: Sequence[Record]) -> list[Record]:
+        """The records, each with what brings its object back, also where another machine deleted it."""
+        wanted = {(record.namespace, record.before): record for record in records if record.is_copied and not record.undo}
+        keys = list(wanted)
+        found: dict[tuple[str, str], Json] = {}
+        for start in range(0, len(keys), COPIES_AT_ONCE):
+            some = keys[start : start + COPIES_AT_ONCE]
+            found.update(zip(some, await asyncio.gather(*(self._copy(wanted[key]) for key in some)), strict=True))
+        return [
+            msgspec.structs.replace(record, undo=record.undo or found.get((record.namespace, record.before), {}))
+            for record in records
+        ]
+
+    async def _copy(self, record: Record) -> Json:
+        """What brings a deleted object back; empty when it cannot be had, and `unread` says why."""
+        where = f"{record.title}: its copy, ConfigMap {record.namespace}/{copies.name(self._plan_id, record.before)}"
+        try:
+            copy = await copies.kept(self._client, self._plan_id, record.namespace, record.before)
+        except Forbidden as error:
+            if self._file is not None:
+                raise EnvironmentProblem(f"{where}: {error.message}", copies.RIGHTS) from error
+            self.unread = f"{where}: {error.message}"
+            return {}
+        if not copy:
+            self.unread = f"{where}, is gone or was changed; the journal's file where it was deleted has another"
+        return copy
+
     def _write(self, records: Iterable[Record]) -> None:
         assert self._file is not None, "entered"
         self._file.write(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
@@ -235,6 +286,14 @@ def _records(path: Path) -> list[Record]:
     return found
 
 
+def _private(path: str, flags: int) -> int:
+    """Opens a file that nobody but its user may read, also one that was made before."""
+    descriptor = os.open(path, flags, 0o600)
+    with contextlib.suppress(PermissionError):
+        os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
 def _cut_torn_line(path: Path) -> None:
     content = path.read_bytes()
     if content and not content.endswith(b"\n"):
@@ -242,4 +301,8 @@ def _cut_torn_line(path: Path) -> None:
 
 
 def _shard(record: Record) -> str:
-    return f"{record.number}-deleted" if record.verb == "delete" else str((record.number - 1) // RECORDS_EACH)
+    return (
+        f"{record.number}-deleted"
+        if record.for_others.undo and record.verb == "delete"
+        else str((record.number - 1) // RECORDS_EACH)
+    )
