@@ -16,6 +16,7 @@ from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.reading import MOST_PODS, UnreadableJobError
+from shunter.migrate.rules.hosts import is_own_domain
 from shunter.operator.training.framework import AnyJob
 
 POLICY: Path = ("spec", "elasticPolicy")
@@ -178,12 +179,7 @@ def resized(job: AnyJob, chosen: Nodes) -> AnyJob:
 def own_host(draft: Draft) -> str | None:
     """The name in v2 of the pod that rdzvHost names, in full or in short; None when it is none of the job's."""
     short, _, domain = (draft.job.spec.elastic_policy.rdzv_host or "").partition(".")
-    namespace = draft.source.namespace
-    if short not in draft.hosts or (
-        domain and domain.removesuffix(".svc") != namespace and not domain.startswith(f"{namespace}.svc.")
-    ):
-        return None
-    return draft.host(*draft.hosts[short])
+    return draft.host(*draft.hosts[short]) if short in draft.hosts and is_own_domain(draft, domain) else None
 
 
 def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:

@@ -18,6 +18,8 @@ from shunter.migrate.paths import Path
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 """A host is a word of its own, and no part of a path."""
+_DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
+"""What stands behind a host's name, as far as it may be a part of it."""
 _INDEX = re.compile(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host"})
 _MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
@@ -126,7 +128,7 @@ def apply(draft: Draft) -> None:
             place = (*draft.template_paths(group)[0], *path)
             if found := _names_in(draft, known, words[key]):
                 new = {name: _counterpart(draft, group, path, name) for name in found}
-                words[key] = known.sub(_replacement(new), words[key])
+                words[key] = known.sub(_replacement(draft, new), words[key])
                 draft.changed(group, path, "hosts have the names of v2")
                 draft.report(RENAMED, place, "; ".join(f"{old} is {name} now" for old, name in new.items()) + ".")
             if built := begun.search(words[key]):
@@ -145,18 +147,31 @@ def _may_name_hosts(draft: Draft) -> bool:
     return False
 
 
-def _replacement(new: dict[str, str]) -> Callable[[re.Match[str]], str]:
-    return lambda match: new.get(match[0], match[0])
+def is_own_domain(draft: Draft, domain: str) -> bool:
+    """Whether a name of a pod, with that behind it, is still the pod of the job's namespace: NAMESPACE, NAMESPACE.svc or
+    NAMESPACE.svc.DOMAIN. A manifest that names no namespace may be for any."""
+    namespace, _, service = domain.partition(".")
+    is_full = not service or service == "svc" or service.startswith("svc.")
+    return not domain or (is_full and draft.source.namespace in ("", namespace))
+
+
+def _replacement(draft: Draft, new: dict[str, str]) -> Callable[[re.Match[str]], str]:
+    return lambda match: new[match[0]] if _is_own(draft, match) else match[0]
 
 
 def _known_names(draft: Draft) -> re.Pattern[str]:
     """What looks like the name of a pod of the job, by any index: a job may have a hundred thousand of them."""
     shapes = (f"{re.escape(stem)}(?:-[0-9]+)?{re.escape(rest)}" for stem, rest in _shapes(draft))
-    return re.compile(f"{_BEFORE}(?:{'|'.join(shapes)}){_AFTER}")
+    return re.compile(f"{_BEFORE}(?:{'|'.join(shapes)}){_AFTER}{_DOMAIN}")
 
 
 def _names_in(draft: Draft, known: re.Pattern[str], text: str) -> list[str]:
-    return [name for name in dict.fromkeys(known.findall(text)) if name in draft.hosts]
+    """The names in the text of pods that the job has."""
+    return [*dict.fromkeys(match[0] for match in known.finditer(text) if _is_own(draft, match))]
+
+
+def _is_own(draft: Draft, match: re.Match[str]) -> bool:
+    return match[0] in draft.hosts and is_own_domain(draft, match["domain"] or "")
 
 
 def _begun_names(draft: Draft) -> re.Pattern[str]:
@@ -217,7 +232,7 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
 def _look_at_config_maps(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
     template = draft.template_paths(group)[0]
     for index, name, texts in _config_maps(draft, group):
-        found = list(dict.fromkeys(host for text in texts for host in known.findall(text)))
+        found = list(dict.fromkeys(host for text in texts for host in _names_in(draft, known, text)))
         if found:
             new = ", ".join(f"{host} is {draft.host(*draft.hosts[host])} now" for host in found)
             draft.report(IN_A_SCRIPT, (*template, "spec", "volumes", index), f"ConfigMap {name} names hosts: {new}.")
