@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -13,10 +14,17 @@ import pytest
 
 from control_plane import ControlPlane
 from e2e.real_cluster import CRDS
-from migrate.moving.moves import Moves, pytorch_job
+from migrate.moving.moves import NOW, Moves, pytorch_job
 from shunter.api.meta import Json
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import EnvironmentProblem
 from shunter.kube import kubeconfig
-from shunter.kube.client import connect
+from shunter.kube.client import Client, connect
+from shunter.kube.faults import RecordingTransport
+from shunter.kube.transport import HttpTransport
+from shunter.migrate.backup import taking
+from shunter.migrate.backup.index import read_index
+from shunter.migrate.moving.planning import Wishes
 
 pytestmark = pytest.mark.conformance
 
@@ -32,6 +40,14 @@ class Kubectl:
         command = [KUBECTL, "--kubeconfig", str(self._plane.kubeconfig), *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
+    def serves_jobs(self) -> None:
+        """Returns when jobs of both generations are served."""
+        for name in ("pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org", "trainingruntimes.trainer.kubeflow.org"):
+            assert self("apply", "--server-side", "-f", str(CRDS / f"{name}.yaml")).returncode == 0
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self("get", "pytorchjobs,trainjobs,trainingruntimes").returncode != 0:
+            assert time.monotonic() < deadline
+
     def makes(self, job: Json) -> subprocess.CompletedProcess[str]:
         """What a user is told who makes the job; nothing is made."""
         return self("create", "--dry-run=server", "-f", "-", stdin=msgspec.json.encode(job).decode())
@@ -46,11 +62,7 @@ class Kubectl:
 
 async def test_the_freeze_warns_then_refuses_and_goes_with_a_rollback(control_plane: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(control_plane)
-    for name in ("pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org", "trainingruntimes.trainer.kubeflow.org"):
-        assert kubectl("apply", "--server-side", "-f", str(CRDS / f"{name}.yaml")).returncode == 0
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while kubectl("get", "pytorchjobs,trainjobs,trainingruntimes").returncode != 0:
-        assert time.monotonic() < deadline
+    kubectl.serves_jobs()
     connection = kubeconfig.load(control_plane.kubeconfig)
     async with connect(connection) as client:
         moves = Moves(client, connection, f"frozen-{uuid.uuid4().hex[:8]}", tmp_path)
@@ -70,3 +82,76 @@ async def test_the_freeze_warns_then_refuses_and_goes_with_a_rollback(control_pl
         deadline = time.monotonic() + PATIENCE_SECONDS
         while kubectl.makes(new).returncode != 0:
             assert time.monotonic() < deadline
+
+
+async def test_a_replacement_under_deny_is_backed_up_before_and_after_v1_is_refused(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubectl = Kubectl(control_plane)
+    kubectl.serves_jobs()
+    connection = kubeconfig.load(control_plane.kubeconfig)
+    recorded = RecordingTransport(HttpTransport(connection, user_agent="shunter-migrate"))
+    async with connect(connection) as client:
+        moves = Moves(client, connection, f"replaced-{uuid.uuid4().hex[:8]}", tmp_path)
+        await moves.make_namespace()
+        await moves.submit("waits", suspend=True)
+        await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
+        plan = await moves.plan(Wishes(strategy="replacement"))
+        assert plan.freeze == "deny"
+        try:
+            assert (await moves.apply(plan, client=Client(recorded, field_manager="shunter-migrate"))).is_complete
+        finally:
+            await recorded.close()
+        asked = [write.path for write in recorded.writes if write.params.get("dryRun")]
+        assert asked == [f"/apis/kubeflow.org/v1/namespaces/{moves.namespace}/pytorchjobs"]
+        paths = [(write.method, write.path) for write in recorded.writes]
+        denied = next(at for at, (method, path) in enumerate(paths) if method == "PATCH" and "policybindings/" in path)
+        assert paths.index(("POST", asked[0])) < denied
+        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+        shutil.rmtree(tmp_path / "backup")
+        # As when a run was interrupted, or waited for jobs to end: by now the plan's own policy refuses the dry run.
+        assert (await moves.apply(plan)).is_complete
+        assert [entry.name for entry in read_index(tmp_path / "backup").objects if entry.kind == "PyTorchJob"] == ["waits"]
+        await moves.roll_back(plan)
+
+
+async def test_a_replacement_denies_new_jobs_while_old_ones_end_and_goes_on_when_run_again(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubectl = Kubectl(control_plane)
+    kubectl.serves_jobs()
+    connection = kubeconfig.load(control_plane.kubeconfig)
+    async with connect(connection) as client:
+        moves = Moves(client, connection, f"drained-{uuid.uuid4().hex[:8]}", tmp_path)
+        await moves.make_namespace()
+        await moves.submit("runs")
+        await moves.submit("waits", suspend=True)
+        await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
+        plan = await moves.plan(Wishes(strategy="replacement"))
+        assert list((await moves.apply(plan)).active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
+        assert not (tmp_path / "backup").exists()
+        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+        await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
+        assert (await moves.apply(plan)).is_complete
+        assert len(read_index(tmp_path / "backup").objects) == 2
+        assert await moves.twin("waits") != {}
+        await moves.roll_back(plan)
+
+
+async def test_the_freeze_does_not_hide_that_the_server_would_not_take_an_object_back(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubectl = Kubectl(control_plane)
+    kubectl.serves_jobs()
+    connection = kubeconfig.load(control_plane.kubeconfig)
+    async with connect(connection) as client:
+        moves = Moves(client, connection, f"broken-{uuid.uuid4().hex[:8]}", tmp_path)
+        await moves.make_namespace()
+        plan = await moves.plan(Wishes(freeze="deny"))
+        assert (await moves.apply(plan)).is_complete
+        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+        job = pytorch_job("bert", moves.namespace)
+        job["spec"]["noSuchField"] = 1
+        with pytest.raises(EnvironmentProblem, match="the server would not take it back: .*noSuchField"):
+            await taking.take(client, tmp_path / "backup", [job], server="here", now=NOW)
+        await moves.roll_back(plan)

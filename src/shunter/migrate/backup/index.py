@@ -51,7 +51,7 @@ class Index(Struct, frozen=True):
     made: str
     """When, RFC 3339."""
     verified: bool
-    """Whether the server accepted each file in a dry run."""
+    """Whether the server accepted each file in a dry run, or would but for the freeze of v1."""
     objects: tuple[Entry, ...]
 
 

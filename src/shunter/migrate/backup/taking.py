@@ -21,6 +21,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.backup.cleaning import clean, digest_of, suspended
 from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, read_index, state_of
+from shunter.migrate.moving import freeze
 from shunter.migrate.writing import write_whole
 
 RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
@@ -68,7 +69,7 @@ async def take(
         entries = []
         for obj in objects:
             if verify:
-                await _require_acceptable(client, clean(obj))
+                await _require_acceptable(client, clean(obj), directory)
             entries.append(_write(partial, obj))
             done(entries[-1].title)
         index = Index(
@@ -96,9 +97,9 @@ def holds(directory: Path, objects: Sequence[Json]) -> bool:
     return all((*place, digest_of(_content(obj))) in held for place, obj in zip(places, objects, strict=True))
 
 
-async def _require_acceptable(client: Client, obj: Json) -> None:
+async def _require_acceptable(client: Client, obj: Json, directory: Path) -> None:
     """EnvironmentProblem with the server's words when a dry run of making the object again fails. That the name is taken means
-    that everything before it was in order."""
+    that everything before it was in order; so does a freeze of ours, which is taken away before anything is restored."""
     resource = BY_KIND[obj["apiVersion"], obj["kind"]]
     body = suspended(obj) if is_job(obj) else obj
     try:
@@ -106,10 +107,12 @@ async def _require_acceptable(client: Client, obj: Json) -> None:
     except AlreadyExists:
         return
     except ApiError as error:
+        if is_job(obj) and freeze.refuses(error):
+            return
         metadata = obj["metadata"]
         raise EnvironmentProblem(
             f"{obj['kind']} {metadata.get('namespace')}/{metadata['name']}: the server would not take it back: {error.message}",
-            "Mend the object, or back up without the check: --no-verify.",
+            f"Mend the object, or take the backup without this check: shunter migrate backup {directory} --no-verify",
         ) from error
 
 

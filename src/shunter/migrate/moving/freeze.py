@@ -10,6 +10,7 @@ from shunter.api.resources import Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
+from shunter.kube.errors import ApiError
 from shunter.migrate.moving.marks import PLAN
 
 POLICIES = Resource(
@@ -28,8 +29,17 @@ MESSAGE = (
 DENYING: Json = {"spec": {"validationActions": ["Deny"]}}
 
 
+_PREFIX = "shunter-migration-"
+
+
 def name(plan_id: str) -> str:
-    return f"shunter-migration-{plan_id}"
+    return f"{_PREFIX}{plan_id}"
+
+
+def refuses(error: ApiError) -> bool:
+    """Whether it is a freeze of ours, of any plan, that refused to make a v1 job. The API server asks such policies after it has
+    looked at fields and schema, and after all that changes objects (Kubernetes 1.30-1.36); webhooks that only judge come later."""
+    return f"{POLICIES.kind} '{_PREFIX}" in error.message and MESSAGE in error.message
 
 
 def policy(plan_id: str) -> Json:

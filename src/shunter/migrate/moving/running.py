@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -90,14 +91,24 @@ async def run(
     patience: Patience = PATIENT,
 ) -> Run:
     """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
-    v1 job runs, and until all of them are in `backup`. Killed at any point and run again it ends the same."""
+    v1 job runs, and until all of them are in `backup`, which is taken before new ones are denied where none runs. Killed at any
+    point and run again it ends the same."""
     todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
     await access.require(client, applying.requests([*todo.first, *todo.steps], journal), "Let an administrator apply the plan.")
-    frozen = await applying.apply(client, todo.first, journal, screen, patience)
+    warning = [step for step in todo.first if step.verb == "create"]
+    frozen = await applying.apply(client, warning, journal, screen, patience)
+    if not all(outcome.is_complete for outcome in frozen):
+        return Run(frozen, todo.refused, todo.patches)
+    taken = False
+    if plan.strategy == "replacement" and not _active(plan, await gathering.read(client, plan.namespaces)):
+        taken = await _back_up(client, plan, journal, backup, now)
+    frozen += await applying.apply(client, [step for step in todo.first if step not in warning], journal, screen, patience)
     if not all(outcome.is_complete for outcome in frozen):
         return Run(frozen, todo.refused, todo.patches)
     if plan.strategy == "replacement":
-        # Jobs may have started before the freeze took hold.
+        # Jobs may have been made before the freeze took hold: what was written a moment ago is then not the whole.
+        if taken and not taking.holds(backup, await taking.everything(client, plan.namespaces)):
+            shutil.rmtree(backup, ignore_errors=True)
         active = _active(plan, await gathering.read(client, plan.namespaces))
         if active:
             return Run(frozen, todo.refused, todo.patches, active)
@@ -106,13 +117,15 @@ async def run(
     return Run([*frozen, *outcomes], todo.refused, todo.patches)
 
 
-async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> None:
-    """Takes the backup, unless the run that was interrupted did. InputError when there is one of another time."""
+async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:
+    """Takes the backup, unless the run that was interrupted did; whether it did. InputError when there is one of another time."""
     objects = await taking.everything(client, plan.namespaces)
     if not (directory / INDEX).exists():
         await taking.take(client, directory, objects, server=plan.server, now=now)
-    elif not any(record.job for record in journal.records) and not taking.holds(directory, objects):
+        return True
+    if not any(record.job for record in journal.records) and not taking.holds(directory, objects):
         raise InputError(f"{directory}: this backup is of another time.", "Name a new folder in the plan, as `backup`.")
+    return False
 
 
 def _active(plan: Plan, found: Input) -> list[str]:

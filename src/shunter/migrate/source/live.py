@@ -18,7 +18,6 @@ from shunter.migrate.source.objects import SourceObject
 CLUSTER = "cluster"
 ALL = ""
 KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
-KINDS = tuple(kind.resource for kind in JOB_KINDS)
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
