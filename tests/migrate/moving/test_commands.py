@@ -75,6 +75,33 @@ async def test_live_migrate_plans_applies_and_can_be_taken_back(migrate: Migrate
     assert await moves.twin("bert") == {}
 
 
+async def test_live_migrate_writes_no_plan_in_a_dry_run_or_without_a_yes(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    path = moves.directory / "plan.yaml"
+    flags = ("-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "--plan", str(path))
+    assert f"the plan would be in {path} (not written in a dry run)" in migrate("live-migrate", *flags, "--dry-run").stderr
+    migrate("live-migrate", *flags, code=1)
+    assert list(moves.directory.iterdir()) == []
+
+
+async def test_live_migrate_goes_on_with_the_plan_that_is_there(migrate: Migrate, moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    path = moves.directory / "plan.yaml"
+    flags = ("-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "--plan", str(path), "--yes")
+    migrate("live-migrate", *flags)
+    written = path.read_text()
+    await moves.submit("new", suspend=True)
+    again = migrate("live-migrate", *flags)
+    assert path.read_text() == written
+    assert f"{path} is there: going on with its plan" in again.stderr
+    assert f"PyTorchJob {moves.namespace}/new" in again.stderr
+    assert await moves.twin("new") == {}
+    refused = migrate("live-migrate", "-n", "other", *flags[2:], code=1)
+    assert f"with --namespace {moves.namespace}; this one is to have other.\n       Name another file with --plan." in refused.stderr
+    path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in written.splitlines()))
+    assert "is of another cluster" in migrate("live-migrate", *flags, code=1).stderr
+
+
 async def test_a_plan_of_another_cluster_is_refused(migrate: Migrate, moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     path = moves.directory / "plan.yaml"

@@ -70,6 +70,30 @@ async def test_a_plan_that_is_killed_after_any_write_ends_as_if_it_had_not_been(
     await swept(count(), life)
 
 
+async def test_a_move_that_was_killed_is_gone_on_with_by_a_plan_that_is_made_again(new_moves: NewMoves) -> None:
+    undisturbed, plan = await new_moves()
+    async with undisturbed.counting() as (client, count):
+        assert (await undisturbed.apply(plan, client=client)).is_complete
+    wanted = await undisturbed.state()
+    half_done: list[int] = []
+
+    async def life(killed_after: int) -> None:
+        moves, plan = await new_moves()
+        async with moves.dying(killed_after) as client:
+            await until_killed(moves.apply(plan, client=client))
+        if not (twin := await moves.twin("runs")):
+            return
+        if twin["spec"]["suspend"] and (await moves.v1("runs"))["spec"]["runPolicy"]["suspend"]:
+            half_done.append(killed_after)
+        again = await moves.plan()
+        assert again.id == plan.id
+        assert (await moves.apply(again)).is_complete, f"killed after {killed_after} writes"
+        assert await moves.state() == wanted, f"killed after {killed_after} writes"
+
+    await swept(count(), life)
+    assert half_done
+
+
 async def test_a_rollback_of_a_plan_that_was_killed_ends_where_all_began(new_moves: NewMoves) -> None:
     undisturbed, plan = await new_moves()
     async with undisturbed.counting() as (client, count):

@@ -10,7 +10,7 @@ from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
 from shunter.migrate.batch import converted
 from shunter.migrate.moving.plan import Item, Plan, text
-from shunter.migrate.moving.planning import Cluster, Wishes, planned
+from shunter.migrate.moving.planning import Cluster, Made, Wishes, planned
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
@@ -38,8 +38,12 @@ def item(obj: Json, **arguments: Any) -> Item:
     return found
 
 
-def met(kind: str, source: str = "") -> Cluster:
-    return CLUSTER._replace(taken={(kind, "team", "bert"): source})
+def met(kind: str, made: Made | None = None) -> Cluster:
+    return CLUSTER._replace(taken={(kind, "team", made.name if made else "bert"): made})
+
+
+ID = plan(job(suspend=True)).id
+TITLE = "PyTorchJob team/bert"
 
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "gpus"}
@@ -83,8 +87,23 @@ CASES: dict[str, tuple[Item, str, str]] = {
         item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
         "it is suspended: nothing runs that could get lost"),
     "moved by an earlier plan": (
-        item(job(suspend=True), cluster=met("TrainJob", "PyTorchJob team/bert")), "leave",
+        item(job(suspend=True), cluster=met("TrainJob", Made("p0", TITLE, "bert", "move", waits=False))), "leave",
         "TrainJob bert was made of it already"),
+    "half moved by an earlier plan": (
+        item(job(suspend=True), cluster=met("TrainJob", Made("p0", TITLE, "bert-v2", "move", waits=True))), "leave",
+        "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
+    "half moved by this plan": (
+        item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "move",
+        "this plan made TrainJob bert of it already, and goes on: move"),
+    "half moved by this plan, and running still": (
+        item(job("Running"), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "move",
+        "this plan made TrainJob bert of it already, and goes on: move"),
+    "half moved by this plan, and finished on v1": (
+        item(job("Succeeded"), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "archive",
+        "it has finished (Succeeded): a TrainJob of it would train again"),
+    "made by this plan": (
+        item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert", "create", waits=True))), "create",
+        "this plan made TrainJob bert of it already, and goes on: create"),
 }  # fmt: skip
 
 
@@ -92,6 +111,11 @@ CASES: dict[str, tuple[Item, str, str]] = {
 def test_the_action_and_its_reason(case: tuple[Item, str, str]) -> None:
     found, action, why = case
     assert (found.action, found.why) == (action, why)
+
+
+def test_a_twin_that_this_plan_made_under_another_name_keeps_it() -> None:
+    found = item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert-v2", "move", waits=True)))
+    assert (found.action, found.train_job, found.options) == ("move", "bert-v2", {"suffix": "-v2"})
 
 
 def test_waves_go_from_what_changes_least_to_what_stays() -> None:

@@ -37,12 +37,14 @@ from shunter.cli.migrate.plan import (
 )
 from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shunter.cli.target import Target
     from shunter.migrate.moving.plan import Plan
+    from shunter.migrate.moving.planning import Wishes
     from shunter.migrate.moving.sources import SourcePatch
 
 WaveOption = Annotated[list[str] | None, typer.Option("--wave", help="Only this wave of the plan; repeatable.")]
@@ -92,24 +94,79 @@ def live_migrate(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Plan and apply in one go: shows what is going to be done, asks, does it. The plan is kept for status and rollback."""
+    """Plan and apply in one go: shows what is going to be done, asks, does it. The plan is kept for status and rollback.
+
+    Where the plan file is there already, it goes on with that plan: run it again after any interruption.
+    """
     from shunter.cli.target import connect
     from shunter.migrate.moving.plan import text
     from shunter.migrate.writing import write_whole
 
-    options = flags.meaning(suspend=True, suffix=suffix)
     wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
-    plan = planned_for(connect(kubeconfig, context), wishes, options, None)
-    write_whole(path, text(plan))
+    if path.exists():
+        plan = resumed(path, connect(kubeconfig, context), wishes)
+        applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes)
+        return
+    plan = planned_for(connect(kubeconfig, context), wishes, flags.meaning(suspend=True, suffix=suffix), None)
     tell(plan)
-    errors().print(f"the plan is in {path}", soft_wrap=True)
-    applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes)
+    if dry_run:
+        errors().print(f"the plan would be in {path} (not written in a dry run)", soft_wrap=True)
+
+    def keep() -> None:
+        write_whole(path, text(plan))
+        errors().print(f"the plan is in {path}", soft_wrap=True)
+
+    applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes, keep=keep)
+
+
+def resumed(path: Path, target: Target, wishes: Wishes) -> Plan:
+    """The plan in a file that is there, which is gone on with as it is; says so, and what is not in it. InputError when it is of
+    another cluster, or not what is wished for."""
+    import asyncio
+
+    from shunter.migrate.moving import gathering
+    from shunter.migrate.moving.plan import read
+
+    plan = read(path)
+    for flag, there, wanted in (
+        ("--strategy", plan.strategy, wishes.strategy),
+        ("--namespace", ", ".join(plan.namespaces) or "all", ", ".join(wishes.namespaces) or "all"),
+    ):
+        if there != wanted:
+            raise InputError(
+                f"--plan {path}: the plan {plan.id} is there already, with {flag} {there}; this one is to have {wanted}.",
+                "Name another file with --plan.",
+            )
+
+    async def made_since() -> list[str]:
+        async with target.client as client:
+            try:
+                await gathering.require_cluster_of(client, plan)
+            except InputError as error:
+                raise InputError(f"--plan {path}: {error.message}", "Name another file with --plan.") from error
+            planned = {item.title for item in plan.items}
+            return [job.title for job in (await gathering.read(client, plan.namespaces)).jobs if job.title not in planned]
+
+    since = asyncio.run(made_since())
+    errors().print(
+        f"{path} is there: going on with its plan {plan.id} as it is; flags that make plans do nothing now", soft_wrap=True
+    )
+    tell_each("not in it (to plan them, name another file with --plan):", ((title, "") for title in since))
+    return plan
 
 
 def applied(
-    plan: Plan, path: Path, target: Target, waves: Sequence[str], journal: Path | None, *, dry_run: bool, yes: bool
+    plan: Plan,
+    path: Path,
+    target: Target,
+    waves: Sequence[str],
+    journal: Path | None,
+    *,
+    dry_run: bool,
+    yes: bool,
+    keep: Callable[[], None] = lambda: None,
 ) -> None:
-    """Shows what is going to be done, asks, does it."""
+    """Shows what is going to be done, asks, does it; before its first write it calls `keep`."""
     import asyncio
     from datetime import UTC, datetime
 
@@ -130,6 +187,7 @@ def applied(
                 return True
             if todo.first or todo.steps:
                 confirm(f"Do this in {target.description}?", yes=yes)
+            keep()
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 backup = path.parent / plan.backup

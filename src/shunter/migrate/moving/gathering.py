@@ -19,9 +19,9 @@ from shunter.migrate.batch import Batch, converted
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import PLAN, SOURCE, mark, queue_of
+from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.plan import Item, Plan
-from shunter.migrate.moving.planning import Cluster
+from shunter.migrate.moving.planning import Cluster, Made, made_of
 from shunter.migrate.options import Options
 from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source import live
@@ -73,7 +73,7 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
     """What plans look at beside the jobs, and what of it may not be read."""
-    taken: dict[tuple[str, str, str], str] = {}
+    taken: dict[tuple[str, str, str], Made | None] = {}
     unread = []
     for resource in IN_THE_WAY:
         try:
@@ -82,8 +82,7 @@ async def cluster(client: Client, server: str, namespaces: Collection[str]) -> t
             unread.append(f"{resource.plural}.{resource.group}".rstrip("."))
             continue
         for obj in found:
-            twin_of = mark(obj, SOURCE) if mark(obj, PLAN) else ""
-            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = twin_of
+            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = made_of(obj)
     return Cluster(server, await identity(client), await freeze.is_possible(client), taken), tuple(unread)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
+from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import JobClass, Subject, judged
-from shunter.migrate.moving.marks import queue_of
+from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark, queue_of
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
 from shunter.operator.overview import FINISHED_STATES, overview
@@ -35,6 +37,19 @@ IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
 """Kinds of objects that a TrainJob is, or makes under its own name."""
 
 
+class Made(NamedTuple):
+    """What a TrainJob says that a plan made."""
+
+    plan: str
+    job: str
+    """The v1 job whose twin it is."""
+    name: str
+    action: str
+    """By which it was made; empty for one of an older version."""
+    waits: bool
+    """Whether it is suspended."""
+
+
 class Cluster(NamedTuple):
     """What decisions look at beside the jobs."""
 
@@ -43,8 +58,8 @@ class Cluster(NamedTuple):
     """The uid of its namespace kube-system; empty when it may not be read."""
     has_policies: bool
     """Whether it serves ValidatingAdmissionPolicies, which freeze v1."""
-    taken: Mapping[tuple[str, str, str], str] = MappingProxyType({})
-    """Kind, namespace and name of objects that a result's own would meet, and the v1 job whose twin each is, if any."""
+    taken: Mapping[tuple[str, str, str], Made | None] = MappingProxyType({})
+    """Kind, namespace and name of objects that a result's own would meet, and what plan made each, if any did."""
 
 
 class Wishes(NamedTuple):
@@ -61,12 +76,13 @@ class Wishes(NamedTuple):
 
 def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str] = ()) -> Plan:
     """The plan for the v1 jobs of a batch, which were read from the cluster."""
+    identity = _id(cluster, wishes, batch)
+    made = _made(cluster)
     waves: dict[JobClass, list[Item]] = {name: [] for name in WAVES}
     for outcome in sorted(batch.outcomes, key=_order):
-        item = item_for(outcome, cluster, wishes, batch.options)
+        item = item_for(outcome, cluster, wishes, batch.options, identity, made.get(outcome.source.title, ()))
         waves[item.job_class].append(item)
     freeze, why = _freeze(cluster, wishes)
-    identity = _id(cluster, wishes, batch)
     return Plan(
         format=FORMAT,
         id=identity,
@@ -84,16 +100,30 @@ def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str
     )
 
 
+def made_of(obj: Json) -> Made | None:
+    """What plan made an object as the twin of a v1 job; None when none did."""
+    if not mark(obj, PLAN) or not mark(obj, SOURCE):
+        return None
+    waits = obj.get("spec", {}).get("suspend") is True
+    return Made(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), waits)
+
+
 def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
     """The object that one of a TrainJob's own would meet by its name; empty when there is none."""
     return next((f"{kind} {twin}" for kind in IN_THE_WAY if (kind, namespace, twin) in taken), "")
 
 
-def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Options) -> Item:
+def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Options, plan_id: str, made: Sequence[Made]) -> Item:
+    """`made` are the TrainJobs that plans made of the job already; what this plan has begun it goes on with."""
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
     twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
-    action, why = _action(outcome, twin, state, cluster, wishes)
+    given: dict[str, Any] = _taken_on(outcome.findings, options)
+    if begun := next((one for one in made if one.plan == plan_id), None):
+        if begun.name != twin and begun.name.startswith(source.name):
+            given = {**given, "suffix": begun.name.removeprefix(source.name)}
+        twin = begun.name
+    action, why = _action(outcome, twin, state, cluster, wishes, begun, made)
     return Item(
         kind=source.kind,
         namespace=source.namespace,
@@ -107,21 +137,36 @@ def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Option
         train_job=twin,
         owner=owner,
         decisions=tuple(_decisions(conversion, outcome.findings)),
-        options=_taken_on(outcome.findings, options),
+        options=given,
     )
 
 
-def _action(outcome: Outcome, twin: str, state: str, cluster: Cluster, wishes: Wishes) -> tuple[Action, str]:
+def _made(cluster: Cluster) -> dict[str, list[Made]]:
+    """The TrainJobs that plans made, by the titles of their v1 jobs."""
+    found: dict[str, list[Made]] = {}
+    for (kind, _, _), made in sorted(cluster.taken.items(), key=lambda entry: entry[0]):
+        if kind == TRAIN_JOBS.kind and made is not None:
+            found.setdefault(made.job, []).append(made)
+    return found
+
+
+def _action(
+    outcome: Outcome, twin: str, state: str, cluster: Cluster, wishes: Wishes, begun: Made | None, made: Sequence[Made]
+) -> tuple[Action, str]:
     source = outcome.source
     if state in FINISHED_STATES:
         return "archive", f"it has finished ({state}): a TrainJob of it would train again"
     if owner := owner_of(source.value):
         return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
+    if begun:
+        action: Action = "move" if begun.action == "move" else "create"
+        return action, f"this plan made TrainJob {begun.name} of it already, and goes on: {action}"
+    if half := next((one for one in made if one.action == "move" and one.waits), None):
+        return "leave", f"plan {half.plan} moves it to TrainJob {half.name}: go on with that plan (apply), or roll it back"
     if outcome.conversion is None or outcome.is_blocked:
         ids = sorted({finding.topic.id for finding in outcome.findings if finding.is_blocking})
         return "leave", f"its conversion is blocked by {', '.join(ids)}"
-    title = f"{source.kind} {source.namespace}/{source.name}"
-    if cluster.taken.get(("TrainJob", source.namespace, twin)) == title:
+    if any(one.name == twin for one in made):
         return "leave", f"TrainJob {twin} was made of it already"
     if met := in_the_way(cluster.taken, source.namespace, twin):
         return "leave", f"{met} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
