@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from datetime import date
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ from shunter.migrate import report, suppression
 from shunter.migrate.batch import Batch, converted
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
+from shunter.migrate.report import markdown
 from shunter.migrate.report.contents import of_batch
 from shunter.migrate.report.json import schema
 from shunter.migrate.source.objects import SourceObject
@@ -155,6 +157,29 @@ def test_markdown_cells_and_lists_hold_no_markup_of_the_input(batch: Batch, faul
     text = report.written("md", batch, faults)
     assert "## PyTorchJob team-a/\\<script\\>&" in text
     assert "*Taken on: it loops \\<by itself\\>*" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("spec.a", "`spec.a`"),
+        ("a` <img src=x onerror=alert(1)> `b", "`` a` <img src=x onerror=alert(1)> `b ``"),
+        ("``", "``` `` ```"),
+        ("a\n\n<img src=x>", "`a <img src=x>`"),
+    ],
+    ids=["plain", "a backtick", "only backticks", "an empty line"],
+)
+def test_a_field_stays_within_its_fence(text: str, shown: str) -> None:
+    assert markdown.code(text) == shown
+
+
+def test_no_field_of_the_input_ends_its_fence() -> None:
+    made = converted([job("a", **{"x`<img src=y onerror=alert(1)>": 1})], Options())
+    (line,) = [line for line in report.written("md", made).splitlines() if "onerror" in line and "FIELD001" in line]
+    fenced = re.search(r"(?<!`)``(?!`) (.*?) (?<!`)``(?!`)", line)
+    assert fenced is not None
+    assert "<img src=y onerror=alert(1)>" in fenced[1]
+    assert "<img" not in line.replace(fenced[0], "").replace("\\<", "")
 
 
 def test_contents_count_fields(batch: Batch) -> None:

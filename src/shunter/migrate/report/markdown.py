@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from shunter.migrate.report.contents import Contents, Item, Told
@@ -35,6 +36,14 @@ def inline(text: str) -> str:
     return " ".join(text.split())
 
 
+def code(text: str) -> str:
+    """Text that is shown as it stands, in its line; its fence is longer than any row of backticks in it."""
+    line = " ".join(text.split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
 def _section(item: Item) -> list[str]:
     profile = f", profile {item.profile} ({item.reason})" if item.profile else ""
     place = f"{item.source}:{item.line}" if item.line else item.source
@@ -46,7 +55,7 @@ def _section(item: Item) -> list[str]:
 
 def _finding(told: Told) -> list[str]:
     where = f"{told.line}:{told.column} " if told.line else ""
-    field = f" `{told.field}`" if told.field else ""
+    field = f" {code(told.field)}" if told.field else ""
     blocking = ", **blocking**" if told.is_blocking else ""
     taken_on = f" *Taken on: {inline(told.suppressed)}*" if told.suppressed else ""
     return [f"- {where}**{told.id}** ({told.severity}{blocking}){field}: {inline(told.message)} {inline(told.remedy)}{taken_on}"]
