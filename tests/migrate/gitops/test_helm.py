@@ -120,3 +120,30 @@ def test_what_only_rendering_can_tell_is_refused_with_its_line(old: str, new: st
 def test_templates_without_v1_jobs_are_not_looked_at() -> None:
     documents = parsed('kind: Service\nname: {{ .Release.Name }}\n---\n{{ define "x" }}kubeflow.org/v1{{ end }}\n', "x")
     assert skeletons(documents, Options()) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "is_of_chart", "owner"),
+    [
+        ("{{ .Name }}", False, "{{ .Name }}"),
+        ("{{ .Name }}", True, "{{ .Release.Name }}"),
+        ("{{ .Values.name }}", False, "{{ .Release.Name }}"),
+    ],
+    ids=["another tool's", "a file of a chart", "Helm's own values"],
+)
+def test_a_release_is_named_only_where_there_is_one(name: str, is_of_chart: bool, owner: str) -> None:
+    text = f"""\
+# image set by {{{{ .Values.image }}}}
+apiVersion: kubeflow.org/v1
+kind: XGBoostJob
+metadata:
+  name: {name}
+spec:
+  xgbReplicaSpecs:
+    Master:
+      replicas: 1
+      template: {{spec: {{containers: [{{name: xgboost, image: i, command: [python, t.py]}}]}}}}
+"""
+    (document,) = parsed(text, "job.yaml", is_of_chart=is_of_chart)
+    result = skeleton_of(document, Options()).text
+    assert re.findall(r"name: (.*)-xgboost-\w{8}", result) == [owner, owner]

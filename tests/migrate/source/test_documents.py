@@ -108,10 +108,21 @@ def test_places_are_those_of_the_file_in_every_document_and_item() -> None:
         ('name: "{{workflow.name}}"', False),
         ("args: ['{{inputs.parameters.x}}', '{{item}}']", False),
         ("sum: {a: {b: 1}}", False),
+        ("args: [\"docker ps --format '{{.ID}}'\"]", False),
+        ("run: |\n  docker ps --format '{{.ID}}'", False),
+        ("# set by {{ .Values.image }}\nimage: x", False),
+        ('image: "{{ .Values.image }}"', True),
+        ('{"args": [{{ .Values.args }}]}', True),
+        ('{"args": [{"value": "{{ .ID }}"}]}', False),
     ],
 )
 def test_helm_is_told_apart_from_other_braces(text: str, is_template: bool) -> None:
     assert [document.is_template for document in parsed(text, "x")] == [is_template]
+
+
+def test_in_a_chart_helm_fills_in_texts_as_well() -> None:
+    text = "run: docker ps --format '{{.ID}}'"
+    assert [document.is_template for document in parsed(text, "x", is_of_chart=True)] == [True]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ _LINES = re.compile(r"^[ \t]*(\{\{-[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$
 """An expression for several fields, in a line of its own: `{{- include "chart.labels" . | nindent 4 }}`. It says itself how far
 they are indented, so it can stand for one field and be moved with its neighbours."""
 _LINES_VALUE = "helmlines"
+_HELMS_OWN = re.compile(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities)|\binclude)\b")
+"""Outside of a comment, what only Helm fills in."""
 _COMMENT = re.compile(r"\{\{-?\s*/\*")
 _IF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
 _END = re.compile(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
@@ -131,7 +133,7 @@ def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]
         tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
         others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
         conversion = _with_sums(conversion, others, attempt.holes, sums)
-    return outcome, _of_release(conversion, sums)
+    return outcome, _of_owner(conversion, attempt.document, sums)
 
 
 def _back(text: str, holes: list[str], sums: list[str]) -> str:
@@ -245,12 +247,17 @@ def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: 
     return replace(conversion, train_job=train_job, runtime=runtime)
 
 
-def _of_release(conversion: Conversion, sums: list[str]) -> Conversion:
-    """The runtime named after the release: what is in it depends on values, and Helm lets no two releases own one object."""
+def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Conversion:
+    """The runtime named after the release: what is in it depends on values, and Helm lets no two releases own one object. Where
+    something else than Helm fills the template in there is no release, and the job's name stands for it."""
     if conversion.runtime is None:
         return conversion
-    sums.append("{{ .Release.Name }}")
-    name = f"helmsum{len(sums) - 1}x-{conversion.runtime['metadata']['name']}"
+    if document.is_of_chart or _HELMS_OWN.search(document.text):
+        sums.append("{{ .Release.Name }}")
+        owner = f"helmsum{len(sums) - 1}x"
+    else:
+        owner = conversion.train_job["metadata"].get("name") or ""
+    name = f"{owner}-{conversion.runtime['metadata']['name']}".lstrip("-")
     return replace(
         conversion,
         runtime=_replaced(conversion.runtime, ("metadata", "name"), name),

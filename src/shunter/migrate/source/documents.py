@@ -69,6 +69,8 @@ class Document:
     """The Kubernetes objects in it; several when it is a List."""
     findings: tuple[Finding, ...] = ()
     is_template: bool = False
+    is_of_chart: bool = False
+    """Whether it stands in a Helm chart."""
 
     @cached_property
     def separator(self) -> str:
@@ -94,12 +96,13 @@ class Document:
         return self.value is not None and not (len(self.objects) == 1 and self.objects[0].value is self.value)
 
 
-def parsed(text: str, source: str) -> tuple[Document, ...]:
-    """The documents of a text (without a byte order mark) in order; `"".join(document.text ...)` is the text."""
+def parsed(text: str, source: str, *, is_of_chart: bool = False) -> tuple[Document, ...]:
+    """The documents of a text (without a byte order mark) in order; `"".join(document.text ...)` is the text. In a chart all
+    that looks like one is a template."""
     documents = []
     line = 0
     for part in parts(text):
-        documents.append(_document(part, source, line))
+        documents.append(_document(part, source, line, is_of_chart=is_of_chart))
         line += part.count("\n")
     return tuple(documents)
 
@@ -124,14 +127,20 @@ def _with_directives(found: list[str]) -> list[str]:
     return joined
 
 
-def _document(text: str, source: str, first_line: int) -> Document:
+def _document(text: str, source: str, first_line: int, *, is_of_chart: bool) -> Document:
     if _NOTHING.match(text):
         return Document(source, text, first_line)
-    if templates.is_template(text):
-        return Document(source, text, first_line, is_template=True)
+    template = Document(source, text, first_line, is_template=True, is_of_chart=is_of_chart)
+    has_actions = templates.has_actions(text)
+    if has_actions and is_of_chart:
+        return template
     try:
         node, value = _read(text)
+        if has_actions and templates.needs_filling(text, node):
+            return template
     except yaml.YAMLError as error:
+        if has_actions:
+            return template
         return Document(source, text, first_line, findings=(_fault(error, text, source, first_line),))
     objects = tuple(_objects(value, node, source, first_line, text))
     findings = tuple(finding for found in objects for finding in findings_of(found))

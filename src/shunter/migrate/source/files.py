@@ -34,7 +34,7 @@ class TextFile:
         return self.prefix + "".join(document.text for document in self.documents)
 
 
-def text_file(text: str, source: str) -> TextFile:
-    """A text that is no file of its own."""
+def text_file(text: str, source: str, *, is_of_chart: bool = False) -> TextFile:
+    """A text as a file; by itself it is none that one could change."""
     prefix = BOM if text.startswith(BOM) else ""
-    return TextFile(source, parsed(text.removeprefix(BOM), source), prefix=prefix)
+    return TextFile(source, parsed(text.removeprefix(BOM), source, is_of_chart=is_of_chart), prefix=prefix)

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.source import templates
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.files import TextFile, text_file
@@ -189,4 +190,5 @@ def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> 
         line = content.count(b"\n", 0, error.start) + 1
         message = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}."
         return TextFile(source, (), path, relative, findings=(Finding(NOT_TEXT, source, Place(source, line, 1), (), message),))
-    return replace(text_file(text, source), path=path, relative=relative)
+    is_of_chart = path is not None and "{{" in text and templates.is_of_chart(path)
+    return replace(text_file(text, source, is_of_chart=is_of_chart), path=path, relative=relative)
