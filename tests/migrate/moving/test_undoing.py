@@ -22,6 +22,7 @@ from migrate.moving.test_deciding import (
     without_mark,
 )
 from shunter.api.meta import Json
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.moving import freeze
@@ -56,6 +57,12 @@ FINISHED_V1 = {**V1_STOPPED, "status": {"conditions": [{"type": "Succeeded", "st
 UNANSWERED = record(CREATE, None, None, "intended")
 CHANGED = merge_patch(TWIN, {"metadata": {"labels": {"a": "b"}}})
 OTHER_UID = merge_patch(TWIN, {"metadata": {"uid": "9"}})
+DEFINITION: Json = {"metadata": {"name": "tfjobs.kubeflow.org", "uid": "7"}, "spec": {}}
+DEFINITION_DELETED = record(
+    Step("delete", "delete", CUSTOM_RESOURCE_DEFINITIONS, "", "tfjobs.kubeflow.org"), DEFINITION, None, uid="7"
+)
+POLICY = merge_patch(freeze.policy("p1"), {"metadata": {"uid": "8"}})
+UNFROZEN = record(Step("unfreeze", "delete", freeze.POLICIES, "", freeze.name("p1")), POLICY, None)
 
 CASES = {
     "what was made goes": Case(MADE, TWIN, "delete"),
@@ -83,7 +90,9 @@ CASES = {
     "a deleted job comes back": Case(DELETED, None, "create"),
     "a deleted job that had finished does not": Case(msgspec.structs.replace(DELETED, state="Succeeded"), None, "keep"),
     "a deleted job whose name is taken does not": Case(DELETED, V1, "nothing"),
-    "a definition has its copy in a file": Case(msgspec.structs.replace(DELETED, undo={}), None, "keep"),
+    "a deleted job whose copy is elsewhere does not": Case(msgspec.structs.replace(DELETED, undo={}), None, "keep"),
+    "a definition has its copy in a file": Case(DEFINITION_DELETED, None, "keep"),
+    "a freeze that was taken away does not come back": Case(UNFROZEN, None, "nothing"),
 }  # fmt: skip
 
 
@@ -115,6 +124,11 @@ def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Ste
     steps, started = case
     records = [msgspec.structs.replace(intended(step, None), phase=phase) for step, phase in steps]
     assert was_started(records) is started
+
+
+def test_the_copy_of_a_definition_is_named_where_it_is() -> None:
+    found = undone(DEFINITION_DELETED, None, plan_id="p1", known=set(), definitions="move/plan.yaml.definitions")
+    assert found.why == "apply its copy: kubectl create -f move/plan.yaml.definitions/tfjobs.kubeflow.org.yaml"
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:

@@ -14,6 +14,7 @@ from shunter.cli.migrate.moving_options import (
     JournalOption,
     PlanOption,
     YesOption,
+    beside,
     confirm,
     journal_of,
     known_journal,
@@ -45,12 +46,13 @@ def rollback(
 
     plan = read(path)
     target = connect(kubeconfig, context)
+    definitions = str(beside(path, "definitions"))
 
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             known = await known_journal(plan, path, journal, client)
-            previewed = await rolling_back.preview(client, known, plan.id)
+            previewed = await rolling_back.preview(client, known, plan.id, definitions=definitions)
             for undo in previewed:
                 show_undo(undo, would=True)
             if not previewed:
@@ -62,7 +64,7 @@ def rollback(
             confirm(f"Take this back in {target.description}?", yes=yes)
             with journal_of(plan, path, journal, client) as written:
                 await written.load()
-                outcomes = await rolling_back.roll_back(client, written, plan.id, show_undone)
+                outcomes = await rolling_back.roll_back(client, written, plan.id, show_undone, definitions=definitions)
             return all(undo.verdict not in ("refuse", "keep") and not failure for undo, failure in outcomes)
 
     if not asyncio.run(run()):

@@ -10,7 +10,7 @@ from shunter.api.meta import Json, Struct
 from shunter.cluster.node.references import references
 from shunter.errors import InputError
 from shunter.migrate.backup.cleaning import digest_of
-from shunter.operator.overview import JOB_RESOURCES, overview, replica_specs
+from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview, replica_specs
 
 INDEX = "index.yaml"
 FORMAT = 1
@@ -41,7 +41,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        return self.state in ("Succeeded", "Failed")
+        return self.state in FINISHED_STATES
 
 
 class Index(Struct, frozen=True):

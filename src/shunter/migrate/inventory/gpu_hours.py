@@ -9,7 +9,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Container, PodRequests, ResourceRequirements, requested
-from shunter.operator.overview import moment, replica_specs, v1_state
+from shunter.operator.overview import FINISHED_STATES, moment, replica_specs, v1_state
 
 ACCELERATORS = (
     "habana.ai/gaudi",
@@ -51,7 +51,7 @@ def run_seconds(job: Json, now: datetime) -> float:
     if start is None:
         return 0.0
     end = moment(status.get("completionTime"))
-    if end is None and state in ("Succeeded", "Failed"):
+    if end is None and state in FINISHED_STATES:
         end = moment(condition.get("lastTransitionTime"))
     if end is None and state in _RUNNING_STATES:
         end = now

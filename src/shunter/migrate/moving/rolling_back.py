@@ -17,39 +17,42 @@ from shunter.migrate.backup.taking import listed
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, LOOKS_AT_ONCE, may_run
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import PLAN, mark
-from shunter.migrate.moving.undoing import Twin, Undo, to_undo, undone, was_started
+from shunter.migrate.moving.undoing import DEFINITIONS, Twin, Undo, to_undo, undone, was_started
 from shunter.operator.overview import overview, pod_selector
 
 GONE_SECONDS = 60.0
 """How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again."""
 
 
-async def preview(client: Client, journal: Journal, plan_id: str) -> list[Undo]:
-    """What would be taken back, in order; each judged as if those before it were not taken back yet."""
+async def preview(client: Client, journal: Journal, plan_id: str, *, definitions: str = DEFINITIONS) -> list[Undo]:
+    """What would be taken back, in order; each judged as if those before it were not taken back yet. `definitions` is the folder
+    with the copies of v1's definitions."""
     todo = to_undo(journal.records)
     undos: list[Undo] = []
     for start in range(0, len(todo), LOOKS_AT_ONCE):
         some = todo[start : start + LOOKS_AT_ONCE]
-        undos += await asyncio.gather(*(_undo(client, journal, record, plan_id, ahead=True) for record in some))
+        undos += await asyncio.gather(*(_undo(client, journal, record, plan_id, definitions, ahead=True) for record in some))
     return undos
 
 
-async def roll_back(client: Client, journal: Journal, plan_id: str, done: Callable[[Undo, str], None]) -> list[tuple[Undo, str]]:
+async def roll_back(
+    client: Client, journal: Journal, plan_id: str, done: Callable[[Undo, str], None], *, definitions: str = DEFINITIONS
+) -> list[tuple[Undo, str]]:
     """Takes back what can be, and says of each what it was and why it failed (empty: it did not). Killed and run again it goes
     on. The journal is entered and loaded."""
     outcomes = []
     for record in to_undo(journal.records):
-        undo, failure = await _taken_back(client, journal, record, plan_id)
+        undo, failure = await _taken_back(client, journal, record, plan_id, definitions)
         done(undo, failure)
         outcomes.append((undo, failure))
     await journal.mirror()
     return outcomes
 
 
-async def _taken_back(client: Client, journal: Journal, record: Record, plan_id: str) -> tuple[Undo, str]:
+async def _taken_back(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str) -> tuple[Undo, str]:
     """What a record's taking back was, and why it failed. An object that changes while it is looked at is looked at again."""
     for attempt in range(ATTEMPTS):
-        undo = await _undo(client, journal, record, plan_id, ahead=False)
+        undo = await _undo(client, journal, record, plan_id, definitions, ahead=False)
         try:
             if undo.is_write:
                 await journal.announce(msgspec.structs.replace(record, phase="undoing"))
@@ -68,7 +71,7 @@ async def _taken_back(client: Client, journal: Journal, record: Record, plan_id:
     raise AssertionError("the last attempt returns")
 
 
-async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, *, ahead: bool) -> Undo:
+async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str, *, ahead: bool) -> Undo:
     twin = Twin()
     if record.verb == "patch" and record.api_version != TRAIN_JOBS.api_version:
         twin = await (_twin(client, journal, record, ahead=ahead) if ahead else _settled_twin(client, journal, record))
@@ -76,7 +79,8 @@ async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, 
     users = await _users(client, record, plan_id) if record.kind == TRAINING_RUNTIMES.kind else []
     settled = journal.digest(*record.object)
     known = {settled} if record.phase == "done" else {settled, record.after}
-    return undone(record, present, plan_id=plan_id, known=known - {""}, twin=twin, users=users)
+    known -= {""}
+    return undone(record, present, plan_id=plan_id, known=known, twin=twin, users=users, definitions=definitions)
 
 
 async def _write(client: Client, undo: Undo) -> str:

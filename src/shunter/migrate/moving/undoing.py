@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
 from shunter.migrate.backup.index import is_job
@@ -18,7 +18,9 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, mark
-from shunter.operator.overview import is_v2, overview
+from shunter.operator.overview import FINISHED_STATES, is_v2, overview
+
+FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
 
 Verdict = Literal["delete", "patch", "create", "nothing", "keep", "refuse"]
 """
@@ -54,6 +56,7 @@ class Twin(NamedTuple):
 
 
 NO_TWIN = Twin()
+DEFINITIONS = "PLAN.definitions"
 LOST = (
     "its TrainJob was started and is gone: it may have trained to the end. If it did not, resume the v1 job by hand:"
     " spec.runPolicy.suspend: false"
@@ -65,8 +68,7 @@ def to_undo(records: Iterable[Record]) -> list[Record]:
     first."""
     last = {record.step: record for record in records}
     ours = [record for record in last.values() if record.phase != "undone" and not record.outcome]
-    frozen = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
-    return sorted(ours, key=lambda record: (record.kind not in frozen, -record.number))
+    return sorted(ours, key=lambda record: (record.kind not in FREEZE, -record.number))
 
 
 def was_started(records: Iterable[Record]) -> bool:
@@ -93,16 +95,17 @@ def undone(
     known: Collection[str],
     twin: Twin = NO_TWIN,
     users: Collection[str] = (),
+    definitions: str = DEFINITIONS,
 ) -> Undo:
     """`known` are digests that the object may have by the journal; `users` are TrainJobs, not made by this plan, that refer to a
-    runtime."""
+    runtime; `definitions` is the folder where copies of v1's definitions were kept."""
     match record.verb:
         case "create":
             return _take_away(record, present, plan_id, known, users)
         case "patch":
             return _set_back(record, present, known, twin)
         case _:
-            return _bring_back(record, present)
+            return _bring_back(record, present, definitions)
 
 
 def _take_away(record: Record, present: Json | None, plan_id: str, known: Collection[str], users: Collection[str]) -> Undo:
@@ -142,12 +145,16 @@ def _set_back(record: Record, present: Json | None, known: Collection[str], twin
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _bring_back(record: Record, present: Json | None) -> Undo:
+def _bring_back(record: Record, present: Json | None, definitions: str) -> Undo:
+    if record.kind in FREEZE:
+        return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
     if present is not None:
         return Undo(record, "nothing", "an object of that name is there")
+    if record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:
+        return Undo(record, "keep", f"apply its copy: kubectl create -f {definitions}/{record.name}.yaml")
     if not record.undo:
-        return Undo(record, "keep", "its copy is in a file: see the journal's folder")
-    if record.state in ("Succeeded", "Failed"):
+        return Undo(record, "keep", "its copy is not here: roll back with the journal's file of the machine that deleted it")
+    if record.state in FINISHED_STATES:
         return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again")
     body = suspended(record.undo) if is_job(record.undo) else record.undo
     return Undo(record, "create", "this plan deleted it; it comes back suspended", body=body)
