@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 import yaml
 
+from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate import batch
 from shunter.migrate.emit import files
 from shunter.migrate.gitops.kustomize import build
-from shunter.migrate.gitops.overlays import Tree, converted_tree
+from shunter.migrate.gitops.overlays import Build, Tree, converted_tree, with_overlays
 from shunter.migrate.gitops.square import build_of, converted_build, differences
 from shunter.migrate.options import Options
 from shunter.migrate.source.provider import read
 
+OPTIONS = Options(torch_launch="as-is")
 JOB = """\
 # The job of all stages.
 apiVersion: kubeflow.org/v1
@@ -95,17 +97,17 @@ def written(root: Path, texts: dict[str, str]) -> Path:
     return root
 
 
-def converted(root: Path) -> Tree:
+def converted(root: Path, build: Build = build, options: Options = OPTIONS) -> Tree:
     given = read([str(root)])
-    results = batch.converted(given.jobs, Options(), [source.value for source in given.others])
+    results = batch.converted(given.jobs, options, [source.value for source in given.others])
     texts = {path.relative_to(root): text for path, text in files.in_place(given, results).items()}
-    return converted_tree(root, given, texts, Options(), build)
+    return converted_tree(root, given, texts, options, build)
 
 
 def put(tree: Tree, root: Path) -> None:
     for path, text in tree.texts.items():
         if text is None:
-            (root / path).unlink()
+            (root / path).unlink(missing_ok=True)
         else:
             (root / path).write_text(text)
 
@@ -131,8 +133,8 @@ def test_a_patch_of_a_job_is_no_job_and_goes_when_it_is_not_needed_any_more(tmp_
     patch = yaml.safe_load(tree.texts[Path("dev/trainjob-patches.yaml")] or "")
     assert patch["spec"] == {"trainer": {"numNodes": 4}}
     assert patch["metadata"] == {"name": "bert", "labels": {"stage": "dev"}}
-    (told,) = (finding for finding in tree.findings if finding.topic.id == "KUSTOMIZE001")
-    assert str(told.place).endswith("dev/kustomization.yaml:4:3")
+    (rewritten,) = (finding for finding in tree.findings if finding.topic.id == "KUSTOMIZE001")
+    assert str(rewritten.place).endswith("dev/kustomization.yaml:4:3")
 
 
 def test_a_replacement_aimed_at_v1_is_told_with_its_place_and_fails_the_square(tmp_path: Path) -> None:
@@ -150,8 +152,8 @@ def test_a_replacement_aimed_at_v1_is_told_with_its_place_and_fails_the_square(t
         """
     settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {image: 'other:1'}\n"
     root = written(tmp_path, {**BASE, "dev/kustomization.yaml": overlay, "dev/settings.yaml": settings})
-    told = [(finding.topic.id, finding.place.line, finding.message) for finding in converted(root).findings]
-    assert told == [
+    found = [(finding.topic.id, finding.place.line, finding.message) for finding in converted(root).findings]
+    assert found == [
         ("KUSTOMIZE002", 4, "replacements names kinds of v1."),
         ("KUSTOMIZE004", 1, "After the conversion, TrainJob bert differs in spec.trainer.image."),
     ]
@@ -171,3 +173,255 @@ def test_a_kustomization_that_cannot_be_built_is_told_and_the_rest_is_converted(
     tree = converted(root)
     assert [finding.topic.id for finding in tree.findings] == ["KUSTOMIZE003"]
     assert "TrainJob" in (tree.texts[Path("base/job.yaml")] or "")
+
+
+TARGETED = """\
+resources:
+- ../base
+patches:
+- path: big.yaml   # as large as it gets
+  target: {kind: PyTorchJob}
+"""
+BIG = PATCH.replace("replicas: 3", "replicas: 7")
+PLAIN = JOB.replace("[torchrun, train.py]", "[python, train.py]")
+"""A job whose program is not told its rank: TORCH001."""
+
+
+def told(tree: Tree) -> list[tuple[str, str]]:
+    return [(finding.topic.id, finding.message) for finding in tree.findings if finding.is_blocking]
+
+
+def test_the_patches_of_a_job_that_is_not_converted_stay_and_are_told(tmp_path: Path) -> None:
+    root = written(tmp_path, {**BASE, "base/job.yaml": PLAIN, "dev/kustomization.yaml": TARGETED, "dev/big.yaml": BIG})
+    tree = converted(root)
+    assert tree.texts == {}
+    ((topic, message),) = told(tree)
+    assert topic == "KUSTOMIZE005"
+    assert f"patches[0] (big.yaml) of {root / 'dev'} is left" in message
+    assert "PyTorchJob bert (TORCH001)" in message
+
+
+def test_a_patch_stays_when_it_is_what_keeps_the_job_from_being_converted(tmp_path: Path) -> None:
+    blocks = """\
+        resources:
+        - ../base
+        patches:
+        - target: {kind: PyTorchJob, name: bert}
+          patch: |-
+            - op: replace
+              path: /spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/command
+              value: [python, train.py]
+            - op: replace
+              path: /spec/pytorchReplicaSpecs/Master/template/spec/containers/0/command
+              value: [python, train.py]
+        """
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": blocks})
+    tree = converted(root)
+    assert set(tree.texts) == {Path("base/job.yaml")}
+    assert [topic for topic, _ in told(tree)] == ["KUSTOMIZE005", "KUSTOMIZE004"]
+
+
+def test_patches_of_converted_jobs_are_rewritten_beside_a_job_that_is_not(tmp_path: Path) -> None:
+    other = PLAIN.replace("name: bert", "name: bert-large")
+    overlay = OVERLAYS["strategic merge patch in a file"]
+    base = {"base/job.yaml": JOB, "base/other.yaml": other, "base/kustomization.yaml": "resources:\n- job.yaml\n- other.yaml\n"}
+    root = written(tmp_path, {**base, "dev/kustomization.yaml": overlay, "dev/patch.yaml": PATCH})
+    tree = converted(root)
+    assert told(tree) == []
+    put(tree, root)
+    built = build_of(build(root / "dev"))
+    assert built.objects["TrainJob", "", "bert"]["spec"]["trainer"]["numNodes"] == 4
+    assert set(built.unconverted) == {("PyTorchJob", "", "bert-large")}
+
+
+MIXED = """\
+# Of the map.
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {stage: dev}
+"""
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {stage: base}\n"
+MIXED_OVERLAYS = {
+    "in a file": {
+        "dev/kustomization.yaml": OVERLAYS["strategic merge patch in a file"],
+        "dev/patch.yaml": f"{MIXED}---\n{PATCH}",
+    },
+    "in a file, in the older field": {
+        "dev/kustomization.yaml": OVERLAYS["the older field for patches"],
+        "dev/patch.yaml": f"{PATCH}---\n{MIXED}",
+    },
+    "written out": {
+        "dev/kustomization.yaml": "resources:\n- ../base\npatches:\n  - patch: |\n"
+        + textwrap.indent(f"{PATCH}---\n{MIXED}", " " * 6)
+    },
+}
+
+
+@pytest.mark.parametrize("overlay", MIXED_OVERLAYS.values(), ids=MIXED_OVERLAYS)
+def test_of_a_patch_with_several_documents_those_for_other_objects_stay(tmp_path: Path, overlay: dict[str, str]) -> None:
+    base = {**BASE, "base/kustomization.yaml": "resources:\n- job.yaml\n- settings.yaml\n", "base/settings.yaml": SETTINGS}
+    root = written(tmp_path, {**base, **overlay})
+    wanted = converted_build(build(root / "dev"), Options())
+    tree = converted(root)
+    put(tree, root)
+    assert told(tree) == []
+    assert differences(wanted, build_of(build(root / "dev"))) == []
+    assert "# Of the map." in (root / "dev/kustomization.yaml").read_text()
+
+
+def test_a_patch_file_stays_while_another_kustomization_names_it(tmp_path: Path) -> None:
+    texts = {
+        **BASE,
+        "plain/job.yaml": PLAIN,
+        "plain/kustomization.yaml": "resources:\n- job.yaml\n",
+        "dev/kustomization.yaml": TARGETED.replace("big.yaml", "prod/big.yaml"),
+        "dev/prod/kustomization.yaml": TARGETED.replace("../base", "../../plain"),
+        "dev/prod/big.yaml": BIG,
+    }
+    tree = converted(written(tmp_path, texts))
+    assert {str(path) for path in tree.texts} == {"base/job.yaml", "dev/kustomization.yaml", "dev/trainjob-patches.yaml"}
+    assert [topic for topic, _ in told(tree)] == ["KUSTOMIZE005"]
+
+
+def test_a_patch_that_deletes_a_job_deletes_its_train_job(tmp_path: Path) -> None:
+    overlay = """\
+        resources:
+        - ../base
+        patches:
+        - patch: |
+            $patch: delete
+            apiVersion: kubeflow.org/v1
+            kind: PyTorchJob
+            metadata: {name: bert}
+        """
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": overlay})
+    tree = converted(root)
+    put(tree, root)
+    assert told(tree) == []
+    assert {key[0] for key in build_of(build(root / "dev")).objects} == {"TrainingRuntime"}
+
+
+UNREWRITTEN = {
+    "it cannot be built": ({"dev/kustomization.yaml": TARGETED.replace("../base", "../base\n- nowhere.yaml")}, "cannot be built"),
+    "its base is converted already": (
+        {
+            "dev/kustomization.yaml": TARGETED,
+            "base/job.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: bert}\n"
+            "spec: {runtimeRef: {name: torch}}\n",
+        },
+        "it selects none",
+    ),
+    "the kind is a pattern": (
+        {"dev/kustomization.yaml": TARGETED.replace("PyTorchJob", "PyTorchJob|TFJob, name: x")},
+        "it selects none",
+    ),
+    "the target names no kind": (
+        {
+            "dev/kustomization.yaml": "resources:\n- nowhere.yaml\npatches:\n- target: {name: bert}\n"
+            "  patch: '[{op: replace, path: /spec/pytorchReplicaSpecs/Worker/replicas, value: 7}]'\n"
+        },
+        "cannot be built",
+    ),
+    "its patch is not there": (
+        {"dev/kustomization.yaml": "resources:\n- ../base\npatches:\n- path: gone.yaml\n"},
+        "cannot be read, so nobody knows",
+    ),
+    "it is a component": (
+        {
+            "dev/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+            "patches:\n- path: big.yaml\n  target: {kind: PyTorchJob}\n"
+        },
+        "stands in a component",
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "reason"), UNREWRITTEN.values(), ids=UNREWRITTEN)
+def test_patches_of_v1_that_are_not_rewritten_are_told_and_stay(tmp_path: Path, texts: dict[str, str], reason: str) -> None:
+    base = {**BASE, "base/kustomization.yaml": BASE["base/kustomization.yaml"], "other/job.yaml": JOB.replace("bert", "gpt")}
+    root = written(tmp_path, {**base, "dev/big.yaml": BIG, **texts})
+    tree = converted(root)
+    ((topic, message),) = told(tree)
+    assert topic == "KUSTOMIZE006"
+    assert reason in message
+    assert not any(path.is_relative_to("dev") for path in tree.texts)
+
+
+def test_without_kustomize_patches_of_v1_block(tmp_path: Path) -> None:
+    def none(directory: Path) -> str:
+        raise EnvironmentProblem("neither kustomize nor kubectl is installed.")
+
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": TARGETED, "dev/big.yaml": BIG})
+    assert [topic for topic, _ in told(converted(root, none))] == ["KUSTOMIZE006"]
+
+
+def test_kustomizations_that_are_named_as_files_are_told_of_their_patches(tmp_path: Path) -> None:
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": TARGETED, "dev/big.yaml": BIG})
+    given = read([str(root / "dev/kustomization.yaml"), str(root / "base/job.yaml")])
+    _, findings = with_overlays(given, {}, {}, Options(), build)
+    assert [finding.topic.id for finding in findings if finding.is_blocking] == ["KUSTOMIZE006"]
+
+
+def test_what_is_taken_on_does_not_block(tmp_path: Path) -> None:
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": TARGETED.replace("../base", "nowhere"), "dev/big.yaml": BIG})
+    tree = converted(root, options=Options(accepted=("KUSTOMIZE006",)))
+    assert told(tree) == []
+    assert "KUSTOMIZE006" in {finding.topic.id for finding in tree.findings}
+
+
+NESTED = {
+    **BASE,
+    "base/second.yaml": JOB.replace("name: bert", "name: gpt"),
+    "base/kustomization.yaml": "resources:\n- job.yaml\n- second.yaml\npatches:\n- path: own.yaml\n",
+    "base/own.yaml": PATCH.replace("stage: dev", "tier: one"),
+    "mid/kustomization.yaml": "namePrefix: mid-\n" + textwrap.dedent(OVERLAYS["strategic merge patch in a file"]),
+    "mid/patch.yaml": f"{MIXED}---\n{PATCH}",
+    "mid/settings.yaml": SETTINGS,
+    "top/kustomization.yaml": "images:\n- {name: example.org/train, newTag: '2'}\n" + TARGETED.replace("../base", "../mid"),
+    "top/big.yaml": BIG,
+}
+NESTED["mid/kustomization.yaml"] = NESTED["mid/kustomization.yaml"].replace("- ../base", "- ../base\n- settings.yaml")
+
+
+def test_a_run_that_is_killed_between_any_two_writes_and_run_again_ends_the_same_or_says_what_is_missing(tmp_path: Path) -> None:
+    whole = written(tmp_path / "whole", NESTED)
+    once = remembered()
+    tree = converted(whole, once)
+    assert told(tree) == []
+    put(tree, whole)
+    wanted = contents(whole)
+    same: list[bool] = []
+    for writes in range(len(tree.texts) + 1):
+        root = written(tmp_path / str(writes), NESTED)
+        put(Tree(dict(list(tree.texts.items())[:writes])), root)
+        again = converted(root, once)
+        put(again, root)
+        same.append(contents(root) == wanted)
+        assert same[-1] or "KUSTOMIZE006" in dict(told(again)), f"killed after {writes} of {list(tree.texts)}"
+    assert same[0]
+    assert same[-1]
+    assert sum(same) > len(same) / 2
+
+
+def remembered() -> Build:
+    """Builds, those of equal trees only once: a tree that is killed at each write is built very often."""
+    known: dict[tuple[str, ...], str] = {}
+
+    def found(directory: Path) -> str:
+        texts = contents(directory.parent)
+        key = (directory.name, *(part for name in sorted(texts) for part in (name, texts[name])))
+        if key not in known:
+            try:
+                known[key] = build(directory)
+            except InputError as error:
+                known[key] = f"refused: {error.message}"
+        if known[key].startswith("refused: "):
+            raise InputError(known[key])
+        return known[key]
+
+    return found
+
+
+def contents(root: Path) -> dict[str, str]:
+    return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}

@@ -70,9 +70,9 @@ def convert(
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
     templates, told = templates_of(given, options)
-    batch, faults = taken_on(batch, [*given.findings, *told, *faults], configuration)
-    texts, told = texts_of(given, batch, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
-    faults += told
+    usable, _ = taken_on(batch, [], configuration)
+    texts, overlays = texts_of(given, usable, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
+    batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays], configuration)
     if texts is not None and not in_place and not force:
         refuse_others(texts)
     changed = write(given, batch, templates, form, texts)
@@ -131,7 +131,7 @@ def texts_of(
     from shunter.cli.progress import counting
     from shunter.migrate.emit import files
     from shunter.migrate.gitops.kustomize import build
-    from shunter.migrate.gitops.overlays import with_overlays
+    from shunter.migrate.gitops.overlays import build_options, with_overlays
 
     roots = {path: path for path in named if path.is_dir()}
     if output_dir is None:
@@ -140,7 +140,7 @@ def texts_of(
         texts = {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
         roots = dict.fromkeys(roots, output_dir)
     with counting("building kustomizations") as advance:
-        return with_overlays(given, texts, roots, batch.options, counted(build, advance))
+        return with_overlays(given, texts, roots, build_options(batch), counted(build, advance))
 
 
 def counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:

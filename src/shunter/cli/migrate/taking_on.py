@@ -40,7 +40,8 @@ def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) ->
 
     today = datetime.now(UTC).date()
     applied = suppression.applied(batch, known, today)
-    return applied.batch, [*suppression.marked(faults, known, today), *applied.faults]
+    unneeded = suppression.faults([*batch.findings, *faults], known, today)
+    return applied.batch, [*suppression.marked(faults, known, today), *unneeded]
 
 
 def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Finding, ...]:

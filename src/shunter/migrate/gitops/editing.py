@@ -59,6 +59,22 @@ def with_patch(text: str, path: str) -> str:
     return "\n".join(lines)
 
 
+def with_inline(text: str, field: str, content: str) -> str:
+    """The text with one more patch that is written out in it."""
+    entry = content if field == "patchesStrategicMerge" else {"patch": content}
+    root, key, node = _found(text, field)
+    if root.flow_style or (node is not None and node.flow_style):
+        return _anew(text, field, [*(_value(text).get(field) or []), entry])
+    margin = " " * (node.start_mark.column if node is not None and node.value else 0)
+    block = [f"{margin}- {'|' if isinstance(entry, str) else 'patch: |'}"]
+    block += [f"{margin}    {line}" if line else "" for line in content.rstrip("\n").split("\n")]
+    if key is None or node is None or not node.value:
+        return "\n".join([text.rstrip("\n"), f"{field}:", *block, ""])
+    lines = text.split("\n")
+    number = _last_line(lines, node) + 1
+    return "\n".join([*lines[:number], *block, *lines[number:]])
+
+
 def _found(text: str, field: str) -> tuple[yaml.MappingNode, yaml.ScalarNode | None, yaml.SequenceNode | None]:
     root = yaml.compose(text, Loader=Loader)
     assert isinstance(root, yaml.MappingNode), "what is no mapping is no kustomization"

@@ -1,17 +1,21 @@
 """A tree of kustomizations, converted so that every overlay builds what its old build converts to.
 
 Bases are converted as the files that they are. A patch of a v1 job cannot be: what it says depends on the job. So its effect is
-taken instead: both trees are built as they are when patches are applied, and the difference becomes a patch of the TrainJob. Then
-each overlay is built in full on both sides and compared (square).
+taken instead: both trees are built as they are when patches are applied, and the difference becomes a patch of the TrainJob. An
+overlay with a patch of a job that is not converted stays as it is. Then each overlay is built in full on both sides and compared
+(square).
+
+A run that is killed while it writes must not leave patches of v1 jobs beside TrainJobs: what a patch did cannot be seen any more
+once the base is converted. So what others build on is written last (`_in_order`).
 """
 
 from __future__ import annotations
 
-import re
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,13 +26,16 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.merge_patch import difference
+from shunter.migrate.batch import Batch
 from shunter.migrate.emit.files import RUNTIMES_FILE
 from shunter.migrate.emit.job import SEPARATOR, plain_text
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.gitops.editing import with_item, with_patch, without_items
-from shunter.migrate.gitops.square import build_of, converted_build, differences, plain, runtime_of
+from shunter.migrate.gitops.editing import with_inline, with_item, with_patch, without_items
+from shunter.migrate.gitops.selection import PATCH_STAGE, marked, selected_by
+from shunter.migrate.gitops.square import Built, Key, build_of, converted_build, differences, plain, runtime_of, title_of
 from shunter.migrate.options import Options
-from shunter.migrate.source.kustomization import FILE_NAMES, Kustomization, kustomizations
+from shunter.migrate.paths import leaves
+from shunter.migrate.source.kustomization import FILE_NAMES, PATCH_FIELDS, Kustomization, Patch, kustomizations
 from shunter.migrate.source.provider import Input
 
 CONFIGURATION_FILE = "trainjob-kustomizeconfig.yaml"
@@ -45,14 +52,6 @@ nameReference:
   - path: spec/runtimeRef/name
     kind: {TRAIN_JOBS.kind}
 """
-_PATCHED = frozenset(
-    (
-        "apiVersion", "kind", "resources", "bases", "components", "patches", "patchesStrategicMerge", "patchesJson6902", "crds",
-        "openapi", "configurations", "generatorOptions", "configMapGenerator", "secretGenerator",
-    )
-)  # fmt: skip
-"""Fields that have done their work when patches are applied; names, images, labels and replacements come after."""
-_V1 = re.compile(r"^apiVersion: kubeflow\.org/v1$", re.M)
 _TRANSFORMERS = ("namePrefix", "nameSuffix", "images")
 
 PATCH_REWRITTEN = Topic(
@@ -108,12 +107,47 @@ NOT_THE_SAME = Topic(
     acceptable=True,
 )
 
+NOT_CONVERTED = Topic(
+    id="KUSTOMIZE005",
+    title="a patch of a v1 job that is not converted",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "The patch selects a v1 job that cannot be converted, as it stands in its base or as the overlay builds it. Without the "
+        "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
+    ),
+    remedy="Mend what blocks the job, take the tree back (git restore) and convert it again.",
+    effort=3,
+    acceptable=True,
+)
+LEFT = Topic(
+    id="KUSTOMIZE006",
+    title="a patch of v1 jobs that is left and may do nothing any more",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that nobody could rewrite, because "
+        "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
+    ),
+    remedy=(
+        "Take the tree back to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and "
+        "convert the whole tree again; or write the patch anew for TrainJob; or remove it if it does nothing."
+    ),
+    effort=3,
+    acceptable=True,
+)
+
 Build = Callable[[Path], str]
 
 
 @dataclass
 class Tree:
-    """What becomes of the files of a tree, by their paths in it; None for a file that goes."""
+    """What becomes of the files of a tree, by their paths in it; None for a file that goes. They are to be written in this
+    order: a run that was killed between any two and runs again ends the same, or says what is missing."""
 
     texts: dict[Path, str | None]
     findings: list[Finding] = field(default_factory=list)
@@ -124,14 +158,26 @@ def with_overlays(
 ) -> tuple[dict[Path, str | None], list[Finding]]:
     """`texts`, and what kustomizations below `roots` need beside them; `roots` says of directories that were read where their
     files are written."""
-    whole: dict[Path, str | None] = dict(texts)
+    whole: dict[Path, str | None] = {}
     findings: list[Finding] = []
     for root, base in roots.items():
         below = {path.relative_to(base): text for path, text in texts.items() if path.is_relative_to(base)}
         tree = converted_tree(root, given, below, options, build)
         whole |= {base / path: text for path, text in tree.texts.items()}
         findings += tree.findings
-    return whole, findings
+    folders = [root.resolve() for root in roots]
+    for each in kustomizations(given.files):
+        if not any(each.directory.resolve().is_relative_to(folder) for folder in folders):
+            for patch in each.v1_patches:
+                message = f"{patch.title} is for v1 jobs, and its tree was not named as a directory."
+                findings.append(_finding(options, each, LEFT, (patch.field, patch.index), message))
+    return whole | {path: text for path, text in texts.items() if path not in whole}, findings
+
+
+def build_options(batch: Batch) -> Options:
+    """Those by which builds are converted: what was taken on for jobs of the files is taken on for what is built of them."""
+    taken_on = {finding.topic.id for finding in batch.findings if finding.suppressed and finding.topic.acceptable}
+    return msgspec.structs.replace(batch.options, accepted=tuple(sorted({*batch.options.accepted, *taken_on})))
 
 
 def converted_tree(root: Path, given: Input, texts: Mapping[Path, str], options: Options, build: Build) -> Tree:
@@ -145,7 +191,7 @@ def converted_tree(root: Path, given: Input, texts: Mapping[Path, str], options:
         old, new = Path(folder, "old"), Path(folder, "new")
         for copy in (old, new):
             shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".*"), symlinks=True)
-        _Conversion(root.resolve(), old, new, tree, options, build).run(found)
+        _Conversion(root.resolve(), old, new, tree, options, build).run(found, has_v1=bool(given.jobs))
     return tree
 
 
@@ -153,23 +199,28 @@ class _Conversion:
     def __init__(self, root: Path, old: Path, new: Path, tree: Tree, options: Options, build: Build) -> None:
         self.root, self.old, self.new = root, old, new
         self.tree, self.options, self.build = tree, options, build
+        self.given = dict(tree.texts)
 
-    def run(self, found: list[Kustomization]) -> None:
-        for path, text in self.tree.texts.items():
+    def run(self, found: list[Kustomization], *, has_v1: bool) -> None:
+        for path, text in self.given.items():
             if text is not None:
                 self._write(path, text)
         built = {each.directory: text for each in found if (text := self._built(each)) is not None}
-        ours = [each for each in _bases_first(found) if each.is_component or _V1.search(built.get(each.directory, ""))]
+        ordered = _bases_first(found)
+        holding = {each.directory for each in found if _holds_v1(built.get(each.directory, ""))}
+        ours = [each for each in ordered if each.directory in holding or (has_v1 and each.directory in built and each.v1_patches)]
+        for each in ordered:
+            if each in ours or each.is_component:
+                self._tell_of_kinds(each)
+            if each not in ours:
+                self._tell_of_left(each, each.directory in built, has_v1=has_v1)
         for each in ours:
-            self._tell_of_kinds(each)
-            if not each.is_component:
-                self._prepare(each)
+            self._prepare(each, each.v1_patches)
+        taken = {each.directory: self._patch(each, each.directory in holding) if each.v1_patches else [] for each in ours}
+        self._remove_files(found, taken)
         for each in ours:
-            if each.v1_patches and not each.is_component:
-                self._patch(each)
-        for each in ours:
-            if not each.is_component:
-                self._compare(each, built[each.directory])
+            self._compare(each, built[each.directory])
+        self.tree.texts = _in_order(self.tree.texts, [self._relative(each) for each in ordered])
 
     def _place(self, each: Kustomization) -> Path:
         return each.directory.resolve().relative_to(self.root)
@@ -184,42 +235,106 @@ class _Conversion:
             return None
 
     def _tell(self, each: Kustomization, topic: Topic, path: tuple[str | int, ...], message: str) -> None:
-        self.tree.findings.append(Finding(topic, each.file.source, each.place(path), path, message))
+        self.tree.findings.append(_finding(self.options, each, topic, path, message))
 
     def _tell_of_kinds(self, each: Kustomization) -> None:
-        named = [key for key in ("replacements", "vars", "labels") if _names_v1(each.value.get(key))]
-        named += ["patches"] if each.is_component and each.v1_patches else []
-        for key in named:
-            self._tell(each, NOT_REWRITTEN, (key,), f"{key} names kinds of v1.")
+        for key in ("replacements", "vars", "labels"):
+            if _names_v1(each.value.get(key)):
+                self._tell(each, NOT_REWRITTEN, (key,), f"{key} names kinds of v1.")
 
-    def _prepare(self, each: Kustomization) -> None:
+    def _tell_of_left(self, each: Kustomization, is_built: bool, *, has_v1: bool) -> None:
+        for patch in each.patches:
+            if each.is_component and patch.is_for_v1:
+                reason = "is for v1 jobs and stands in a component, whose patches are not rewritten"
+            elif patch.is_for_v1:
+                reason = "is for v1 jobs, but " + ("it selects none" if is_built else "the kustomization cannot be built")
+            elif patch.is_missing and has_v1 and not is_built:
+                reason = "cannot be read, so nobody knows whether it is for v1 jobs"
+            else:
+                continue
+            self._tell(each, LEFT, (patch.field, patch.index), f"{patch.title} {reason}.")
+
+    def _prepare(self, each: Kustomization, taken: list[Patch]) -> None:
         """Patches of v1 out, the configuration and shared runtimes in."""
         text = each.file.text
-        for name in ("patches", "patchesStrategicMerge", "patchesJson6902"):
-            indexes = [patch.index for patch in each.v1_patches if patch.field == name]
+        for name in PATCH_FIELDS:
+            indexes = [patch.index for patch in taken if patch.field == name]
             if indexes:
                 text = without_items(text, name, indexes)
+        for patch in taken:
+            if patch.is_mixed:
+                text = with_inline(text, patch.field, _rest(patch))
         place = self._place(each)
         if any(each.value.get(key) for key in _TRANSFORMERS):
             text = with_item(text, "configurations", CONFIGURATION_FILE)
             self._set(place / CONFIGURATION_FILE, CONFIGURATION)
         for name in (RUNTIMES_FILE, f"shared-{RUNTIMES_FILE}"):
-            if self.tree.texts.get(place / name) is not None and not (self.old / place / name).exists():
+            if self.given.get(place / name) is not None and not (self.old / place / name).exists():
                 text = with_item(text, "resources", name)
         self._change(each, text)
-        for patch in each.v1_patches:
-            if patch.file is not None and patch.file.resolve().is_relative_to(self.root):
-                self._remove(patch.file.resolve().relative_to(self.root))
 
-    def _patch(self, each: Kustomization) -> None:
+    def _patch(self, each: Kustomization, holds_v1: bool) -> list[Patch]:
+        """The patches of v1 jobs that are rewritten: none where one of them has to stay, unless it does nothing today."""
         place = self._place(each)
+        patches = each.v1_patches
         try:
-            with _reduced(self.old / place, each.file.text), _reduced(self.new / place, self._text(each)):
+            with _standing(self.old / place, {key: each.value[key] for key in each.value if key in PATCH_STAGE}):
                 wanted = converted_build(self.build(self.old / place), self.options)
+            with _standing(self.old / place, marked(each.value, patches)):
+                selected = selected_by(build_of(self.build(self.old / place)), patches)
+            with _reduced(self.new / place, self._text(each)):
                 seen = build_of(self.build(self.new / place))
         except InputError as error:
-            self._tell(each, NOT_BUILT, (), error.message)
-            return
+            said = error.message.replace(str(self.old), str(self.root)).replace(str(self.new), str(self.root))
+            self._tell(each, NOT_BUILT, (), said)
+            self._leave(each, dict.fromkeys(patches, (LEFT, "the kustomization cannot be built without it")))
+            return []
+        for patch in patches:
+            if not selected[patch]:
+                self._tell(each, LEFT, (patch.field, patch.index), f"{patch.title} is for v1 jobs, but it selects none.")
+        working = [patch for patch in patches if selected[patch]]
+        kept = {patch: kept for patch in working if (kept := self._kept(selected[patch], wanted, seen)) is not None}
+        if kept:
+            self._leave(each, {patch: kept.get(patch, (LEFT, "a patch beside it has to stay")) for patch in working})
+            return []
+        if not working and not holds_v1:
+            self._leave(each, {})
+            return []
+        self._prepare(each, working)
+        self._add_patches(each, wanted, seen)
+        for patch in working:
+            self._tell(each, PATCH_REWRITTEN, (patch.field, patch.index), f"The patch is now part of {PATCH_FILE}.")
+        return working
+
+    def _kept(self, selected: set[Key], wanted: Built, seen: Built) -> tuple[Topic, str] | None:
+        """Why a patch cannot be rewritten, if so."""
+        stuck = sorted(key for key in selected if key in wanted.unconverted or key in seen.unconverted)
+        if stuck:
+            left = [(title_of(key), wanted.unconverted[key].reasons if key in wanted.unconverted else ()) for key in stuck]
+            titles = ", ".join(f"{title} ({', '.join(reasons)})" if reasons else title for title, reasons in left)
+            return NOT_CONVERTED, f"it selects {titles}, which is not converted"
+        foreign = sorted(title_of(key) for key in selected if not _is_v1_kind(key))
+        if foreign:
+            return LEFT, f"it also selects {', '.join(foreign[:3])}"
+        return None
+
+    def _leave(self, each: Kustomization, reasons: Mapping[Patch, tuple[Topic, str]]) -> None:
+        for path in (self._relative(each), self._place(each) / CONFIGURATION_FILE):
+            self.tree.texts.pop(path, None)
+            before = self.given.get(path)
+            if before is not None:
+                self._set(path, before)
+            elif (self.old / path).exists():
+                shutil.copyfile(self.old / path, self.new / path)
+            else:
+                (self.new / path).unlink(missing_ok=True)
+        for patch, (topic, reason) in reasons.items():
+            message = f"{patch.title} of {each.directory} is left, and so is all of the kustomization: {reason}."
+            self._tell(each, topic, (patch.field, patch.index), message)
+
+    def _add_patches(self, each: Kustomization, wanted: Built, seen: Built) -> None:
+        """What the v1 patches did, as patches of the TrainJobs, with the runtimes that they changed."""
+        place = self._place(each)
         patches, runtimes = [], {}
         for key, job in wanted.objects.items():
             before = seen.objects.get(key)
@@ -235,6 +350,9 @@ class _Conversion:
             changed = {name: inner for name, inner in changed.items() if inner}
             if changed:
                 patches.append(_patch_of(job, changed))
+        if not wanted.unconverted:
+            gone = [job for key, job in seen.objects.items() if key[0] == TRAIN_JOBS.kind and key not in wanted.objects]
+            patches += [_patch_of(job, {"$patch": "delete"}) for job in gone]
         text = self._text(each)
         if runtimes:
             self._set(place / OVERLAY_RUNTIMES_FILE, _stream(list(runtimes.values())))
@@ -243,19 +361,25 @@ class _Conversion:
             self._set(place / PATCH_FILE, _stream(patches))
             text = with_patch(text, PATCH_FILE)
         self._change(each, text)
-        for patch in each.v1_patches:
-            self._tell(each, PATCH_REWRITTEN, (patch.field, patch.index), f"The patch is now part of {PATCH_FILE}.")
+
+    def _remove_files(self, found: list[Kustomization], taken: Mapping[Path, list[Patch]]) -> None:
+        """Files of patches that were rewritten and that no kustomization names any more."""
+        named = {path for each in found for path in _named_files(each.directory, msgspec.yaml.decode(self._text(each)))}
+        for patch in (patch for patches in taken.values() for patch in patches):
+            file = patch.file.resolve() if patch.file is not None else None
+            if file is not None and file.is_relative_to(self.root) and os.path.realpath(file) not in named:
+                self._remove(file.relative_to(self.root))
 
     def _compare(self, each: Kustomization, built: str) -> None:
+        """A job that is not converted has to be built as it was, where it is still there; that it is left is told of it."""
         wanted = converted_build(built, self.options)
-        if not wanted.is_complete:
-            return
         try:
             seen = build_of(self.build(self.new / self._place(each)))
         except InputError as error:
             self._tell(each, NOT_THE_SAME, (), error.message.replace(str(self.new), str(self.root)))
             return
-        for words in differences(wanted, seen):
+        kept = {key: left.job for key, left in wanted.unconverted.items() if key in seen.objects}
+        for words in differences(Built(wanted.objects | kept, {}), seen):
             self._tell(each, NOT_THE_SAME, (), f"After the conversion, {words}.")
 
     def _text(self, each: Kustomization) -> str:
@@ -268,6 +392,8 @@ class _Conversion:
     def _change(self, each: Kustomization, text: str) -> None:
         if text != self._text(each):
             self._set(self._relative(each), text)
+        if text == each.file.text and self._relative(each) not in self.given:
+            self.tree.texts.pop(self._relative(each), None)
 
     def _set(self, path: Path, text: str) -> None:
         self.tree.texts[path] = text
@@ -304,17 +430,62 @@ def _bases_first(found: list[Kustomization]) -> list[Kustomization]:
     return list(ordered.values())
 
 
-@contextmanager
-def _reduced(directory: Path, text: str) -> Iterator[None]:
+def _in_order(texts: Mapping[Path, str | None], bases_first: list[Path]) -> dict[Path, str | None]:
+    """New files that nobody names yet, files of patches that go, kustomizations from the outermost to the bases, all else."""
+    outermost_first = {path: -number for number, path in enumerate(bases_first)}
+
+    def rank(path: Path) -> tuple[int, int]:
+        if path in outermost_first:
+            return 2, outermost_first[path]
+        if path.name in (CONFIGURATION_FILE, PATCH_FILE, OVERLAY_RUNTIMES_FILE):
+            return 0, 0
+        return (1, 0) if texts[path] is None else (3, 0)
+
+    return {path: texts[path] for path in sorted(texts, key=rank)}
+
+
+def _reduced(directory: Path, text: str) -> AbstractContextManager[None]:
     """The kustomization of a copy with only what counts until patches are applied, while the block runs."""
+    return _standing(directory, {key: inner for key, inner in msgspec.yaml.decode(text).items() if key in PATCH_STAGE})
+
+
+@contextmanager
+def _standing(directory: Path, value: Json) -> Iterator[None]:
+    """The kustomization of a copy with this content, while the block runs."""
     file = next(directory / name for name in FILE_NAMES if (directory / name).exists())
     whole = file.read_bytes()
-    value = msgspec.yaml.decode(text)
-    file.write_bytes(msgspec.yaml.encode({key: inner for key, inner in value.items() if key in _PATCHED}))
+    file.write_bytes(msgspec.yaml.encode(value))
     try:
         yield
     finally:
         file.write_bytes(whole)
+
+
+def _finding(options: Options, each: Kustomization, topic: Topic, path: tuple[str | int, ...], message: str) -> Finding:
+    accepted = "accepted with --accept" if topic.acceptable and topic.id in options.accepted else ""
+    return Finding(topic, str(each.file.source), each.place(path), path, message, suppressed=accepted)
+
+
+def _holds_v1(built: str) -> bool:
+    return "kubeflow.org/v" in built and bool(build_of(built).unconverted)
+
+
+def _is_v1_kind(key: Key) -> bool:
+    return any(key[0] == kind.resource.kind for kind in JOB_KINDS)
+
+
+def _rest(patch: Patch) -> str:
+    """The documents of a patch for other objects than v1 jobs, as they are written."""
+    texts = [document.text[len(document.separator) :] for document in patch.others]
+    return SEPARATOR.join(text if text.endswith("\n") else text + "\n" for text in texts)
+
+
+def _named_files(directory: Path, value: Json) -> Iterable[str]:
+    """The files that some text in a kustomization may name, as itself or as `key=file`."""
+    for _, leaf in leaves(value):
+        if isinstance(leaf, str) and "\n" not in leaf:
+            yield os.path.realpath(directory / leaf)
+            yield os.path.realpath(directory / leaf.rpartition("=")[2])
 
 
 def _names_v1(value: object) -> bool:

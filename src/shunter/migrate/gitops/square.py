@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate import batch
-from shunter.migrate.emit.files import results, usable
+from shunter.migrate.emit.files import results
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, leaves, shown, value_at
 from shunter.migrate.source.files import text_file
@@ -20,11 +20,18 @@ OURS = "migrate.shunter.dev/"
 """Annotations that say how something was converted: not part of what it is."""
 
 
+class Left(NamedTuple):
+    """A v1 job of a build that is not converted, and the ids of the topics that say why."""
+
+    job: Json
+    reasons: tuple[str, ...] = ()
+
+
 class Built(NamedTuple):
-    """The objects of a build. `is_complete` says whether every v1 job in it could be converted."""
+    """The objects of a build, those of `unconverted` not among them where the others were converted."""
 
     objects: dict[Key, Json]
-    is_complete: bool
+    unconverted: dict[Key, Left]
 
 
 def converted_build(text: str, options: Options) -> Built:
@@ -32,13 +39,20 @@ def converted_build(text: str, options: Options) -> Built:
     given = Input((text_file(text, "build"),))
     others = [source.value for source in given.others]
     converted = batch.converted(given.jobs, options, others)
-    return Built(_by_key([*others, *results(converted)]), len(usable(converted)) == len(converted.outcomes))
+    unconverted = {
+        key_of(outcome.source.value): Left(
+            outcome.source.value, tuple(dict.fromkeys(each.topic.id for each in outcome.findings if each.is_blocking))
+        )
+        for outcome in converted.outcomes
+        if outcome.conversion is None or outcome.is_blocked
+    }
+    return Built(_by_key([*others, *results(converted)]), unconverted)
 
 
 def build_of(text: str) -> Built:
     """The objects of a build as they are."""
     given = Input((text_file(text, "build"),))
-    return Built(_by_key(source.value for source in given.objects), not given.jobs)
+    return Built(_by_key(source.value for source in given.objects), {key_of(job.value): Left(job.value) for job in given.jobs})
 
 
 def differences(wanted: Built, seen: Built) -> list[str]:
@@ -46,7 +60,7 @@ def differences(wanted: Built, seen: Built) -> list[str]:
     left, right = _resolved(wanted.objects), _resolved(seen.objects)
     told = []
     for key in sorted({*left, *right}):
-        title = f"{key[0]} {key[1]}/{key[2]}" if key[1] else f"{key[0]} {key[2]}"
+        title = title_of(key)
         if key not in right:
             told.append(f"{title} is missing")
         elif key not in left:
@@ -70,13 +84,19 @@ def plain(value: Json) -> Json:
     return {**value, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
 
 
+def key_of(value: Json) -> Key:
+    metadata = value.get("metadata") or {}
+    name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
+    return str(value.get("kind")), str(metadata.get("namespace") or ""), str(name)
+
+
+def title_of(key: Key) -> str:
+    """`TrainJob training/bert`."""
+    return f"{key[0]} {key[1]}/{key[2]}" if key[1] else f"{key[0]} {key[2]}"
+
+
 def _by_key(values: Iterable[Json]) -> dict[Key, Json]:
-    found = {}
-    for value in values:
-        metadata = value.get("metadata") or {}
-        name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
-        found[str(value.get("kind")), str(metadata.get("namespace") or ""), str(name)] = value
-    return found
+    return {key_of(value): value for value in values}
 
 
 def _resolved(objects: dict[Key, Json]) -> dict[Key, Any]:

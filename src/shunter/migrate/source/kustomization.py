@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.findings import Place
 from shunter.migrate.paths import Path as FieldPath
@@ -21,9 +23,10 @@ from shunter.migrate.source.versions import is_v1_job
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PATCH_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
+_FIELDS_OF_V1 = ("runPolicy", *(kind.replica_specs for kind in JOB_KINDS))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Patch:
     """One entry of a kustomization."""
 
@@ -32,6 +35,24 @@ class Patch:
     file: Path | None
     """None when it is written out in the kustomization."""
     is_for_v1: bool
+    target: Json | None = None
+    documents: tuple[Document, ...] = ()
+    is_missing: bool = False
+    """Whether its file is not there, so that nobody knows what it is for."""
+
+    @property
+    def title(self) -> str:
+        """`patches[0] (big.yaml)`."""
+        return f"{self.field}[{self.index}]" + (f" ({self.file.name})" if self.file is not None else "")
+
+    @property
+    def others(self) -> list[Document]:
+        """Its documents for objects that are no v1 jobs; with a target there is one document, for what the target selects."""
+        return [each for each in self.documents if self.target is None and each.value is not None and not is_v1(each.value)]
+
+    @property
+    def is_mixed(self) -> bool:
+        return self.is_for_v1 and bool(self.others)
 
 
 @dataclass(frozen=True)
@@ -89,14 +110,23 @@ class Kustomization:
         else:
             return Patch(field, index, None, False)
         file = self.directory / path if isinstance(path, str) else None
-        if isinstance(target, dict) and target.get("kind"):
-            return Patch(field, index, file, str(target["kind"]) in _KINDS)
-        if file is not None:
-            there = self.files.get(os.path.realpath(file))
-            documents: Sequence[Document] = there.documents if there else ()
+        target = target if isinstance(target, dict) else None
+        documents = self._documents(file) if file is not None else parsed(written, "") if isinstance(written, str) else ()
+        if target is not None and target.get("kind"):
+            is_for_v1 = _selects_v1(str(target["kind"]))
         else:
-            documents = parsed(written, str(self.file.source)) if isinstance(written, str) else ()
-        return Patch(field, index, file, any(_is_v1(document.value) for document in documents))
+            is_for_v1 = any(is_v1(document.value) or (target and _is_about_v1(document.value)) for document in documents or ())
+        return Patch(field, index, file, bool(is_for_v1), target, documents or (), documents is None)
+
+    def _documents(self, file: Path) -> tuple[Document, ...] | None:
+        """Of a patch's file, which need not be among the files of the input; None when it cannot be read."""
+        known = self.files.get(os.path.realpath(file))
+        if known is not None:
+            return known.documents
+        try:
+            return parsed(file.read_text(encoding="utf-8"), str(file))
+        except (OSError, UnicodeDecodeError):
+            return None
 
 
 def kustomizations(files: Iterable[TextFile]) -> list[Kustomization]:
@@ -118,8 +148,27 @@ def without_patches(files: Sequence[TextFile]) -> tuple[TextFile, ...]:
     return tuple(_without_objects(file) if file.path and os.path.realpath(file.path) in patches else file for file in files)
 
 
-def _is_v1(value: Any) -> bool:
+def is_v1(value: Any) -> bool:
     return isinstance(value, dict) and is_v1_job(SourceObject(value, ""))
+
+
+def _selects_v1(pattern: str) -> bool:
+    """Whether a target's kind, an anchored pattern, is one of v1 and does not go on to work when the jobs are TrainJobs."""
+    try:
+        matches = re.compile(pattern).fullmatch
+    except re.error:
+        return pattern in _KINDS
+    return any(matches(kind) for kind in _KINDS) and not matches(TRAIN_JOBS.kind)
+
+
+def _is_about_v1(value: Any) -> bool:
+    """Whether a patch with a target that names no kind sets a field that only v1 jobs have."""
+    if isinstance(value, dict):
+        spec = value.get("spec")
+        return isinstance(spec, dict) and any(field in spec for field in _FIELDS_OF_V1)
+    entries = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    steps = [str(each.get("path", "")).split("/") for each in entries]
+    return any(step[1:2] == ["spec"] and step[2:] and step[2] in _FIELDS_OF_V1 for step in steps)
 
 
 def _without_objects(file: TextFile) -> TextFile:
