@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from shunter.api.meta import Json
+from shunter.errors import ShunterError
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
@@ -24,13 +27,27 @@ UNREADABLE = Topic(
     remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
     effort=1,
 )
+DEFECT = Topic(
+    id="INPUT015",
+    title="an object at which this tool fails",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Converting the object ended in an error that nobody foresaw: a defect of this tool, whatever the object says. Nothing "
+        "of it is in the result; the rest of the input is converted meanwhile."
+    ),
+    remedy="Please report it, with the message and the manifest, which may be shortened to what it takes.",
+    effort=3,
+)
 
 
 @dataclass(frozen=True)
 class Outcome:
     source: SourceObject
     conversion: Conversion | None
-    """None when the source could not be read."""
+    """None when the source could not be read, or not be converted."""
     findings: tuple[Finding, ...]
 
     @property
@@ -77,4 +94,15 @@ def _outcome(source: SourceObject, options: Options, surroundings: Surroundings)
     except UnreadableJobError as error:
         finding = Finding(UNREADABLE, source.title, source.place(error.path), error.path, f"{error.fault}.", error.remedy)
         return Outcome(source, None, (finding,))
+    except ShunterError:
+        raise
+    except Exception as error:  # a defect ends the job that it struck, not the batch
+        return Outcome(source, None, (Finding(DEFECT, source.title, source.place(), (), _told(error)),))
     return Outcome(source, conversion, conversion.findings)
+
+
+def _told(error: Exception) -> str:
+    """`A defect of this tool: KeyError: 'x' (hosts.py, line 222).`"""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    return f"A defect of this tool: {text} ({PurePath(place.filename).name}, line {place.lineno})."

@@ -17,6 +17,7 @@ from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.migrate.paths import Path, shown, value_at
+from shunter.migrate.source.no_json import no_json
 from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
@@ -24,6 +25,7 @@ _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
 MOST_PODS = 100_000
 """Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation)."""
 _REMEDY = "Give it the type that v1 asks for."
+_REMEDY_OF_JSON = "Write it as text, in quotes: objects of Kubernetes are JSON."
 _FEWER = f"Ask for at most {MOST_PODS} pods."
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")
 
@@ -47,6 +49,9 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
     """The job: some role of its kind has pods, and each role with pods has a template with a container. Raises
     UnreadableJobError."""
     (field,) = framework.least_spec
+    foreign = no_json(source.value)
+    if foreign is not None:
+        raise UnreadableJobError(source, foreign.path, f"Expected JSON, got {foreign.found}", _REMEDY_OF_JSON)
     metadata = source.value.get("metadata")
     if isinstance(metadata, dict):
         metadata = {key: value for key, value in metadata.items() if value is not None}
@@ -185,8 +190,14 @@ class _Affinity(Struct, frozen=True):
     pod_anti_affinity: _PodAffinity | None = None
 
 
+class _Key(Struct, frozen=True):
+    key: str
+    path: str
+
+
 class _ConfigMap(Struct, frozen=True):
     name: str | None = None
+    items: list[_Key] | None = None
 
 
 class _Item(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """What else is in the input beside the job that is converted, as far as rules look at it: ConfigMaps with scripts, Services in
-the way, jobs of other kinds with the same name.
+the way, jobs of other kinds with the same name. Of other objects only that is kept which is what it should be: nobody asked for
+them, and rules need not look at types again.
 """
 
 from __future__ import annotations
@@ -27,15 +28,29 @@ def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -
     """`others` are the objects of the input that are no v1 jobs."""
     objects: dict[tuple[str, str, str], Json] = {}
     for value in others:
-        metadata = value.get("metadata")
-        if isinstance(metadata, dict):
-            objects[str(value.get("kind")), str(metadata.get("namespace") or ""), str(metadata.get("name"))] = value
+        found = _well_formed(value)
+        name, namespace = found["metadata"].get("name"), found["metadata"].get("namespace") or ""
+        if isinstance(name, str) and isinstance(namespace, str):
+            objects[str(found.get("kind")), namespace, name] = found
     kinds: dict[tuple[str, str], tuple[str, ...]] = {}
     for job in jobs:
         if job.metadata.get("name"):
             known = kinds.get((job.namespace, job.name), ())
             kinds[job.namespace, job.name] = known if job.kind in known else (*known, job.kind)
     return Surroundings(objects, kinds)
+
+
+def _well_formed(value: Json) -> Json:
+    """The object with the metadata and the texts that have the types of the API."""
+    metadata, data = _object(value.get("metadata")), _object(value.get("data"))
+    owners = metadata.get("ownerReferences")
+    references = [owner for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
+    texts = {key: text for key, text in data.items() if isinstance(key, str) and isinstance(text, str)}
+    return {**value, "metadata": {**metadata, "ownerReferences": references}, "data": texts}
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 NOTHING = Surroundings()

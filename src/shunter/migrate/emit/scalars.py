@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import re
+from datetime import date
 from typing import Any
 
 import yaml
@@ -34,7 +37,28 @@ def inline(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, bytes | date | set | frozenset):
+        return _beyond_json(value)
     return json.dumps(value)
+
+
+def _number(value: float) -> str:
+    """With a point: YAML 1.1 takes 1e+16 for text."""
+    if not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    text = json.dumps(value)
+    return text if "." in text else text.replace("e", ".0e")
+
+
+def _beyond_json(value: bytes | date | set[Any] | frozenset[Any]) -> str:
+    """What objects of Kubernetes do not have, but what stands beside them in a file may."""
+    if isinstance(value, bytes):
+        return f"!!binary {base64.b64encode(value).decode()}"
+    if isinstance(value, date):
+        return f"!!timestamp {value.isoformat()}"
+    return "!!set {" + ", ".join(sorted(inline_in_flow(item) for item in value)) + "}"
 
 
 def _text(value: str) -> str:

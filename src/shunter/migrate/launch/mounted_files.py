@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.migrate.launch.arguments import Spot
@@ -47,9 +47,9 @@ def _volume_files(volume: Json, find: FindConfigMap) -> Iterator[tuple[str, File
     for source in (volume.get("configMap"), *(part.get("configMap") for part in projected)):
         name = (source or {}).get("name")
         config_map = find(name) if name else None
-        contents: dict[str, Any] = (config_map or {}).get("data") or {}
+        contents: dict[str, str] = (config_map or {}).get("data") or {}
         items: Sequence[Json] = (source or {}).get("items") or [{"key": key, "path": key} for key in contents]
         for item in items:
             text = contents.get(item.get("key", ""))
-            if isinstance(text, str) and item.get("path"):
+            if text is not None and item.get("path"):
                 yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=f"ConfigMap {name}"))

@@ -244,11 +244,10 @@ def _config_maps(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[st
         name = str((volume.get("configMap") or {}).get("name") or "")
         config_map = draft.surroundings.find("ConfigMap", draft.source.namespace, name) if name else None
         if config_map:
-            yield index, name, [text for text in (config_map.get("data") or {}).values() if isinstance(text, str)]
+            yield index, name, [*config_map["data"].values()]
 
 
 def _look_for_service(draft: Draft) -> None:
     service = draft.surroundings.find("Service", draft.source.namespace, draft.name) if draft.name else None
-    owners = (service or {}).get("metadata", {}).get("ownerReferences") or ()
-    if service and not any(owner.get("kind") == JOBSETS.kind for owner in owners):
+    if service and not any(owner.get("kind") == JOBSETS.kind for owner in service["metadata"]["ownerReferences"]):
         draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"There is a Service {draft.name}.")
