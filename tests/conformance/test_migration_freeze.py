@@ -152,6 +152,6 @@ async def test_the_freeze_does_not_hide_that_the_server_would_not_take_an_object
         kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
         job = pytorch_job("bert", moves.namespace)
         job["spec"]["noSuchField"] = 1
-        with pytest.raises(EnvironmentProblem, match="the server would not take it back: .*noSuchField"):
+        with pytest.raises(EnvironmentProblem, match=r"the server would not take it back: .*noSuchField"):
             await taking.take(client, tmp_path / "backup", [job], server="here", now=NOW)
         await moves.roll_back(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import FaultTransport
+from shunter.kube.faults import Fault, FaultTransport
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.kube.watch_events import Change
@@ -141,14 +141,27 @@ class Moves:
             await faults.close()
 
     @asynccontextmanager
-    async def acting_as_reader(self) -> AsyncIterator[Client]:
+    async def failing(self, fault: Fault, *, path: str, times: int) -> AsyncIterator[Client]:
+        """A client to which this happens so many times when it reads what is at such a path."""
+        faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
+        faults.inject(fault, method="GET", path=path, times=times)
+        try:
+            yield Client(faults, field_manager="shunter-migrate")
+        finally:
+            await faults.close()
+
+    def acting_as_reader(self) -> AbstractAsyncContextManager[Client]:
         """A client of a user who may read the namespace, and no more."""
-        api, name = "rbac.authorization.k8s.io", "reader"
+        return self.acting_with({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]})
+
+    @asynccontextmanager
+    async def acting_with(self, *rules: Json) -> AsyncIterator[Client]:
+        """A client of a user who has these rights in the namespace, and no more."""
+        api, name = "rbac.authorization.k8s.io", "some-rights"
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": self.namespace}}
         await self.client.create(SERVICE_ACCOUNTS, account)
-        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}
         metadata = {"name": name, "namespace": self.namespace}
-        await self.client.create(ROLES, {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata, "rules": [rule]})
+        await self.client.create(ROLES, {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata, "rules": list(rules)})
         subject = {"kind": "ServiceAccount", "name": name, "namespace": self.namespace}
         role = {"apiGroup": api, "kind": "Role", "name": name}
         binding = {"apiVersion": f"{api}/v1", "kind": "RoleBinding", "metadata": metadata, "subjects": [subject]}

@@ -7,9 +7,12 @@ import pytest
 
 from faults.operators import Operator
 from migrate.moving.moves import Moves, shape
+from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.faults import Disconnect, Fault, Refuse
+from shunter.kube.retry import DEFAULT
 from shunter.migrate.moving import comparisons
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import SOURCE
@@ -243,6 +246,47 @@ async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
             await moves.apply(plan, client=reader)
     assert await moves.twin("bert") == {}
     assert (await moves.read_journal(plan)).records == []
+
+
+ALL_OF_JOBS = {"apiGroups": ["kubeflow.org", "trainer.kubeflow.org"], "resources": ["*"], "verbs": ["*"]}
+CONFIG = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}
+READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+READ_JOBSETS = {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": ["get"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "missing"),
+    [(READ_JOBSETS, "list pods in namespace"), (READ_PODS, r"get jobsets\.jobset\.x-k8s\.io in namespace")],
+    ids=["who may not see pods", "who may not see JobSets"],
+)
+async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves: Moves, rule: Json, missing: str) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    async with moves.acting_with(ALL_OF_JOBS, CONFIG, rule) as user:
+        with pytest.raises(EnvironmentProblem, match=missing):
+            await moves.apply(plan, client=user)
+    assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is False
+    assert await moves.twin("bert") == {}
+
+
+async def test_who_may_do_all_that_a_move_asks_for_can_move(moves: Moves) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    async with moves.acting_with(ALL_OF_JOBS, CONFIG, READ_PODS, READ_JOBSETS) as user:
+        assert (await moves.apply(plan, client=user)).is_complete
+
+
+@pytest.mark.parametrize("path", ["/jobsets/", "/pods"], ids=["of the JobSet", "of pods"])
+@pytest.mark.parametrize(
+    "fault", [Refuse(503, "ServiceUnavailable"), Refuse(429, "TooManyRequests"), Disconnect()], ids=["failing", "busy", "away"]
+)
+async def test_a_server_that_is_away_for_seconds_does_not_leave_a_move_half_done(moves: Moves, fault: Fault, path: str) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    # More often than a request is sent again by the client itself.
+    async with moves.failing(fault, path=path, times=DEFAULT.attempts + 2) as client:
+        run = await moves.apply(plan, client=client)
+    assert run.is_complete, run
 
 
 async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:

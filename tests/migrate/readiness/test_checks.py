@@ -18,6 +18,7 @@ from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     JOBSETS,
+    PODS,
     RESOURCE_QUOTAS,
     SERVICES,
     TRAIN_JOBS,
@@ -31,6 +32,7 @@ from shunter.kube.access import Request
 from shunter.migrate.batch import converted
 from shunter.migrate.options import Options
 from shunter.migrate.readiness.assessment import all_checks, assessed, chosen
+from shunter.migrate.readiness.checks import permissions
 from shunter.migrate.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
 from shunter.migrate.source.objects import SourceObject
 
@@ -292,3 +294,9 @@ def test_checks_are_chosen_by_name_or_id() -> None:
     assert list(chosen(["READY008", "jobset"])) == ["jobset", "kueue"]
     with pytest.raises(InputError, match="--checks nothing: no check is called so"):
         chosen(["nothing"])
+
+
+def test_all_that_a_move_of_running_jobs_looks_at_is_asked_for() -> None:
+    asked = permissions.requests(["team"], ["PyTorchJob"])
+    looks = {Request("get", PYTORCH_JOBS, "team"), Request("list", PODS, "team"), Request("get", JOBSETS, "team")}
+    assert looks <= set(asked)

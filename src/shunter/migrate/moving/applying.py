@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS
 from shunter.kube.access import Request
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
 from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.moving import deciding
 from shunter.migrate.moving.journal import Journal, Record
@@ -28,6 +28,8 @@ FIRST_WAIT = 0.1
 ASK_SECONDS = 0.25
 LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
+PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
+"""No answer, or none that says anything of the object: the next one may."""
 POD_IS_OVER = ("Succeeded", "Failed")
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
@@ -96,9 +98,14 @@ async def apply(
 
 
 def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
-    """What the steps that are left, and the journal, ask of the API server."""
+    """What the steps that are left, their gates, and the journal ask of the API server."""
     left = [step for step in steps if (last := journal.last(step.id)) is None or last.phase != "done"]
     found = {Request(verb, step.resource, step.namespace) for step in left for verb in ("get", step.verb)}
+    for step in left:
+        if step.gate:
+            kind = step.job.partition(" ")[0]
+            looks = Request("get", JOBSETS, step.namespace) if step.gate == "made" else Request("list", PODS, step.namespace)
+            found |= {Request("get", V1_JOBS[kind], step.namespace), looks}
     return found | {Request(verb, CONFIG_MAPS, journal.namespace) for verb in ("list", "create", "patch") if left}
 
 
@@ -163,7 +170,7 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
             last = await journal.announce(deciding.intended(step, present))
             _note_done(journal, last, await _write(client, step, present))
             return Outcome(step, "done")
-        except (AlreadyExists, Conflict, NotFound, ConnectionProblem, ServerProblem) as error:
+        except (AlreadyExists, Conflict, NotFound, *PASSING) as error:
             # The write may have been done, or another's came first: look again, decide again.
             if attempt == ATTEMPTS - 1:
                 return Outcome(step, "refused", error.message)
@@ -200,20 +207,30 @@ def _note_done(journal: Journal, announced: Record, obj: Json | None) -> None:
 
 
 async def _why_closed(client: Client, step: Step, patience: Patience) -> Outcome | None:
-    """What to say of a step whose gate did not open in time; None when it may be done."""
+    """What to say of a step whose gate did not open in time, or of which nobody could tell for some seconds; None when it may be
+    done."""
     if not step.gate:
         return None
     seconds = patience.stopped if step.gate == "stopped" else patience.made
     deadline = asyncio.get_running_loop().time() + seconds
+    failures = 0
     while True:
-        job = await _v1_job(client, step.job)
-        if why := deciding.why_over(job):
-            return Outcome(step, "refused", why)
-        assert job is not None, "it is not over"
-        if step.gate == "made":
-            why = await _why_not_made(client, step)
-        else:
-            why = deciding.why_not_stopped(job, await _pods(client, job))
+        try:
+            job = await _v1_job(client, step.job)
+            if over := deciding.why_over(job):
+                return Outcome(step, "refused", over)
+            assert job is not None, "it is not over"
+            if step.gate == "made":
+                why = await _why_not_made(client, step)
+            else:
+                why = deciding.why_not_stopped(job, await _pods(client, job))
+            failures = 0
+        except PASSING as error:
+            failures += 1
+            if failures == ATTEMPTS:
+                return Outcome(step, "waiting", error.message)
+            await asyncio.sleep(FIRST_WAIT * 2.0**failures)
+            continue
         if not why:
             return None
         if asyncio.get_running_loop().time() > deadline:

@@ -38,7 +38,7 @@ def name(plan_id: str) -> str:
 
 def refuses(error: ApiError) -> bool:
     """Whether it is a freeze of ours, of any plan, that refused to make a v1 job. The API server asks such policies after it has
-    looked at fields and schema, and after all that changes objects (Kubernetes 1.30-1.36); webhooks that only judge come later."""
+    looked at fields and schema (tests/conformance/test_migration_freeze.py); webhooks that only judge come later."""
     return f"{POLICIES.kind} '{_PREFIX}" in error.message and MESSAGE in error.message
 
 

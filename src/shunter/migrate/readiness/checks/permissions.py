@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.access import Request, listed
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving import freeze
@@ -37,7 +37,8 @@ def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
     names = sorted(kinds)
     for namespace in namespaces:
         found += [Request(verb, resource, namespace) for verb, resource in _NEEDED]
-        found += [Request(verb, V1_JOBS[kind], namespace) for kind in names for verb in ("list", "patch", "delete")]
+        found += [Request(verb, V1_JOBS[kind], namespace) for kind in names for verb in ("get", "list", "patch", "delete")]
+        found += [Request("list", PODS, namespace), Request("get", JOBSETS, namespace)]
         found += [Request(verb, CONFIG_MAPS, namespace) for verb in ("create", "patch", "list")]
     return found
 
@@ -66,4 +67,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
 def _why(requests: list[Request]) -> str:
     if all(request.resource in (freeze.POLICIES, freeze.BINDINGS) for request in requests):
         return "The freeze of v1 takes an administrator; do without: plan --freeze none"
-    return "Moving running jobs takes patch on v1 jobs, cleaning up takes delete, the journal ConfigMaps in one namespace."
+    return (
+        "Moving running jobs takes get and patch on v1 jobs, list on pods and get on jobsets, cleaning up takes delete, the journal "
+        "ConfigMaps in one namespace."
+    )
