@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 import msgspec
+import yaml
 
 from shunter.api.meta import Json
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.batch import Batch, Outcome
+from shunter.migrate.briefing.masking import HIDDEN, credentials, masked, masked_manifest
 from shunter.migrate.emit.job import plain_text, written
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import JobClass
@@ -42,6 +45,8 @@ class Job(NamedTuple):
     ladder: Ladder | None
     """How far its proof went; None when nothing was converted."""
     runs: tuple[RunComparison, ...]
+    is_masked: bool = False
+    """Whether credentials are hidden in its texts."""
 
     @property
     def is_proved(self) -> bool:
@@ -125,9 +130,11 @@ def gathered(
         row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
         jobs.append(_job(row, outcome, batch.options, runs))
         advance(1)
+    lines = _lines(jobs)
+    jobs = [_masked(job) for job in jobs]
     jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
     told = None if references is None else tuple(references)
-    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), _lines(jobs), tuple(faults), told, readiness, is_live, now)
+    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, tuple(faults), told, readiness, is_live, now)
 
 
 def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:
@@ -150,6 +157,44 @@ def _before(source: SourceObject) -> str:
         return "\n".join([lines[start.line][start.column :], *below]).rstrip() + "\n"
     value: Json = source.value
     return plain_text(clean(value) if isinstance(value.get("metadata"), dict) else value)
+
+
+def _masked(job: Job) -> Job:
+    """The job without the credentials that stand in it, in whatever a page shows."""
+    known = credentials(job.outcome.source.value)
+    before, runtime, train_job = (_masked_manifest(text, known) for text in (job.before, job.runtime, job.train_job))
+    if before == HIDDEN:
+        # A part of a document that is no YAML by itself.
+        before = _masked_manifest(plain_text(job.outcome.source.value), known)
+    if not known and (before, runtime, train_job) == (job.before, job.runtime, job.train_job):
+        return job
+    reasons = tuple(reason._replace(why=masked(reason.why, known)) for reason in job.entry.reasons)
+    ladder = job.ladder
+    if ladder is not None:
+        steps = (step._replace(findings=_told(step.findings, known), note=masked(step.note, known)) for step in ladder.steps)
+        ladder = replace(ladder, steps=tuple(steps))
+    return job._replace(
+        entry=msgspec.structs.replace(job.entry, reasons=reasons),
+        outcome=replace(job.outcome, findings=_told(job.outcome.findings, known)),
+        before=before,
+        runtime=runtime,
+        train_job=train_job,
+        ladder=ladder,
+        is_masked=True,
+    )
+
+
+def _masked_manifest(text: str, known: Collection[str]) -> str:
+    try:
+        return masked_manifest(text, known)
+    except yaml.YAMLError:
+        return HIDDEN
+
+
+def _told(findings: Iterable[Finding], known: Collection[str]) -> tuple[Finding, ...]:
+    return tuple(
+        finding._replace(message=masked(finding.message, known), remedy=masked(finding.remedy, known)) for finding in findings
+    )
 
 
 def _lines(jobs: Sequence[Job]) -> Lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from shunter.migrate.briefing.facts import Facts, Job
+from shunter.migrate.briefing.masking import HIDDEN
 from shunter.migrate.emit.job import SEPARATOR
 from shunter.migrate.inventory.classes import CLASSES
 from shunter.migrate.inventory.forms.html import TONES
@@ -12,6 +13,11 @@ from shunter.migrate.proof.ladder import RUNGS
 from shunter.migrate.report.contents import told
 from shunter.migrate.report.html import finding
 from shunter.migrate.report.page import Html, badge, code, element, page, table
+
+MASKED = (
+    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like."
+    " It stands in the manifest, and in what convert writes; a Secret is a better place for it."
+)
 
 
 def html(job: Job, facts: Facts) -> str:
@@ -93,9 +99,10 @@ def _proof(job: Job) -> list[Html]:
 
 def _sides(job: Job) -> Html:
     after = SEPARATOR.join(part for part in (job.runtime, job.train_job) if part) or "# Nothing: see the findings.\n"
-    return element(
+    sides = element(
         "div",
         element("div", element("h3", "v1"), code(job.before)),
         element("div", element("h3", "v2"), code(after)),
         class_="sides",
     )
+    return element("div", element("p", MASKED), sides) if job.is_masked else sides
