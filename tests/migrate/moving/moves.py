@@ -31,7 +31,7 @@ from shunter.kube.transport import HttpTransport
 from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving import applying, gathering, rolling_back, running
+from shunter.migrate.moving import applying, comparisons, gathering, rolling_back, running
 from shunter.migrate.moving.applying import Outcome, Patience
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
@@ -39,6 +39,7 @@ from shunter.migrate.moving.planning import Wishes, planned
 from shunter.migrate.moving.tidying import tidied
 from shunter.migrate.moving.undoing import Undo
 from shunter.migrate.options import Options
+from shunter.migrate.runs.record import Run
 from shunter.operator.overview import overview
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -109,6 +110,12 @@ class Moves:
         with self.journal(plan, self.client) as journal:
             await journal.load()
             return await applying.apply(self.client, steps, journal, Screen(), QUICK)
+
+    async def note(self, verdict: str, *, original: str, twin: str, uid: str = "") -> str:
+        """Notes a comparison of two runs on the twin; what is said when it is not noted."""
+        run = Run(kind=PYTORCH_JOBS.kind, namespace=self.namespace, name=original, uid=uid)
+        successor = Run(kind=TRAIN_JOBS.kind, namespace=self.namespace, name=twin)
+        return await comparisons.note(self.client, run, successor, verdict)
 
     async def preview(self, plan: Plan) -> list[Undo]:
         return await rolling_back.preview(self.client, await self.read_journal(plan), plan.id)

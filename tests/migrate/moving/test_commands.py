@@ -14,7 +14,7 @@ from faults.planes import Plane
 from migrate.moving.moves import Moves
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.moving import comparisons
+from shunter.migrate.moving.marks import COMPARED, mark
 from shunter.migrate.runs.marks import TRIAL
 
 FREEZE = ("--freeze", "none")
@@ -97,7 +97,9 @@ async def test_live_migrate_goes_on_with_the_plan_that_is_there(migrate: Migrate
     assert f"PyTorchJob {moves.namespace}/new" in again.stderr
     assert await moves.twin("new") == {}
     refused = migrate("live-migrate", "-n", "other", *flags[2:], code=1)
-    assert f"with --namespace {moves.namespace}; this one is to have other.\n       Name another file with --plan." in refused.stderr
+    assert (
+        f"with --namespace {moves.namespace}; this one is to have other.\n       Name another file with --plan." in refused.stderr
+    )
     path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in written.splitlines()))
     assert "is of another cluster" in migrate("live-migrate", *flags, code=1).stderr
 
@@ -143,7 +145,7 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     migrate("apply", "--plan", str(path), "--yes")
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
-    await comparisons.note(moves.client, f"TrainJob {moves.namespace}/bert", "equal")
+    assert await moves.note("equal", original="bert", twin="bert") == ""
     await moves.client.delete(PYTORCH_JOBS, "bert", moves.namespace, propagation="Background")
     await moves.submit("bert", suspend=True)
     await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
@@ -158,3 +160,17 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     assert f"removed TrainJob {moves.namespace}/bert-trial, left of a trial" in done.stderr
     assert await moves.v1("bert") != {}
     assert await moves.twin("bert-trial") == {}
+
+
+async def test_compare_notes_its_verdict_for_cleanup_only_on_the_twin_of_the_original(migrate: Migrate, moves: Moves) -> None:
+    for name in ("bert", "other"):
+        await moves.submit(name, suspend=True)
+    path = moves.directory / "plan.yaml"
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", str(path))
+    migrate("apply", "--plan", str(path), "--yes")
+    told = migrate("compare", "PyTorchJob/other", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
+    assert f"the verdict is not noted for cleanup: TrainJob {moves.namespace}/bert is the twin of PyTorchJob" in told
+    assert mark(await moves.twin("bert"), COMPARED) == ""
+    told = migrate("compare", "PyTorchJob/bert", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
+    assert "not noted" not in told
+    assert mark(await moves.twin("bert"), COMPARED) == "not comparable"

@@ -13,9 +13,8 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.faults import Disconnect, Fault, Refuse
 from shunter.kube.retry import DEFAULT
-from shunter.migrate.moving import comparisons
 from shunter.migrate.moving.applying import Outcome
-from shunter.migrate.moving.marks import SOURCE
+from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.planning import Wishes
 from shunter.migrate.moving.running import Run
@@ -220,7 +219,7 @@ async def test_a_deleted_v1_job_comes_back_suspended_and_one_that_had_finished_d
     await operator.stop()
     for name in ("waits", "done"):
         await moves.finish(TRAIN_JOBS, name, "Complete")
-        assert await comparisons.note(moves.client, f"TrainJob {moves.namespace}/{name}", "equal")
+        assert await moves.note("equal", original=name, twin=name) == ""
     await moves.finish(PYTORCH_JOBS, "done", "Succeeded")
     await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
     assert {outcome.verdict for outcome in await moves.clean_up(plan)} == {"done"}
@@ -235,7 +234,25 @@ async def test_a_trial_is_no_twin_to_note_a_comparison_on(moves: Moves) -> None:
     metadata = {"name": "bert-trial", "namespace": moves.namespace, "annotations": {SOURCE: f"PyTorchJob {moves.namespace}/bert"}}
     body = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata}
     await moves.client.create(TRAIN_JOBS, {**body, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
-    assert not await comparisons.note(moves.client, f"TrainJob {moves.namespace}/bert-trial", "equal")
+    assert await moves.note("equal", original="bert", twin="bert-trial") == ""
+    assert mark(await moves.twin("bert-trial"), COMPARED) == ""
+
+
+async def test_a_comparison_with_another_job_unlocks_no_deletion(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    other = await moves.submit("other", suspend=True)
+    assert (await moves.apply(await moves.plan())).is_complete
+    title = f"PyTorchJob {moves.namespace}/"
+    said = await moves.note("equal", original="other", twin="bert", uid=other["metadata"]["uid"])
+    assert said == f"TrainJob {moves.namespace}/bert is the twin of {title}bert, not of {title}other"
+    # As a baseline of an earlier job that had the same name.
+    assert await moves.note("equal", original="bert", twin="bert", uid="earlier") == (
+        f"the run is of another {title}bert than TrainJob {moves.namespace}/bert is the twin of"
+    )
+    assert mark(await moves.twin("bert"), COMPARED) == ""
+    uid = (await moves.v1("bert"))["metadata"]["uid"]
+    assert await moves.note("equal", original="bert", twin="bert", uid=uid) == ""
+    assert mark(await moves.twin("bert"), COMPARED) == "equal"
 
 
 async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:

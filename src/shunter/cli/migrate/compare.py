@@ -106,7 +106,7 @@ def compare(
 
 
 async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
-    """Lets `migrate cleanup` know, where the successor is one that a plan made."""
+    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original."""
     from rich.markup import escape
 
     from shunter.cli.console import errors
@@ -116,9 +116,11 @@ async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -
 
     async with connect(kubeconfig, context).client as client:
         try:
-            await comparisons.note(client, comparison.successor.title, comparison.verdict)
+            why = await comparisons.note(client, comparison.original, comparison.successor, comparison.verdict)
         except ApiError as error:
-            errors().print(f"[bold]note:[/] the verdict is not noted on the job: {escape(error.message)}", soft_wrap=True)
+            why = error.message
+        if why:
+            errors().print(f"[bold]note:[/] the verdict is not noted for cleanup: {escape(why)}", soft_wrap=True)
 
 
 async def _runs(

@@ -5,22 +5,38 @@ from __future__ import annotations
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.migrate.moving.marks import COMPARED, PLAN, mark
+from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE, mark
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.runs.marks import SOURCE_UID
+from shunter.migrate.runs.record import Run
 
 
-async def note(client: Client, title: str, verdict: str) -> bool:
-    """Notes the verdict on the job called `TrainJob training/bert`. False when that is no TrainJob that a plan made (a trial is
-    none). ApiError when it may not be patched."""
-    kind, _, place = title.partition(" ")
-    namespace, _, name = place.partition("/")
-    if kind != TRAIN_JOBS.kind:
-        return False
+async def note(client: Client, original: Run, successor: Run, verdict: str) -> str:
+    """Notes the verdict on the successor, where that is a TrainJob that a plan made of this original (a trial is none); cleanup
+    deletes the original because of it. Why it is not noted on a twin that is another's; empty when there is nothing to say.
+    ApiError when the twin may not be patched."""
+    if successor.kind != TRAIN_JOBS.kind:
+        return ""
     try:
-        job = await client.get(TRAIN_JOBS, name, namespace)
+        twin = await client.get(TRAIN_JOBS, successor.name, successor.namespace)
     except NotFound:
-        return False
-    if not mark(job, PLAN):
-        return False
-    metadata = {"uid": job["metadata"]["uid"], "annotations": {COMPARED: verdict}}
-    await client.patch(TRAIN_JOBS, name, namespace, {"metadata": metadata})
-    return True
+        return ""
+    if not mark(twin, PLAN):
+        return ""
+    if successor.uid not in ("", twin["metadata"]["uid"]):
+        return f"another {successor.title} is there by now"
+    if mark(twin, SOURCE) != original.title:
+        return f"{successor.title} is the twin of {mark(twin, SOURCE)}, not of {original.title or 'a run without a name'}"
+    if original.uid and any(uid not in ("", original.uid) for uid in (mark(twin, SOURCE_UID), await _uid_now(client, original))):
+        return f"the run is of another {original.title} than {successor.title} is the twin of"
+    metadata = {"uid": twin["metadata"]["uid"], "annotations": {COMPARED: verdict}}
+    await client.patch(TRAIN_JOBS, successor.name, successor.namespace, {"metadata": metadata})
+    return ""
+
+
+async def _uid_now(client: Client, original: Run) -> str:
+    """That of the v1 job of this name, which cleanup would delete; empty when there is none."""
+    try:
+        return str((await client.get(V1_JOBS[original.kind], original.name, original.namespace))["metadata"]["uid"])
+    except NotFound:
+        return ""

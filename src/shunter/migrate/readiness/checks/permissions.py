@@ -68,6 +68,6 @@ def _why(requests: list[Request]) -> str:
     if all(request.resource in (freeze.POLICIES, freeze.BINDINGS) for request in requests):
         return "The freeze of v1 takes an administrator; do without: plan --freeze none"
     return (
-        "Moving running jobs takes get and patch on v1 jobs, list on pods and get on jobsets, cleaning up takes delete, the journal "
-        "ConfigMaps in one namespace."
+        "Moving running jobs takes get and patch on v1 jobs, list on pods and get on jobsets, cleaning up takes delete, "
+        "the journal ConfigMaps in one namespace."
     )
