@@ -211,19 +211,25 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             found = await closing.read(client)
+            known = await known_journal(plan, path, journal, client)
             tell_each("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
             going = [ending for ending in found if ending.step is not None]
             tell_each("these go:", ((ending.definition, ending.why) for ending in going))
-            if dry_run or not going:
+            unfreezing = closing.unfreezing(plan, known, found)
+            tell_each("and with the last of them:", ((step.id, "") for step in unfreezing))
+            if dry_run or not (going or unfreezing):
                 errors().print("nothing was changed")
                 return len(going) == len(found)
-            confirm(f"Delete {len(going)} definitions of v1 from {target.description}?", yes=yes)
+            what = f"{len(going)} definitions of v1{' and the freeze' if unfreezing else ''}"
+            confirm(f"Delete {what} from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
-                await closing.keep(client, found, beside(path, "definitions"))
-                steps = [ending.step for ending in going if ending.step is not None]
-                outcomes = await applying.apply(client, [*steps, *closing.unfreezing(plan, written, found)], written, screen)
-            return len(going) == len(found) and all(outcome.is_complete for outcome in outcomes)
+                directory = beside(path, "definitions")
+                outcomes, needed = await closing.delete(client, going, written, screen, directory)
+                tell_each("these are needed by now, and stay:", ((ending.definition, ending.why) for ending in needed))
+                if not needed and all(outcome.is_complete for outcome in outcomes):
+                    outcomes += await applying.apply(client, closing.unfreezing(plan, written, found), written, screen)
+            return len(going) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)
 
     if not asyncio.run(run()):
         raise typer.Exit(exit_codes.INCOMPLETE)

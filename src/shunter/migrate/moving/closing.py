@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,8 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.migrate.backup.cleaning import clean
-from shunter.migrate.moving import freeze
+from shunter.migrate.moving import applying, freeze
+from shunter.migrate.moving.applying import Outcome, Screen
 from shunter.migrate.moving.finalizing import V1_DEFINITIONS, Ending, endings
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
@@ -22,15 +23,16 @@ from shunter.migrate.source import live
 from shunter.migrate.writing import write_whole
 
 
-async def read(client: Client) -> list[Ending]:
-    """What becomes of each of v1's definitions. EnvironmentProblem when not all that may need them can be read."""
+async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -> list[Ending]:
+    """What becomes of each of v1's definitions, or of some. EnvironmentProblem when not all that may need them can be read."""
     definitions = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
     ours = [
         {"apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version, "kind": CUSTOM_RESOURCE_DEFINITIONS.kind, **crd}
         for crd in definitions
-        if crd["metadata"]["name"] in V1_DEFINITIONS
+        if crd["metadata"]["name"] in names
     ]
-    found = await live.jobs(client)
+    kinds = {V1_DEFINITIONS[name] for name in names}
+    found = await live.jobs(client, kinds=[resource for resource in live.KINDS if resource.kind in kinds])
     held = await releases(client, [live.ALL])
     if found.findings or held is None:
         what = "; ".join(finding.message for finding in found.findings) or "Secrets, where Helm keeps its releases"
@@ -56,15 +58,35 @@ async def keep(client: Client, found: Sequence[Ending], directory: Path) -> None
             write_whole(directory / f"{ending.definition}.yaml", msgspec.yaml.encode(clean(body)).decode())
 
 
+async def delete(
+    client: Client, going: Sequence[Ending], journal: Journal, screen: Screen, directory: Path
+) -> tuple[list[Outcome], list[Ending]]:
+    """Deletes definitions one after the other, each only if right then nothing needs it; and says which stay because something
+    came to need them. Their copies go into the directory. The journal is entered and loaded."""
+    outcomes: list[Outcome] = []
+    stay: list[Ending] = []
+    for ending in going:
+        assert ending.step is not None, "it goes"
+        for now in await read(client, [ending.definition]):
+            if now.step is None:
+                stay.append(now)
+            else:
+                await keep(client, [now], directory)
+                outcomes += await applying.apply(client, [ending.step], journal, screen)
+    return outcomes, stay
+
+
 def unfreezing(plan: Plan, journal: Journal, found: Sequence[Ending]) -> list[Step]:
-    """Takes the plan's freeze away when no definition stays that it guards."""
+    """Takes the plan's freeze away when no definition stays that it guards; nothing when that was done before."""
     if any(ending.step is None for ending in found):
         return []
     name = freeze.name(plan.id)
-    made = [record for record in journal.records if record.verb == "create" and record.name == name and record.phase == "done"]
-    return [
-        Step(f"delete {resource.kind} {name}", "delete", resource, "", name, uid=record.uid)
-        for record in made
-        for resource in (freeze.BINDINGS, freeze.POLICIES)
-        if record.kind == resource.kind
-    ]
+    steps = []
+    for resource in (freeze.BINDINGS, freeze.POLICIES):
+        of_it = [record for record in journal.records if record.object == (resource.kind, "", name)]
+        made = [record for record in of_it if record.verb == "create" and record.phase == "done"]
+        if made and journal.last(made[-1].step) is made[-1]:
+            title = f"delete {resource.kind} {name}"
+            if (last := journal.last(title)) is None or last.phase != "done":
+                steps.append(Step(title, "delete", resource, "", name, uid=made[-1].uid))
+    return steps

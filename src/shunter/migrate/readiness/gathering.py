@@ -51,7 +51,7 @@ from shunter.migrate.readiness.facts import (
     Facts,
 )
 from shunter.migrate.source import live
-from shunter.migrate.source.helm_release import TYPE, release_of
+from shunter.migrate.source.helm_release import TYPE, release_of, standing
 
 CLUSTER_WIDE: tuple[Resource, ...] = (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -74,7 +74,7 @@ IN_SCOPE: tuple[Resource, ...] = (
     CRON_WORKFLOWS,
     SCHEDULED_WORKFLOWS,
 )
-RELEASE_LABELS = "owner=helm,status=deployed"
+RELEASE_LABELS = "owner=helm"
 CANARY = "shunter-readiness-canary"
 AT_ONCE = 50
 """Permissions that are asked at the same time."""
@@ -143,18 +143,19 @@ async def _kueue_configuration(client: Client) -> Sequence[Json] | None:
 
 
 async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
-    """The manifests of what Helm has deployed. A Secret that only looks like a release is none."""
-    found = []
+    """The manifests of what Helm has installed: of each release the newest revision, also a failed or a pending one, and what is
+    deployed. A Secret that only looks like a release is none."""
+    found: dict[str, list[str]] = {}
     for namespace in namespaces:
         try:
             secrets = (await client.list(SECRETS, namespace, label_selector=RELEASE_LABELS, field_selector=f"type={TYPE}")).items
         except Forbidden:
             return None
-        for secret in secrets:
+        for secret in standing(secrets):
             with contextlib.suppress(InputError):
                 release = release_of(secret)
-                found.append((f"{secret['metadata']['namespace']}/{release.name}", release.manifest))
-    return sorted(found)
+                found.setdefault(f"{secret['metadata']['namespace']}/{release.name}", []).append(release.manifest)
+    return sorted((release, "\n---\n".join(sorted(set(manifests)))) for release, manifests in found.items())
 
 
 async def _dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:

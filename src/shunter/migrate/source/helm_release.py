@@ -6,6 +6,7 @@ import base64
 import gzip
 import re
 import zlib
+from collections.abc import Iterable
 
 import msgspec
 
@@ -35,6 +36,22 @@ async def manifest_of_release(client: Client, namespace: str, name: str) -> str:
     return release_of(max(revisions, key=_revision)).manifest
 
 
+def standing(secrets: Iterable[Json]) -> list[Json]:
+    """Of each release the newest revision, in whatever status, and the one that is deployed if that is an older one: an upgrade
+    reads both. Nothing of a release that is uninstalled, and kept as history only."""
+    found: dict[tuple[str, str], list[Json]] = {}
+    for secret in secrets:
+        match = _NAME.fullmatch(secret["metadata"]["name"])
+        name = match["release"] if match else secret["metadata"]["name"]
+        found.setdefault((secret["metadata"].get("namespace", ""), name), []).append(secret)
+    stand = []
+    for revisions in found.values():
+        newest = max(revisions, key=_revision)
+        if _status(newest) != "uninstalled":
+            stand += [secret for secret in revisions if secret is newest or _status(secret) == "deployed"]
+    return stand
+
+
 def release_of(secret: Json) -> Release:
     """The release in a Secret. InputError for one that Helm did not write."""
     try:
@@ -43,6 +60,10 @@ def release_of(secret: Json) -> Release:
     except (KeyError, ValueError, zlib.error, EOFError, OSError) as error:
         name = secret["metadata"]["name"]
         raise InputError(f"Secret {name}: data.release is not what Helm writes: {error}.") from error
+
+
+def _status(secret: Json) -> str:
+    return str((secret["metadata"].get("labels") or {}).get("status", ""))
 
 
 def _revision(secret: Json) -> int:
