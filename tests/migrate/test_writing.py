@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import EnvironmentProblem
-from shunter.migrate.writing import remove, write_whole
+from shunter.migrate.writing import remove, require_writable, write_whole
 
 ENDLESS = """
 import sys
@@ -61,3 +61,15 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(EnvironmentProblem, match="cannot be written"):
         write_whole(tmp_path / "file" / "below", "y")
+
+
+def test_asking_whether_a_file_could_be_written_leaves_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    require_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    require_writable(path)
+    assert path.read_text() == "old"
+    for place in (path / "b.json", tmp_path):
+        with pytest.raises(EnvironmentProblem, match="cannot be written"):
+            require_writable(place)

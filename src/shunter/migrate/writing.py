@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -32,6 +33,19 @@ def write_whole(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Nothing of it was changed.") from error
+
+
+def require_writable(path: Path) -> None:
+    """EnvironmentProblem when `write_whole` could not write the file: for who has long work to do first. Makes its folder."""
+    target = path.resolve()
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):
+            return
+    except OSError as error:
+        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}.", "Name another file.") from error
 
 
 def remove(path: Path) -> None:

@@ -22,6 +22,14 @@ def migrate(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=REPOSITORY, check=False)
 
 
+NOBODY_LISTENS = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "away",
+    "contexts": [{"name": "away", "context": {"cluster": "away", "user": "away"}}],
+    "clusters": [{"name": "away", "cluster": {"server": "http://127.0.0.1:9"}}],
+    "users": [{"name": "away", "user": {}}],
+}
 MISTAKES = {
     "no job": ((), "0 jobs are named"),
     "three jobs": (("a", "b", "c"), "3 jobs are named"),
@@ -36,6 +44,17 @@ def test_compare_says_what_is_wrong_with_its_arguments(arguments: tuple[str, ...
     done = migrate("migrate", "compare", *arguments)
     assert done.returncode == 1
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("test", "bert", "--export"), ("compare", "bert", "--export-baseline")])
+def test_a_result_that_could_not_be_written_is_told_before_anything_is_done(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(json.dumps(NOBODY_LISTENS))
+    for path, why in ((tmp_path / "file" / "run.json", "File exists"), (tmp_path, "Is a directory")):
+        done = migrate("migrate", *arguments, str(path), "--kubeconfig", str(kubeconfig))
+        assert done.returncode == 1
+        assert f"{path}: cannot be written: {why}" in done.stderr
 
 
 def test_a_trial_needs_values_for_what_it_sets() -> None:

@@ -99,3 +99,9 @@ async def test_a_folder_that_holds_something_is_not_written_to(client: Client, n
     (tmp_path / "mine").write_text("")
     with pytest.raises(InputError, match="is not empty"):
         await taken(client, tmp_path, namespace)
+
+
+async def test_a_place_that_cannot_be_written_is_named(client: Client, namespace: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="file/backup: no backup can be written there: File exists"):
+        await taken(client, tmp_path / "file" / "backup", namespace)

@@ -81,6 +81,7 @@ def compare(
     from shunter.errors import InputError
     from shunter.migrate.runs.comparison import compared
     from shunter.migrate.runs.record import encoded, stored
+    from shunter.migrate.writing import require_writable, write_whole
 
     names = list(jobs or [])
     if not names or len(names) > (1 if baseline else 2) or (baseline and export_baseline):
@@ -91,13 +92,15 @@ def compare(
     tolerance = comparing.tolerance()
     extra = comparing.patterns()
     kept = stored(baseline) if baseline else None
+    if export_baseline:
+        require_writable(export_baseline)
     original_name = "" if kept else names.pop(0)
     wants_successor = bool(names) or not export_baseline
     reading = _runs(kubeconfig, context, namespace, original_name, names, extra, wants_successor=wants_successor)
     read, successor = asyncio.run(reading)
     original = _with_metrics(kept or read, original_metrics or [], extra)
     if export_baseline:
-        export_baseline.write_bytes(encoded(original))
+        write_whole(export_baseline, encoded(original).decode())
         errors().print(f"wrote {export_baseline}: {original.title}, {original.state}", soft_wrap=True)
     if successor is not None:
         comparison = compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance)

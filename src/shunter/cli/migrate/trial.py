@@ -80,6 +80,7 @@ def trial(
     from shunter.cli.target import connect
     from shunter.migrate.runs.record import stored
     from shunter.migrate.runs.trial import Wishes
+    from shunter.migrate.writing import require_writable
 
     options = flags.meaning(suspend=False, suffix=suffix)
     wishes = Wishes(
@@ -103,6 +104,8 @@ def trial(
         baseline=stored(baseline) if baseline else None,
         allow_shared_output=allow_shared_output,
     )
+    if export and not dry_run:
+        require_writable(export)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     raise typer.Exit(asyncio.run(trials.run(job, namespace, files or [], replace=replace, dry_run=dry_run, export=export)))
 
@@ -224,30 +227,41 @@ class Trials:
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.console import errors
-        from shunter.cli.migrate.compare import shown
         from shunter.cli.run import outcomes
-        from shunter.migrate.runs.comparison import compared
         from shunter.migrate.runs.reading import run_of
         from shunter.migrate.runs.record import encoded
+        from shunter.migrate.writing import write_whole
 
         (outcome,) = await outcomes(client, [(TRAIN_JOBS, created)])
         end = outcome.end
         run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=end.lines)
-        if export:
-            export.write_bytes(encoded(run))
+        try:
+            if export:
+                write_whole(export, encoded(run).decode())
+        finally:
+            # Whatever became of the file: the trial is about to be removed, and its logs with it.
+            code = await self._compared(client, source, run, succeeded=outcome.succeeded)
+        return code
+
+    async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
+        """Shows how the trial's run compares with the original's; the exit code."""
+        from shunter.cli.console import errors
+        from shunter.cli.migrate.compare import shown
+        from shunter.migrate.runs.comparison import compared
+        from shunter.migrate.runs.reading import run_of
+
         original = self._baseline
         if original is None and (job := await live(client, source)):
             original = await run_of(client, job, extra=self._extra)
         if original is not None and original.is_finished:
             comparison = compared(original, run, self._tolerance)
             code = shown(comparison)
-            if outcome.succeeded and comparison.is_as_wanted:
+            if succeeded and comparison.is_as_wanted:
                 return exit_codes.OK
             return code if code == exit_codes.DIFFERENT else exit_codes.FAILED
         why = f"{original.title} is {original.state}" if original else f"no run of {source.title} is known"
         errors().print(f"not compared: {why}; give one with --baseline, or --export this one", soft_wrap=True, markup=False)
-        return exit_codes.OK if outcome.succeeded else exit_codes.FAILED
+        return exit_codes.OK if succeeded else exit_codes.FAILED
 
 
 async def live(client: Client, source: SourceObject) -> Json | None:

@@ -59,12 +59,10 @@ async def take(
 ) -> Index:
     """Writes a backup into `directory`, which must be new or empty; it is there whole, or not at all.
 
-    InputError when the directory holds something; EnvironmentProblem naming the object that the server would not take back.
+    InputError when the directory holds something; EnvironmentProblem when it cannot be written, or naming the object that the
+    server would not take back.
     """
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise InputError(f"{directory}: is not empty.", "A backup goes into a directory of its own: name a new one.")
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    partial = _begun(directory)
     try:
         entries = []
         for obj in objects:
@@ -81,12 +79,30 @@ async def take(
             objects=tuple(entries),
         )
         write_whole(partial / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
-        partial.replace(directory)
-        _sync(directory.parent)
+        try:
+            partial.replace(directory)
+            _sync(directory.parent)
+        except OSError as error:
+            raise _not_writable(directory, error) from error
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return index
+
+
+def _begun(directory: Path) -> Path:
+    """A new folder beside the one that it is going to be."""
+    try:
+        if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+            raise InputError(f"{directory}: is not empty.", "A backup goes into a directory of its own: name a new one.")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    except OSError as error:
+        raise _not_writable(directory, error) from error
+
+
+def _not_writable(directory: Path, error: OSError) -> EnvironmentProblem:
+    return EnvironmentProblem(f"{directory}: no backup can be written there: {error.strerror}.", "Name another folder.")
 
 
 def holds(directory: Path, objects: Sequence[Json]) -> bool:
