@@ -268,7 +268,7 @@ def _host_text(document: Document, embedded: list[tuple[Embedded, Outcome]], des
         assert outcome.conversion is not None, "what is left was sorted out"
         result = desk.write(outcome.conversion, is_whole_document=False)
         runtimes.append(result.runtime)
-        changes += [_in_host(found, result, document.text), *katib.edits(found.host, found.path, outcome.conversion)]
+        changes += [_in_host(found, result, document.text), *katib.edits(found, outcome.conversion)]
     text = document.text
     for change in sorted(changes, reverse=True):
         text = text[: change.start] + change.text + text[change.end :]

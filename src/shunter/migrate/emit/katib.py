@@ -12,12 +12,13 @@ import yaml
 
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion import Conversion
-from shunter.migrate.paths import Path
+from shunter.migrate.source import experiments
+from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.objects import SourceObject
 
-TRIAL_TEMPLATE: Path = ("spec", "trialTemplate")
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 GROUP_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
+_NULL = "tag:yaml.org,2002:null"
 
 
 class Edit(NamedTuple):
@@ -28,25 +29,35 @@ class Edit(NamedTuple):
     text: str
 
 
-def edits(host: SourceObject, path: Path, conversion: Conversion) -> list[Edit]:
-    """The changes beside the trial's job at `path`; none for what is no trial of an Experiment."""
-    if host.kind != "Experiment" or path[:-1] != TRIAL_TEMPLATE or not isinstance(host.node, yaml.MappingNode):
+def edits(found: Embedded, conversion: Conversion) -> list[Edit]:
+    """The changes beside the trial's job; none for what is no trial of an Experiment. What Katib filled in for jobs of v1 is
+    said: of TrainJobs it knows no defaults."""
+    host = found.host
+    if not experiments.is_trial(found) or not isinstance(host.node, yaml.MappingNode):
         return []
-    template = _fields(_fields(_fields(host.node).get("spec")).get("trialTemplate"))
-    found = []
-    container = template.get("primaryContainerName")
-    if isinstance(container, yaml.ScalarNode):
-        found.append(_edit(container, NODE))
-    for name in ("successCondition", "failureCondition"):
-        condition = template.get(name)
-        if isinstance(condition, yaml.ScalarNode) and condition.style not in ("|", ">"):
-            found.append(_edit(condition, _written(host, condition).replace("Succeeded", "Complete")))
-    labels = template.get("primaryPodLabels")
-    if isinstance(labels, yaml.MappingNode) and not labels.flow_style and labels.value:
-        margin = "\n" + " " * labels.start_mark.column
-        text = f'{INDEX_LABEL}: "0"{margin}{GROUP_LABEL}: {_first_group(conversion)}'
-        found.append(Edit(labels.start_mark.index, labels.value[-1][1].end_mark.index, text))
-    return found
+    node = _fields(_fields(host.node).get("spec")).get("trialTemplate")
+    template = _fields(node)
+    labels = {INDEX_LABEL: '"0"', GROUP_LABEL: _first_group(conversion)}
+    in_line = ", ".join(f"{name}: {value}" for name, value in labels.items())
+    said = {"primaryContainerName": NODE, "primaryPodLabels": f"{{{in_line}}}", **experiments.CONDITIONS}
+    changed = []
+    for name, text in said.items():
+        given = template.get(name)
+        if given is None:
+            assert node is not None, "the job stands in it"
+            start = node.start_mark
+            changed.append(Edit(start.index, start.index, f"{name}: {text}\n{' ' * start.column}"))
+        elif isinstance(given, yaml.ScalarNode) and given.tag == _NULL:
+            changed.append(_edit(given, text if given.value else f" {text}"))
+        elif isinstance(given, yaml.MappingNode) and not given.flow_style:
+            margin = "\n" + " " * given.start_mark.column
+            block = margin.join(f"{name}: {value}" for name, value in labels.items())
+            changed.append(Edit(given.start_mark.index, given.value[-1][1].end_mark.index, block))
+        elif name in experiments.CONDITIONS and isinstance(given, yaml.ScalarNode):
+            changed.append(_edit(given, experiments.in_terms_of_train_jobs(_written(host, given))))
+        else:
+            changed.append(_edit(given, text))
+    return changed
 
 
 def _first_group(conversion: Conversion) -> str:
@@ -58,7 +69,7 @@ def _first_group(conversion: Conversion) -> str:
     return str(next(trains, jobs[0])["name"])
 
 
-def _edit(node: yaml.ScalarNode, text: str) -> Edit:
+def _edit(node: yaml.Node, text: str) -> Edit:
     return Edit(node.start_mark.index, node.end_mark.index, text)
 
 

@@ -65,8 +65,8 @@ BEING_DELETED = Topic(
 
 def apply(draft: Draft) -> None:
     metadata = draft.train_job.setdefault("metadata", {})
-    if draft.source.namespace:
-        metadata["namespace"] = draft.source.namespace
+    if namespace := draft.source.metadata.get("namespace"):
+        metadata["namespace"] = namespace
         draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
     else:
         draft.default(("metadata", "namespace"), "it says nothing")

@@ -91,7 +91,15 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
         return
     if isinstance(value, dict):
         # Owners name their jobs themselves, so what stands there may have no metadata.
-        job = SourceObject({"metadata": {}, **value}, host.source, node, host.first_line, host.text)
+        job = SourceObject(
+            {"metadata": {}, **value},
+            host.source,
+            node,
+            host.first_line,
+            host.text,
+            is_embedded=True,
+            host_namespace=host.namespace,
+        )
         if path and is_v1_job(job):
             is_block = isinstance(node, yaml.MappingNode) and not node.flow_style
             yield Embedded(job, host, path, is_text=not is_block or not host.kind)

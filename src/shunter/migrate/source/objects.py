@@ -25,6 +25,10 @@ class SourceObject:
     node: yaml.Node | None = None
     first_line: int = 0
     text: str = field(default="", repr=False)
+    is_embedded: bool = False
+    """Whether it stands within another object, whose owner creates it and may name it."""
+    host_namespace: str = ""
+    """Of an object within another: the namespace of that one, in which it is created when it names none itself."""
 
     @property
     def kind(self) -> str:
@@ -42,7 +46,7 @@ class SourceObject:
 
     @property
     def namespace(self) -> str:
-        return str(self.metadata.get("namespace") or "")
+        return str(self.metadata.get("namespace") or self.host_namespace)
 
     @property
     def metadata(self) -> Json:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.findings import Finding, Place, Topic
-from shunter.migrate.source import templates
+from shunter.migrate.source import experiments, templates
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.files import TextFile, text_file
@@ -96,7 +96,8 @@ class Input:
             found += file.findings
             for document in file.documents:
                 found += document.findings
-        return found + [embedded.finding for embedded in self.embedded]
+        inner = self.embedded
+        return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
 
     def __add__(self, other: Input) -> Input:
         return Input(self.files + other.files, self.live + other.live)
