@@ -31,8 +31,19 @@ from shunter.migrate.emit.files import RUNTIMES_FILE
 from shunter.migrate.emit.job import SEPARATOR, plain_text
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.gitops.editing import with_inline, with_item, with_patch, without_items
+from shunter.migrate.gitops.replacements import aimed_at_train_jobs
 from shunter.migrate.gitops.selection import PATCH_STAGE, marked, selected_by
-from shunter.migrate.gitops.square import Built, Key, build_of, converted_build, differences, plain, runtime_of, title_of
+from shunter.migrate.gitops.square import (
+    Built,
+    Key,
+    build_of,
+    conversions,
+    converted_build,
+    differences,
+    plain,
+    runtime_of,
+    title_of,
+)
 from shunter.migrate.options import Options
 from shunter.migrate.paths import leaves
 from shunter.migrate.source.kustomization import FILE_NAMES, PATCH_FIELDS, Kustomization, Patch, kustomizations
@@ -200,6 +211,8 @@ class _Conversion:
         self.root, self.old, self.new = root, old, new
         self.tree, self.options, self.build = tree, options, build
         self.given = dict(tree.texts)
+        self.left: set[Path] = set()
+        """Directories of the kustomizations that stay as they are."""
 
     def run(self, found: list[Kustomization], *, has_v1: bool) -> None:
         for path, text in self.given.items():
@@ -210,13 +223,17 @@ class _Conversion:
         holding = {each.directory for each in found if _holds_v1(built.get(each.directory, ""))}
         ours = [each for each in ordered if each.directory in holding or (has_v1 and each.directory in built and each.v1_patches)]
         for each in ordered:
-            if each in ours or each.is_component:
-                self._tell_of_kinds(each)
             if each not in ours:
                 self._tell_of_left(each, each.directory in built, has_v1=has_v1)
         for each in ours:
             self._prepare(each, each.v1_patches)
         taken = {each.directory: self._patch(each, each.directory in holding) if each.v1_patches else [] for each in ours}
+        for each in ours:
+            if each.directory not in self.left:
+                self._aim_replacements(each)
+        for each in ordered:
+            if each in ours or each.is_component:
+                self._tell_of_kinds(each)
         self._remove_files(found, taken)
         for each in ours:
             self._compare(each, built[each.directory])
@@ -238,8 +255,9 @@ class _Conversion:
         self.tree.findings.append(_finding(self.options, each, topic, path, message))
 
     def _tell_of_kinds(self, each: Kustomization) -> None:
+        value = msgspec.yaml.decode(self._text(each))
         for key in ("replacements", "vars", "labels"):
-            if _names_v1(each.value.get(key)):
+            if _names_v1(value.get(key)):
                 self._tell(each, NOT_REWRITTEN, (key,), f"{key} names kinds of v1.")
 
     def _tell_of_left(self, each: Kustomization, is_built: bool, *, has_v1: bool) -> None:
@@ -328,6 +346,7 @@ class _Conversion:
                 shutil.copyfile(self.old / path, self.new / path)
             else:
                 (self.new / path).unlink(missing_ok=True)
+        self.left.add(each.directory)
         for patch, (topic, reason) in reasons.items():
             message = f"{patch.title} of {each.directory} is left, and so is all of the kustomization: {reason}."
             self._tell(each, topic, (patch.field, patch.index), message)
@@ -361,6 +380,21 @@ class _Conversion:
             self._set(place / PATCH_FILE, _stream(patches))
             text = with_patch(text, PATCH_FILE)
         self._change(each, text)
+
+    def _aim_replacements(self, each: Kustomization) -> None:
+        """Those of v1 jobs, at the TrainJobs; whether they do the same there is compared with all else."""
+        if not _names_v1(each.value.get("replacements")):
+            return
+        place = self._place(each)
+        try:
+            with _standing(self.old / place, {key: each.value[key] for key in each.value if key in PATCH_STAGE}):
+                before = self.build(self.old / place)
+            with _reduced(self.new / place, self._text(each)):
+                seen = build_of(self.build(self.new / place))
+        except InputError:
+            return
+        if not seen.unconverted and not converted_build(before, self.options).unconverted:
+            self._change(each, aimed_at_train_jobs(self._text(each), conversions(before, self.options)))
 
     def _remove_files(self, found: list[Kustomization], taken: Mapping[Path, list[Patch]]) -> None:
         """Files of patches that were rewritten and that no kustomization names any more."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate import batch
-from shunter.migrate.emit.files import results
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit.files import results, usable
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, leaves, shown, value_at
 from shunter.migrate.source.files import text_file
@@ -47,6 +48,12 @@ def converted_build(text: str, options: Options) -> Built:
         if outcome.conversion is None or outcome.is_blocked
     }
     return Built(_by_key([*others, *results(converted)]), unconverted)
+
+
+def conversions(text: str, options: Options) -> list[Conversion]:
+    """Those of the v1 jobs of a build that may be used."""
+    given = Input((text_file(text, "build"),))
+    return usable(batch.converted(given.jobs, options, [source.value for source in given.others]))
 
 
 def build_of(text: str) -> Built:
