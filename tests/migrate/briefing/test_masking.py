@@ -16,6 +16,7 @@ from shunter.migrate.briefing.masking import credentials, masked, masked_manifes
 from shunter.migrate.briefing.site import files
 from shunter.migrate.emit.job import text_of
 from shunter.migrate.options import Options
+from shunter.migrate.scan.scanning import findings_of
 from shunter.migrate.source.documents import parsed
 from shunter.migrate.source.objects import SourceObject
 
@@ -114,6 +115,14 @@ def test_figures_are_those_of_what_was_written() -> None:
 
 def test_a_message_hides_what_is_known_and_what_says_so() -> None:
     assert masked(f"env HF is {SECRET}, --password=abc stays", {SECRET}) == "env HF is ***, --password=*** stays"
+
+
+def test_commands_that_a_scan_quotes_are_shown_without_their_credentials() -> None:
+    references = findings_of("a.sh", f"kubectl --token={SECRET} get pytorchjobs\n")
+    assert SECRET in "".join(finding.message for finding in references)
+    page = dict(files(facts([], references=references)))[PurePath("references.html")]
+    assert "s3cr" not in page
+    assert "kubectl --token=*** get pytorchjobs" in page
 
 
 def test_a_part_that_is_no_yaml_by_itself_is_written_anew() -> None:

@@ -133,8 +133,8 @@ def gathered(
     lines = _lines(jobs)
     jobs = [_masked(job) for job in jobs]
     jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
-    told = None if references is None else tuple(references)
-    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, tuple(faults), told, readiness, is_live, now)
+    told = None if references is None else _told(references, ())
+    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, _told(faults, ()), told, readiness, is_live, now)
 
 
 def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:
