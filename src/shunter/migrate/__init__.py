@@ -2,6 +2,7 @@
 
 source/       files, standard input, clusters -> source objects, each value with its place
 surroundings  what else is in the input: ConfigMaps, Services, jobs of the same name
+stems         the names that jobs ask for in v2
 reading       a source object as v1's operator reads it; wrong types are refused by their field
 findings      what a user is told; ids never change
 ledger        what became of each leaf of a source object

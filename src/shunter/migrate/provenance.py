@@ -7,12 +7,13 @@ import hashlib
 import msgspec
 
 from shunter import __version__
-from shunter.migrate.moving.marks import SOURCE
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
 GENERATOR = "migrate.shunter.dev/generator"
 """Annotation on all that was converted: the tool and its version."""
+SOURCE = "migrate.shunter.dev/source"
+"""Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
 DECISIONS = "migrate.shunter.dev/decisions"
 """Annotation on a TrainJob: a digest of the job's spec and of the options, so the same for a conversion that decides the same."""
 MADE_BY = f"shunter/{__version__}"

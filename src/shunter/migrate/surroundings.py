@@ -5,11 +5,13 @@ them, and rules need not look at types again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from shunter.api.meta import Json
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.stems import stem
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Surroundings:
     """By kind, namespace ("" where the manifest names none) and name."""
     job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """The v1 kinds of the jobs of one namespace and name, in the order of the input."""
+    stems: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How many jobs of a namespace ask for one name in v2."""
 
     def find(self, kind: str, namespace: str, name: str) -> Json | None:
         """The object of that kind and name in the namespace; a manifest without a namespace may be for any."""
@@ -37,7 +41,13 @@ def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -
         if job.metadata.get("name"):
             known = kinds.get((job.namespace, job.name), ())
             kinds[job.namespace, job.name] = known if job.kind in known else (*known, job.kind)
-    return Surroundings(objects, kinds)
+    return Surroundings(objects, kinds, _stems(kinds))
+
+
+def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[str, str], int]:
+    return Counter(
+        (namespace, stem(kind, name, is_shared=kind != known[0])) for (namespace, name), known in kinds.items() for kind in known
+    )
 
 
 def _well_formed(value: Json) -> Json:

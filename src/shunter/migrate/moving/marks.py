@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
+from shunter.migrate.provenance import SOURCE as SOURCE
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
 PLAN = "migrate.shunter.dev/plan"
 """Annotation on what a plan made: the plan's id. Who finds it knows whose write succeeded when its answer was lost."""
-SOURCE = "migrate.shunter.dev/source"
-"""Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
 ACTION = "migrate.shunter.dev/action"
 """Annotation on a TrainJob: the action by which its plan made it, `create` or `move`. Who plans again goes on with it."""
 COMPARED = "migrate.shunter.dev/compared"

@@ -7,13 +7,15 @@ accepted nevertheless, and only an event would tell why nothing runs (T11).
 from __future__ import annotations
 
 import hashlib
-import re
 
 from shunter.api.names import label_1035_faults
+from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.options import Options
+from shunter.migrate.provenance import SOURCE
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.stems import stem
 from shunter.migrate.surroundings import Surroundings
 
 LONGEST_LABEL = 63
@@ -70,13 +72,30 @@ SHARED = Topic(
 )
 
 
+TAKEN = Topic(
+    id="NAME004",
+    title="the name that would come of it is taken",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The job cannot keep its name, and what would be made of it is the name of another job or TrainJob of the input: one "
+        "would replace the other. The result's name ends in a digest of kind and name, so that it is the same each time. A job "
+        "that can keep its name keeps it."
+    ),
+    remedy=_RENAMED_REMEDY,
+    effort=1,
+    traps=("NX24",),
+)
+
+
 def wanted(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
     """The name, or the beginning of a generated one, before its length is looked at."""
-    given = str(source.metadata.get("name") or source.metadata.get("generateName") or "")
-    is_generated = not source.metadata.get("name")
-    stem = _as_label(given, _short(source.kind)) + (f"-{_short(source.kind)}" if _is_shared(source, surroundings) else "")
-    name = stem + options.suffix
-    return f"{name}-" if is_generated else name
+    if not source.metadata.get("name"):
+        return stem(source.kind, str(source.metadata.get("generateName") or ""), is_shared=False) + f"{options.suffix}-"
+    digest = f"-{_digest(f'{source.kind} {source.name}')}" if _is_taken(source, options, surroundings) else ""
+    return _derived(source, options, surroundings) + digest + options.suffix
 
 
 def fitting(draft: Draft) -> str:
@@ -86,7 +105,7 @@ def fitting(draft: Draft) -> str:
     longest -= _RANDOM_CHARACTERS if generated else 0
     if len(draft.name) <= longest:
         return draft.name
-    digest = hashlib.sha256(draft.name.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+    digest = _digest(draft.name)
     ending = f"-{digest}-" if generated else f"-{digest}"
     return draft.name[: longest - len(ending)].rstrip("-") + ending
 
@@ -103,11 +122,15 @@ def apply(draft: Draft) -> None:
         draft.default(("metadata", "generateName"), "the name is known")
     else:
         draft.default(("metadata", "name"), "it says nothing")
-    if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL:
+    is_named_by_owner = draft.source.is_embedded and not given
+    if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
-    if _is_shared(draft.source, draft.surroundings):
-        first = draft.surroundings.job_kinds[draft.source.namespace, draft.source.name][0]
-        draft.report(SHARED, path, f"A {first} is called {given} as well: this {draft.kind} becomes {draft.name}.")
+    if field == "name":
+        if holder := _holder(draft.source, draft.options, draft.surroundings):
+            draft.report(SHARED, path, f"{holder} is called {given} as well: this {draft.kind} becomes {draft.name}.")
+        if _is_taken(draft.source, draft.options, draft.surroundings):
+            derived = _derived(draft.source, draft.options, draft.surroundings) + draft.options.suffix
+            draft.report(TAKEN, path, f"{derived} is taken: this {draft.kind} becomes {draft.name}.")
     if draft.name != asked:
         longest = max(_suffixes(draft), key=len)
         text = f"its pods, {asked}{longest}, would have names of more than {LONGEST_LABEL} characters."
@@ -120,19 +143,39 @@ def _suffixes(draft: Draft) -> list[str]:
     return [f"-{group.name}-{max(group.replicas, 1) - 1}-{max(group.count, 1) - 1}-{random}" for group in draft.groups]
 
 
-def _is_shared(source: SourceObject, surroundings: Surroundings) -> bool:
-    """Whether another kind has the name already."""
+def _derived(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
+    """The name that comes of the job's own, whoever else has it."""
+    return stem(source.kind, source.name, is_shared=bool(_holder(source, options, surroundings)))
+
+
+def _holder(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
+    """What keeps the job's name, being first in the input or a TrainJob already; empty when it is free."""
     kinds = surroundings.job_kinds.get((source.namespace, source.name), ())
-    return bool(source.metadata.get("name")) and bool(kinds) and kinds[0] != source.kind
+    if kinds and kinds[0] != source.kind:
+        return f"A {kinds[0]}"
+    own = stem(source.kind, source.name, is_shared=False)
+    maker = _maker(source, own + options.suffix, surroundings)
+    return f"The TrainJob of {maker}" if maker and maker != source.title and own == source.name else ""
 
 
-def _as_label(name: str, prefix: str) -> str:
-    stem = name.rstrip("-")
-    if not stem or not [fault for fault in label_1035_faults(stem) if "more than" not in fault]:
-        return stem or prefix
-    stem = re.sub("[^a-z0-9-]", "-", stem.lower()).strip("-")
-    return stem if stem[:1].isalpha() else f"{prefix}-{stem}".rstrip("-")
+def _is_taken(source: SourceObject, options: Options, surroundings: Surroundings) -> bool:
+    """Whether another has the name that comes of the job's own. Whoever keeps its own name keeps it."""
+    derived = _derived(source, options, surroundings)
+    place = (source.namespace, derived)
+    if derived == source.name:
+        return False
+    maker = _maker(source, derived + options.suffix, surroundings)
+    return place in surroundings.job_kinds or surroundings.stems.get(place, 0) > 1 or maker not in (None, source.title)
 
 
-def _short(kind: str) -> str:
-    return kind.removesuffix("Job").lower()
+def _maker(source: SourceObject, name: str, surroundings: Surroundings) -> str | None:
+    """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where there is no TrainJob."""
+    found = surroundings.find(TRAIN_JOBS.kind, source.namespace, name)
+    if found is None:
+        return None
+    annotations = found["metadata"].get("annotations")
+    return str(annotations.get(SOURCE) or "") if isinstance(annotations, dict) else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
