@@ -42,6 +42,28 @@ def test_a_trial_is_run_compared_and_removed(cluster: Cluster, namespace: str, t
     assert cluster.get("pytorchjob", "bert", "-n", namespace)["status"]["replicaStatuses"]["Master"]["succeeded"] == 1
 
 
+def test_a_trial_is_compared_although_its_run_can_no_longer_be_written(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    """While it runs, a file comes in the place of the folder."""
+    folder = tmp_path / "runs"
+    cluster.apply(job(namespace, f"{PRINTS}; sleep 3"))
+    cluster.kubectl("wait", "pytorchjob/bert", "-n", namespace, "--for=condition=Succeeded", "--timeout=50s")
+    command = [*SHUNTER, "migrate", "test", "bert", "-n", namespace, "--export", str(folder / "trial.json")]
+    running = subprocess.Popen(command, env=cluster.environment, cwd=REPOSITORY, text=True, stderr=subprocess.PIPE)
+    try:
+        eventually(lambda: "pod" in " ".join(trials(cluster, namespace)))
+        folder.rmdir()
+        folder.touch()
+        _, said = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode not in (0, 5), said
+    assert f"PyTorchJob {namespace}/bert and TrainJob {namespace}/bert-trial: equal" in said
+    assert "trial.json: cannot be written: " in said
+    assert "Traceback" not in said
+    eventually(lambda: not trials(cluster, namespace))
+
+
 def test_a_trial_whose_results_differ_ends_with_5(cluster: Cluster, namespace: str) -> None:
     cluster.apply(job(namespace))
     cluster.kubectl("wait", "pytorchjob/bert", "-n", namespace, "--for=condition=Succeeded", "--timeout=50s")
