@@ -31,6 +31,15 @@ from shunter.migrate.emit.files import RUNTIMES_FILE
 from shunter.migrate.emit.job import SEPARATOR, plain_text
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.gitops.editing import with_inline, with_item, with_patch, without_items
+from shunter.migrate.gitops.overlay_topics import (
+    LEFT,
+    NOT_BUILT,
+    NOT_CONVERTED,
+    NOT_REWRITTEN,
+    NOT_THE_SAME,
+    PATCH_FILE,
+    PATCH_REWRITTEN,
+)
 from shunter.migrate.gitops.replacements import aimed_at_train_jobs
 from shunter.migrate.gitops.selection import PATCH_STAGE, marked, selected_by
 from shunter.migrate.gitops.square import (
@@ -50,7 +59,6 @@ from shunter.migrate.source.kustomization import FILE_NAMES, PATCH_FIELDS, Kusto
 from shunter.migrate.source.provider import Input
 
 CONFIGURATION_FILE = "trainjob-kustomizeconfig.yaml"
-PATCH_FILE = "trainjob-patches.yaml"
 OVERLAY_RUNTIMES_FILE = "trainjob-runtimes.yaml"
 CONFIGURATION = f"""\
 # Tells kustomize where images and names stand in TrainJobs: `images`, `namePrefix` and `nameSuffix` reach them by this.
@@ -64,93 +72,6 @@ nameReference:
     kind: {TRAIN_JOBS.kind}
 """
 _TRANSFORMERS = ("namePrefix", "nameSuffix", "images")
-
-PATCH_REWRITTEN = Topic(
-    id="KUSTOMIZE001",
-    title="a patch of v1 jobs becomes a patch of TrainJobs",
-    severity="info",
-    impact="advisory",
-    change="lossless",
-    grade="Q",
-    explanation=(
-        "kustomize applies a patch with a target only to what it selects, and says nothing when that is nothing: left as it was, "
-        f"the patch would do nothing any more. What it did is in {PATCH_FILE} now, as the difference that it made."
-    ),
-    remedy=f"Read {PATCH_FILE}; what it says in full may be said shorter by hand.",
-    effort=1,
-)
-NOT_REWRITTEN = Topic(
-    id="KUSTOMIZE002",
-    title="a kustomization that names v1 kinds",
-    severity="warning",
-    impact="advisory",
-    change="manual",
-    grade="D",
-    explanation="Replacements, variables, labels and components select objects by kind. Those of v1 are not there any more.",
-    remedy="Write the entry anew for TrainJob; its fields are in spec.trainer and in the runtime.",
-    effort=3,
-)
-NOT_BUILT = Topic(
-    id="KUSTOMIZE003",
-    title="a kustomization whose conversion is not checked",
-    severity="warning",
-    impact="advisory",
-    change="manual",
-    grade="D",
-    explanation="The kustomization cannot be built, so nobody knows whether its conversion builds the same.",
-    remedy="Make `kubectl kustomize DIRECTORY` work (pip install 'shunter[kubectl]' brings one), and convert again.",
-    effort=1,
-)
-NOT_THE_SAME = Topic(
-    id="KUSTOMIZE004",
-    title="an overlay that builds something else after its conversion",
-    severity="error",
-    impact="blocking",
-    change="semantic-change",
-    grade="L",
-    explanation=(
-        "What the overlay built before, converted, is not what the converted overlay builds. Usual reasons: a prefix that does "
-        "not reach a host name within a value, a replacement aimed at a v1 kind, a component with patches of v1 jobs."
-    ),
-    remedy="Bring the overlay in line by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
-    effort=3,
-    traps=("T33",),
-    acceptable=True,
-)
-
-NOT_CONVERTED = Topic(
-    id="KUSTOMIZE005",
-    title="a patch of a v1 job that is not converted",
-    severity="error",
-    impact="blocking",
-    change="manual",
-    grade="L",
-    explanation=(
-        "The patch selects a v1 job that cannot be converted, as it stands in its base or as the overlay builds it. Without the "
-        "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
-    ),
-    remedy="Mend what blocks the job, take the tree back (git restore) and convert it again.",
-    effort=3,
-    acceptable=True,
-)
-LEFT = Topic(
-    id="KUSTOMIZE006",
-    title="a patch of v1 jobs that is left and may do nothing any more",
-    severity="error",
-    impact="blocking",
-    change="semantic-change",
-    grade="L",
-    explanation=(
-        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that nobody could rewrite, because "
-        "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
-    ),
-    remedy=(
-        "Take the tree back to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and "
-        "convert the whole tree again; or write the patch anew for TrainJob; or remove it if it does nothing."
-    ),
-    effort=3,
-    acceptable=True,
-)
 
 Build = Callable[[Path], str]
 
@@ -213,6 +134,8 @@ class _Conversion:
         self.given = dict(tree.texts)
         self.left: set[Path] = set()
         """Directories of the kustomizations that stay as they are."""
+        self.removed: dict[Path, Path] = {}
+        """Files of patches that go, with the innermost kustomization that named them: the last of these to be written."""
 
     def run(self, found: list[Kustomization], *, has_v1: bool) -> None:
         for path, text in self.given.items():
@@ -234,10 +157,10 @@ class _Conversion:
         for each in ordered:
             if each in ours or each.is_component:
                 self._tell_of_kinds(each)
-        self._remove_files(found, taken)
+        self._remove_files(ordered, taken)
         for each in ours:
             self._compare(each, built[each.directory])
-        self.tree.texts = _in_order(self.tree.texts, [self._relative(each) for each in ordered])
+        self.tree.texts = _in_order(self.tree.texts, [self._relative(each) for each in ordered], self.removed)
 
     def _place(self, each: Kustomization) -> Path:
         return each.directory.resolve().relative_to(self.root)
@@ -399,10 +322,11 @@ class _Conversion:
     def _remove_files(self, found: list[Kustomization], taken: Mapping[Path, list[Patch]]) -> None:
         """Files of patches that were rewritten and that no kustomization names any more."""
         named = {path for each in found for path in _named_files(each.directory, msgspec.yaml.decode(self._text(each)))}
-        for patch in (patch for patches in taken.values() for patch in patches):
+        for owner, patch in ((each, patch) for each in found for patch in taken.get(each.directory, ())):
             file = patch.file.resolve() if patch.file is not None else None
             if file is not None and file.is_relative_to(self.root) and os.path.realpath(file) not in named:
                 self._remove(file.relative_to(self.root))
+                self.removed.setdefault(file.relative_to(self.root), self._relative(owner))
 
     def _compare(self, each: Kustomization, built: str) -> None:
         """A job that is not converted has to be built as it was, where it is still there; that it is left is told of it."""
@@ -464,16 +388,16 @@ def _bases_first(found: list[Kustomization]) -> list[Kustomization]:
     return list(ordered.values())
 
 
-def _in_order(texts: Mapping[Path, str | None], bases_first: list[Path]) -> dict[Path, str | None]:
-    """New files that nobody names yet, files of patches that go, kustomizations from the outermost to the bases, all else."""
+def _in_order(texts: Mapping[Path, str | None], bases_first: list[Path], removed: Mapping[Path, Path]) -> dict[Path, str | None]:
+    """New files that nobody names yet; kustomizations from the outermost to the bases, each right behind the files of its patches
+    that go (one that nobody names would be taken for a job); all else."""
     outermost_first = {path: -number for number, path in enumerate(bases_first)}
 
-    def rank(path: Path) -> tuple[int, int]:
-        if path in outermost_first:
-            return 2, outermost_first[path]
-        if path.name in (CONFIGURATION_FILE, PATCH_FILE, OVERLAY_RUNTIMES_FILE):
-            return 0, 0
-        return (1, 0) if texts[path] is None else (3, 0)
+    def rank(path: Path) -> tuple[int, int, bool]:
+        of = removed.get(path, path)
+        if of in outermost_first:
+            return 1, outermost_first[of], path == of
+        return (0 if path.name in (CONFIGURATION_FILE, PATCH_FILE, OVERLAY_RUNTIMES_FILE) else 2), 0, False
 
     return {path: texts[path] for path in sorted(texts, key=rank)}
 

@@ -1,0 +1,94 @@
+"""What is told of kustomizations and their patches."""
+
+from __future__ import annotations
+
+from shunter.migrate.findings import Topic
+
+PATCH_FILE = "trainjob-patches.yaml"
+
+PATCH_REWRITTEN = Topic(
+    id="KUSTOMIZE001",
+    title="a patch of v1 jobs becomes a patch of TrainJobs",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "kustomize applies a patch with a target only to what it selects, and says nothing when that is nothing: left as it was, "
+        f"the patch would do nothing any more. What it did is in {PATCH_FILE} now, as the difference that it made."
+    ),
+    remedy=f"Read {PATCH_FILE}; what it says in full may be said shorter by hand.",
+    effort=1,
+)
+NOT_REWRITTEN = Topic(
+    id="KUSTOMIZE002",
+    title="a kustomization that names v1 kinds",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation="Replacements, variables, labels and components select objects by kind. Those of v1 are not there any more.",
+    remedy="Write the entry anew for TrainJob; its fields are in spec.trainer and in the runtime.",
+    effort=3,
+)
+NOT_BUILT = Topic(
+    id="KUSTOMIZE003",
+    title="a kustomization whose conversion is not checked",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation="The kustomization cannot be built, so nobody knows whether its conversion builds the same.",
+    remedy="Make `kubectl kustomize DIRECTORY` work (pip install 'shunter[kubectl]' brings one), and convert again.",
+    effort=1,
+)
+NOT_THE_SAME = Topic(
+    id="KUSTOMIZE004",
+    title="an overlay that builds something else after its conversion",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "What the overlay built before, converted, is not what the converted overlay builds. Usual reasons: a prefix that does "
+        "not reach a host name within a value, a replacement aimed at a v1 kind, a component with patches of v1 jobs."
+    ),
+    remedy="Bring the overlay in line by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
+    effort=3,
+    traps=("T33",),
+    acceptable=True,
+)
+
+NOT_CONVERTED = Topic(
+    id="KUSTOMIZE005",
+    title="a patch of a v1 job that is not converted",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "The patch selects a v1 job that cannot be converted, as it stands in its base or as the overlay builds it. Without the "
+        "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
+    ),
+    remedy="Mend what blocks the job, take the tree back (git restore) and convert it again.",
+    effort=3,
+    acceptable=True,
+)
+LEFT = Topic(
+    id="KUSTOMIZE006",
+    title="a patch of v1 jobs that is left and may do nothing any more",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that nobody could rewrite, because "
+        "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
+    ),
+    remedy=(
+        "Take the tree back to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and "
+        "convert the whole tree again; or write the patch anew for TrainJob; or remove it if it does nothing."
+    ),
+    effort=3,
+    acceptable=True,
+)
