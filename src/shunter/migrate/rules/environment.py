@@ -185,14 +185,24 @@ def _user_variables(
             topic, message = TWICE, f"{name} is given again further down."
         else:
             kept.append((index, variable))
-            if overridden.keys() & set_first.keys() & {*_references(variable.get("value"))}:
-                text = f"{name} was {variable['value']!r} for the program, which v2 expands."
+            told_first = overridden.keys() & set_first.keys() & {*references(variable.get("value"))}
+            if text := _expansion(variable, {name: set_first[name] for name in told_first}, given[:index]):
                 for template in draft.template_paths(group):
                     draft.report(EXPANDS_NOW, (*template, *place, "env", index, "value"), text)
             continue
         for template in draft.template_paths(group):
             draft.report(topic, (*template, *place, "env", index), message, dropped=True)
     return kept
+
+
+def _expansion(variable: Json, told_first: Json, before: list[Json]) -> str:
+    """What v2 makes of references to variables that stand first there, where v1 made something else of them: it knew only those
+    of the source `before`."""
+    known = {each.get("name"): each.get("value") for each in before}
+    if told_first.keys() - known.keys():
+        return f"{variable['name']} was {variable['value']!r} for the program, which v2 expands."
+    others = sorted(name for name, value in told_first.items() if value is None or known[name] != value)
+    return f"{variable['name']} was made of {', '.join(others)} of the source, which v2 overrides first." if others else ""
 
 
 def _warn_of_unknown_references(draft: Draft, group: Group, place: Path, container: Json, own: list[Json]) -> None:
@@ -202,13 +212,13 @@ def _warn_of_unknown_references(draft: Draft, group: Group, place: Path, contain
     lost = draft.operator_variables(group.roles[0]) - known
     for field in ("command", "args"):
         for index, word in enumerate(container.get(field) or []):
-            missing = sorted(lost & set(_references(word)))
+            missing = sorted(lost & set(references(word)))
             if missing:
                 path = (*draft.template_paths(group)[0], *place, field, index)
                 draft.report(UNKNOWN_REFERENCE, path, f"Nothing sets {', '.join(missing)}, which {field} refers to.")
 
 
-def _references(text: object) -> list[str]:
+def references(text: object) -> list[str]:
     return _REFERENCE.findall(text) if isinstance(text, str) else []
 
 
@@ -216,7 +226,7 @@ def are_known(variables: Iterable[Json], before: Iterable[str] = ()) -> bool:
     """Whether each refers only to those before it."""
     known = {*before}
     for variable in variables:
-        if not known.issuperset(_references(variable.get("value"))):
+        if not known.issuperset(references(variable.get("value"))):
             return False
         known.add(variable["name"])
     return True

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
-from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Draft, Group
+from shunter.migrate.draft import JOB_NAME, SUCCESS_OF_RUNTIME, Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.ledger import Target
 from shunter.migrate.paths import Path
-from shunter.migrate.rules.environment import are_known
+from shunter.migrate.rules.environment import EXPANDS_NOW, are_known, references
 from shunter.migrate.rules.restart_policy import UNLIMITED
 from shunter.migrate.versions import has
 
@@ -31,6 +31,7 @@ _PATCHABLE = frozenset({
     "schedulingGates", "terminationGracePeriodSeconds",
 })  # fmt: skip
 _OF_THE_CONTAINER = frozenset({"volumeMounts", "securityContext"})
+_ENVIRONMENT: Path = ("spec", "trainer", "env")
 _POD: Path = ("template", "spec", "replicatedJobs", 0, "template", "spec", "template")
 
 RUNTIME_DECIDES = Topic(
@@ -130,6 +131,8 @@ def _obstacles_in_pod(draft: Draft, group: Group) -> Iterator[str]:
     (framework,) = draft.ml_policy
     if not are_known(_own_environment(group), _SET_BEFORE.get(framework, ())):
         yield "variables that the runtime's plugin has to set first"
+    if _made_of_overridden(draft, group):
+        yield "variables that are made of one that v1 overrode"
     if _patch(group, training) and not has(draft.options, "runtimePatches"):
         yield "patches to pods"
 
@@ -143,6 +146,15 @@ def _are_usual(draft: Draft, training: Json) -> bool:
 def _own_environment(group: Group) -> list[Json]:
     own = group.explicit_environment if group.plugin_placeholders else group.environment
     return [variable for variable in own if variable["name"] not in TORCHRUN_ENVIRONMENT]
+
+
+def _made_of_overridden(draft: Draft, group: Group) -> bool:
+    """Whether the job's variables refer to one of the source for which the operator's stands, behind them all."""
+    given = draft.trainer.get("env", [])
+    source = draft.given((*draft.template_paths(group)[0], "spec", "containers", draft.container_index(group.roles[0]), "env"))
+    names = {variable.get("name") for variable in source} if isinstance(source, list) else set()
+    names -= {variable["name"] for variable in given}
+    return any(names & {*references(variable.get("value"))} for variable in given)
 
 
 def _patch(group: Group, training: Json) -> Json:
@@ -165,8 +177,15 @@ def _use_shipped(draft: Draft) -> None:
     names = {variable["name"] for variable in given}
     own = [variable for variable in own if variable["name"] not in names]
     if own or given:
-        # In the order of v1, which appended its own.
-        draft.trainer["env"] = [*given, *own]
+        # In the order of v1, which appended its own; but hosts in the job's variables are made of the job's name.
+        first = [variable for variable in own if variable["name"] == JOB_NAME]
+        if first and any(JOB_NAME in references(variable.get("value")) for variable in given):
+            own.remove(first[0])
+            _account_behind(draft, group, len(first))
+        else:
+            first = []
+        draft.trainer["env"] = [*first, *given, *own]
+        draft.findings = [finding for finding in draft.findings if finding.topic is not EXPANDS_NOW]
     patch = _patch(group, training)
     if patch:
         template = {"spec": {"replicatedJobs": [{"name": NODE, "template": {"spec": {"template": patch}}}]}}
@@ -180,6 +199,18 @@ def _use_shipped(draft: Draft) -> None:
     draft.shipped_runtime = SHIPPED[framework]
     draft.profile, draft.reason = "P1", f"the shipped runtime {draft.shipped_runtime} does, and nothing that was written is lost"
     draft.report(RUNTIME_DECIDES, (), f"{draft.shipped_runtime} allows 6 restarts, and the job is done when all nodes are.")
+
+
+def _account_behind(draft: Draft, group: Group, count: int) -> None:
+    """The source's variables stand behind as many others in the TrainJob."""
+    for template in draft.template_paths(group):
+        source: Path = (*template, "spec", "containers", draft.container_index(group.roles[0]), "env")
+        for index in range(len(draft.given(source))):
+            row = draft.ledger.row((*source, index))
+            if row is not None and row.target is not None and row.target.path[:3] == _ENVIRONMENT:
+                number = row.target.path[3] if len(row.target.path) > 3 else index
+                assert isinstance(number, int), "env is a list"
+                draft.carry((*source, index), "TrainJob", (*_ENVIRONMENT, number + count), row.note)
 
 
 def _into_patch(pod_template: Path) -> Callable[[Target], Target]:
