@@ -204,6 +204,37 @@ def test_json_in_one_line_stays_in_one_line() -> None:
     assert "\n" not in stream_of(json.dumps(yaml.safe_load(job("one"))))
 
 
+ITEM = "  kind: ConfigMap\n  metadata:\n    name: c   # kept as it is\n"
+ALIASES = {
+    "of a mapping in the job": ("    labels: *job\n", False),
+    "of a scalar in the job": ("    namespace: *name\n", False),
+    "merged from the job": ("    labels:\n      <<: *job\n      own: x\n", False),
+    "of its own": ("    labels: &own {own: x}\n    annotations: *own\n", True),
+    "none": ("", True),
+}
+
+
+@pytest.mark.parametrize(("fields", "is_kept"), ALIASES.values(), ids=ALIASES)
+def test_an_item_of_a_list_is_whole_without_the_others(fields: str, is_kept: bool) -> None:
+    anchored = job("one").replace("name: one", "name: &name one\n  labels: &job {team: x}")
+    items = "".join(f"  {line}\n" for line in anchored.splitlines()).replace("  ", "- ", 1)
+    source = f"apiVersion: v1\nkind: List\nitems:\n{items}- apiVersion: v1\n{ITEM}{fields}"
+    text = stream_of(source)
+    wanted = list(text_file(source, "x").documents[0].value["items"])[1]
+    *_, found = yaml.load_all(text, Loader)
+    assert found == wanted
+    assert ("name: c   # kept as it is" in text) is is_kept
+
+
+def test_a_job_that_stays_gets_the_kind_that_its_list_says_for_it(tmp_path: Path) -> None:
+    items = [BLOCKED.replace("NAME", "stays"), job("one")]
+    bare = ["".join(f"  {line}\n" for line in item.splitlines()[2:]).replace("  ", "- ", 1) for item in items]
+    (tmp_path / "a.yaml").write_text(f"apiVersion: kubeflow.org/v1\nkind: PyTorchJobList\nitems:\n{''.join(bare)}")
+    given = read([str(tmp_path)])
+    (text,) = files.in_place(given, converted(given)).values()
+    assert kinds(text) == ["PyTorchJob", "TrainingRuntime", "TrainJob"]
+
+
 @pytest.mark.parametrize(
     "example",
     [path for path in sorted(EXAMPLES.glob("*.yaml")) if "kubeflow.org/v1" in path.read_text()],

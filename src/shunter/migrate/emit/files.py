@@ -313,14 +313,33 @@ def _list_text(document: Document, desk: Desk) -> str:
 
 
 def _foreign_text(source: SourceObject) -> str:
-    """An item of a list that is no v1 job, as it is written."""
+    """An item of a list that is no v1 job, as it is written; in the usual layout where that says nothing by itself."""
     node = source.node
-    if node is None or not isinstance(node, yaml.MappingNode) or node.flow_style:
+    if node is None or not isinstance(node, yaml.MappingNode) or node.flow_style or not _stands_alone(node):
         return plain_text(source.value)
     column = node.start_mark.column
     text = " " * column + source.text[node.start_mark.index : node.end_mark.index].rstrip(" ")
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     return "".join(f"{line[column:] if not line[:column].strip() else line.lstrip()}\n" for line in lines)
+
+
+def _stands_alone(whole: yaml.MappingNode) -> bool:
+    """Whether the node's text says the whole object: its kind, and all anchors of its aliases. What an alias stands for lies
+    where its anchor is."""
+    if not {"apiVersion", "kind"} <= {key.value for key, _ in whole.value}:
+        return False
+    start, end = whole.start_mark.index, whole.end_mark.index
+    left: list[yaml.Node] = [whole]
+    seen: set[int] = set()
+    while left:
+        node = left.pop()
+        if not start <= node.start_mark.index < max(end, start + 1):
+            return False
+        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        left += [inner for pair in node.value for inner in pair] if isinstance(node, yaml.MappingNode) else node.value
+    return True
 
 
 def _json_text(document: Document, desk: Desk) -> str:
