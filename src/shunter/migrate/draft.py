@@ -154,8 +154,9 @@ class Draft:
         return role_path(self.source, self.framework, role)
 
     def given(self, path: Path) -> Any:
-        """What the source says at `path`, or MISSING."""
-        return value_at(self.source.value, path)
+        """What the source says at `path`, or MISSING; a null says nothing."""
+        value = value_at(self.source.value, path)
+        return MISSING if value is None else value
 
     def is_given(self, path: Path) -> bool:
         return self.given(path) is not MISSING

@@ -46,24 +46,23 @@ class Reading(NamedTuple):
 
 
 def read(source: SourceObject, framework: AnyFramework) -> Reading:
-    """The job: some role of its kind has pods, and each role with pods has a template with a container. Raises
+    """The job: some role of its kind has pods, and each role with pods has a template with a container. Fields that
+    are null are absent, as for an API server; but a role that is null is refused, lest its pods be lost. Raises
     UnreadableJobError."""
     (field,) = framework.least_spec
     foreign = no_json(source.value)
     if foreign is not None:
         raise UnreadableJobError(source, foreign.path, f"Expected JSON, got {foreign.found}", _REMEDY_OF_JSON)
-    metadata = source.value.get("metadata")
-    if isinstance(metadata, dict):
-        metadata = {key: value for key, value in metadata.items() if value is not None}
+    value = without_nulls(source.value)
     specs = value_at(source.value, ("spec", field))
     for role in specs if isinstance(specs, dict) else ():
-        spec = _convert(source, specs[role], ReplicaSpec, ("spec", field, role))
+        spec = _convert(source, without_nulls(specs[role]), ReplicaSpec, ("spec", field, role))
         if spec.template:
             _convert(source, spec.template, _Template, ("spec", field, role, "template"))
         if (spec.replicas or 0) > MOST_PODS:
             count: Path = ("spec", field, role, "replicas")
             raise UnreadableJobError(source, count, f"{spec.replicas} pods are more than a Job may have", _FEWER)
-    view = _convert(source, {**source.value, "metadata": metadata}, framework.view, ())
+    view = _convert(source, value, framework.view, ())
     job = framework.read(view)
     with_pods = [role for role in job.replicas if job.replica_count(role)]
     if not any(role in _ROLES[source.kind] for role in with_pods):
@@ -76,9 +75,16 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         path: Path = ("spec", field, spelled, "template")
         if not job.replicas[role].template:
             raise UnreadableJobError(source, path, "the role has no pod template", "Say what its pods are.")
-        _check_quantities(source, path)
+        _check_quantities(source, value, path)
     faults, _ = framework.validate(view, None)
     return Reading(job, faults)
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without fields that are null, as an API server prunes them (apiextensions, PruneNonNullableNulls)."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _convert(source: SourceObject, value: Any, type: Any, path: Path) -> Any:
@@ -88,13 +94,13 @@ def _convert(source: SourceObject, value: Any, type: Any, path: Path) -> Any:
         _refuse(source, path, str(error), error)
 
 
-def _check_quantities(source: SourceObject, path: Path) -> None:
+def _check_quantities(source: SourceObject, value: Json, path: Path) -> None:
     """Amounts of resources are texts to msgspec; rules reckon with them."""
     for field in ("containers", "initContainers"):
-        containers = value_at(source.value, (*path, "spec", field))
+        containers = value_at(value, (*path, "spec", field))
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            for kind, amounts in (container.get("resources") or {}).items():
-                for name, amount in (amounts or {}).items() if kind in ("limits", "requests") else ():
+            for kind, amounts in container.get("resources", {}).items():
+                for name, amount in amounts.items() if kind in ("limits", "requests") else ():
                     try:
                         parse(amount)
                     except ValueError:
@@ -151,6 +157,7 @@ class _Container(Struct, frozen=True):
     image: str | None = None
     command: list[str] | None = None
     args: list[str] | None = None
+    working_dir: str | None = None
     env: list[_Variable] | None = None
     env_from: list[Json] | None = None
     ports: list[_Port] | None = None

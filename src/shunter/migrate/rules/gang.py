@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.podgroups import VOLCANO_QUEUE, VOLCANO_SCHEDULER
 from shunter.api.training.job import SchedulingPolicy
-from shunter.migrate.draft import Draft
+from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
@@ -121,7 +121,7 @@ def apply(draft: Draft) -> None:
         return
     is_volcano = scheduler == VOLCANO_SCHEDULER
     for group in draft.groups:
-        group.pod["spec"].setdefault("schedulerName", scheduler.removeprefix(_COSCHEDULING))
+        _fill_in(draft, group, "schedulerName", scheduler.removeprefix(_COSCHEDULING))
     draft.runtime["podGroupPolicy"] = {"volcano": {}} if is_volcano else {"coscheduling": {}}
     counted_short = [group.name for group in draft.groups if group.replicas > 1]
     if counted_short:
@@ -138,7 +138,7 @@ def apply(draft: Draft) -> None:
 
 def _report_without_scheduler(draft: Draft) -> None:
     given = draft.given(_POLICY)
-    rest = [field for field in given if not draft.ledger.row((*_POLICY, field))]
+    rest = [field for field in given if draft.is_given((*_POLICY, field)) and not draft.ledger.row((*_POLICY, field))]
     if rest:
         draft.report(
             NO_SCHEDULER, _POLICY, f"schedulingPolicy says {', '.join(rest)}, and no gang scheduler was named.", dropped=True
@@ -166,10 +166,19 @@ def _set_volcano(draft: Draft, policy: SchedulingPolicy) -> None:
     if not policy.priority_class or draft.ledger.row(path) is not None:
         return
     for group in draft.groups:
-        own = group.pod["spec"].setdefault("priorityClassName", policy.priority_class)
+        own = _fill_in(draft, group, "priorityClassName", policy.priority_class)
     place = (*draft.pod_template_path(draft.groups[-1]), "spec", "priorityClassName")
     draft.carry(path, "TrainingRuntime", place, "" if own == policy.priority_class else "the pods' own class counts")
     draft.report(PRIORITY, path, f"The pods get the priority class {policy.priority_class}.")
+
+
+def _fill_in(draft: Draft, group: Group, field: str, value: str) -> str:
+    """What the pods say; if that is nothing or empty, they say `value` now. v1's operator took empty for nothing as well."""
+    spec = group.pod["spec"]
+    if field in spec and not spec[field]:
+        draft.changed(group, ("spec", field), "empty is none")
+    spec[field] = spec.get(field) or value
+    return str(spec[field])
 
 
 def _set_coscheduling(draft: Draft, policy: SchedulingPolicy) -> None:
