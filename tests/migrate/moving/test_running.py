@@ -113,6 +113,10 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
         assert undone[suspended].verdict == "keep"
         assert "resume the v1 job by hand" in undone[suspended].why
         assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
+    again = await moves.apply(plan)
+    assert (of_jobs(again), again.is_complete) == ([], False)
+    assert "nobody knows how it ended" in again.refused[f"PyTorchJob {moves.namespace}/bert"]
+    assert await moves.twin("bert") == {}
 
 
 async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:

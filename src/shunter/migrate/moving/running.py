@@ -21,7 +21,10 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.sources import SourcePatch, source_patch
 from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
+from shunter.migrate.moving.undoing import was_started
 from shunter.operator.overview import FINISHED_STATES, overview
+
+SPENT = "its TrainJob was started and is gone, nobody knows how it ended: make it again by hand if it is to train once more"
 
 
 class Run(NamedTuple):
@@ -63,6 +66,8 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
     if it is gone."""
     items = chosen(plan, waves)
     acting = [item for item in items if item.action in ("create", "move")]
+    spent = {item.title for item in acting if _is_spent(item, journal)}
+    acting = [item for item in acting if item.title not in spent]
     ready = gathering.ready(plan, acting, found, journal)
     steps = [
         step
@@ -71,7 +76,7 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
         for step in item_steps(plan, item, conversion)
     ]
     over = _over(acting, journal)
-    refused = {title: why for title, why in ready.refused.items() if title not in over}
+    refused = {title: why for title, why in ready.refused.items() if title not in over} | dict.fromkeys(sorted(spent), SPENT)
     owned = [item for item in items if item.action == "source"]
     sources = gathering.ready(plan, owned, found, journal, even_blocked=True)
     patches = [source_patch(item, sources.conversions[item.title]) for item in owned if item.title in sources.conversions]
@@ -136,6 +141,12 @@ def _active(plan: Plan, found: Input) -> list[str]:
         for source in found.jobs
         if (state := overview(source.value).state) not in (*FINISHED_STATES, "Suspended") and source.title not in moved
     ]
+
+
+def _is_spent(item: Item, journal: Journal) -> bool:
+    """Whether its TrainJob may have trained, and a rollback found it gone: another one would train again."""
+    made = [record for record in journal.records if record.job == item.title and record.kind == TRAIN_JOBS.kind]
+    return bool(made) and made[-1].phase == "undone" and was_started(made)
 
 
 def _over(items: Iterable[Item], journal: Journal) -> set[str]:
