@@ -138,7 +138,8 @@ def test_a_train_job_of_the_input_keeps_its_name() -> None:
     other = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "mpi-1-b", "namespace": "a"}}
     names = names_of([job_of("MPIJob", "1-b")], [other])
     assert names["MPIJob a/1-b"].startswith("mpi-1-b-")
-    assert names == names_of([job_of("MPIJob", "1-b")], [other])
+    assert names_of([job_of("MPIJob", "1-b", "b")], [other]) == {"MPIJob b/1-b": "mpi-1-b"}
+    assert names_of([job_of("MPIJob", "mpi-1-b")], [other]) == {"MPIJob a/mpi-1-b": "mpi-1-b"}
 
 
 @pytest.mark.parametrize(("metadata", "told"), [("", []), ("metadata: {name: 1-b}", ["NAME002"])])

@@ -169,8 +169,8 @@ def _is_taken(source: SourceObject, options: Options, surroundings: Surroundings
 
 
 def _maker(source: SourceObject, name: str, surroundings: Surroundings) -> str | None:
-    """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where there is no TrainJob."""
-    found = surroundings.find(TRAIN_JOBS.kind, source.namespace, name)
+    """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where the namespace has none."""
+    found = surroundings.objects.get((TRAIN_JOBS.kind, source.namespace, name))
     if found is None:
         return None
     annotations = found["metadata"].get("annotations")
