@@ -51,6 +51,7 @@ def test_a_finding_that_is_taken_on_blocks_no_more_and_says_why() -> None:
         ("namespace: team-b", ["bert", "gpt"]),
         ("field: spec.pytorchReplicaSpecs.*.restartPolicy", []),
         ("field: spec.runPolicy.*", ["bert", "gpt"]),
+        ("name: '[a-c]*'", ["gpt"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -118,3 +119,19 @@ def test_accepted_ids_may_be_listed_or_repeated() -> None:
 def test_an_id_that_cannot_be_accepted_is_refused(id: str, named: str) -> None:
     with pytest.raises(InputError, match=named):
         suppression.accepted([id])
+
+
+@pytest.mark.parametrize(
+    ("glob", "is_used"),
+    [
+        ("spec.pytorchReplicaSpecs.Master.template.spec.containers[0].command[0]", True),
+        ("spec.*.containers[*].command[0]", True),
+        ("spec.*.containers[1].command[0]", False),
+    ],
+    ids=["the field of a report", "a glob in brackets", "another container"],
+)
+def test_a_field_is_chosen_as_a_report_shows_it(glob: str, is_used: bool) -> None:
+    given = batch(job("bert"))
+    assert "TORCH011" in {finding.topic.id for finding in given.findings}
+    applied = suppression.applied(given, entries(f"- {{id: TORCH011, reason: known, field: '{glob}'}}"), TODAY)
+    assert [fault.topic.id for fault in applied.faults] == ([] if is_used else ["SUPPRESS001"])

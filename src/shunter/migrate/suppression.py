@@ -96,11 +96,11 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         namespace, _, name = key.rpartition("/")
         return (
             finding.topic.id == self.id
-            and fnmatchcase(kind, self.kind)
-            and fnmatchcase(namespace, self.namespace)
-            and fnmatchcase(name, self.name)
-            and fnmatchcase(finding.field, self.field)
-            and fnmatchcase(finding.place.source, self.file)
+            and _fits(kind, self.kind)
+            and _fits(namespace, self.namespace)
+            and _fits(name, self.name)
+            and _fits(finding.field, self.field)
+            and _fits(finding.place.source, self.file)
         )
 
     def is_over(self, today: date) -> bool:
@@ -200,6 +200,12 @@ def _marked(finding: Finding, entries: Sequence[Entry], today: date) -> Finding:
         if suppression.matches(finding) and not suppression.is_over(today):
             return finding._replace(suppressed=suppression.reason)
     return finding
+
+
+def _fits(text: str, glob: str) -> bool:
+    """Whether the glob is the very text (a field that was copied from a report, with its `[0]`) or matches it; a bracket is the
+    beginning of a class of characters, or itself: `containers[*].env`."""
+    return text == glob or fnmatchcase(text, glob) or fnmatchcase(text, glob.replace("[", "[[]"))
 
 
 def _may_be_taken_on(topic: Topic) -> bool:
