@@ -30,18 +30,6 @@ APART = Topic(
     effort=3,
     traps=("NX12",),
 )
-SEVERAL_MASTERS = Topic(
-    id="XGB002",
-    title="more than one Master",
-    severity="error",
-    impact="blocking",
-    change="unsupported",
-    grade="N",
-    explanation="v1's webhook allows exactly one Master; the job is older, or came around it. Ranks of Workers count from there.",
-    remedy="Set Master.replicas to 1.",
-    effort=1,
-)
-
 PORTS = Topic(
     id="XGB003",
     title="Master and Workers name different ports",
@@ -67,9 +55,6 @@ def arrange(draft: Draft) -> None:
         draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
         fields = ", ".join(dict.fromkeys(difference.field for difference in apart))
         draft.report(APART, ("spec", draft.replica_specs), f"Master and Worker differ in {fields}.")
-        if draft.job.replica_count(MASTER) > 1:
-            path = (*draft.role_path(MASTER), "replicas")
-            draft.report(SEVERAL_MASTERS, path, f"Master.replicas is {draft.job.replica_count(MASTER)}, v1 allows 1.")
     else:
         group = Group(NODE, roles, sum(draft.job.replica_count(role) for role in roles))
         if MASTER in roles and group.count > 1:

@@ -19,7 +19,7 @@ from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.launches import launch_of
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
 from shunter.migrate.rules.launcher import TOLD_BY_V1
-from shunter.migrate.rules.ssh import SETUP
+from shunter.migrate.rules.ssh import is_set_up
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT
@@ -83,7 +83,8 @@ def waiting_containers(difference: Difference, context: Context) -> str:
     reason = "the v1 operator's own; v2's programs find each other without"
     if len(difference.place) == 1:
         kept = [name for name in difference.v1 or () if name not in context.waiting]
-        own = [name for name in difference.v2 or () if not (context.is_mpi and name == SETUP)]
+        before = difference.v1 or ()
+        own = [name for name in difference.v2 or () if name in before or not (context.is_mpi and is_set_up(name))]
         return reason if kept == own else ""
     return reason if difference.v2 is None and difference.place[1] in context.waiting else ""
 

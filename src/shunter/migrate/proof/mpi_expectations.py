@@ -9,7 +9,7 @@ from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.pods import Replica
-from shunter.migrate.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP, SETUP_PATH, client_environment
+from shunter.migrate.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP_PATH, client_environment, is_set_up
 from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME
 from shunter.operator.training.mpi import names as mpi_names
 from shunter.operator.training.mpi import pods as mpi_pods
@@ -24,13 +24,12 @@ _INTEL = "I_MPI_"
 def volumes(difference: Difference, context: Context) -> str:
     place, after = difference.place, difference.v2
     if place[0] == "volumes":
-        is_set_up = place[1] == SETUP and after == "Memory"
-        return REASON if place[1] in _VOLUMES or is_set_up else ""
-    if len(place) < 4 or place[2] != "volumeMounts" or place[1] == SETUP:
+        return REASON if place[1] in _VOLUMES or (is_set_up(place[1]) and after == "Memory") else ""
+    if len(place) < 4 or place[2] != "volumeMounts" or is_set_up(place[1]):
         return ""
     mounted = {_mounted(replica, place) for replica in difference.pair[1:] if isinstance(replica, Replica)} - {""}
-    is_set_up = mounted == {SETUP} and place[3] == SETUP_PATH
-    return REASON if is_set_up or mounted <= {*_VOLUMES} else ""
+    is_ours = len(mounted) == 1 and all(map(is_set_up, mounted)) and place[3] == SETUP_PATH
+    return REASON if is_ours or mounted <= {*_VOLUMES} else ""
 
 
 def set_up(difference: Difference, context: Context) -> str:
@@ -40,7 +39,7 @@ def set_up(difference: Difference, context: Context) -> str:
         return ""
     if place == ("spec", "securityContext", "fsGroup"):
         return REASON
-    if place[:2] != ("initContainers", SETUP):
+    if place[0] != "initContainers" or len(place) < 2 or not is_set_up(place[1]):
         return ""
     match place[2:]:
         case ("program",):
@@ -48,7 +47,8 @@ def set_up(difference: Difference, context: Context) -> str:
         case ("image",):
             return REASON if difference.v2 == replica.training.get("image") else ""
         case ("volumeMounts", path, "name"):
-            return REASON if (path, difference.v2) in ((KEYS_PATH, KEYS_VOLUME), (SETUP_PATH, SETUP)) else ""
+            is_ours = path == SETUP_PATH and is_set_up(difference.v2 or "")
+            return REASON if is_ours or (path, difference.v2) == (KEYS_PATH, KEYS_VOLUME) else ""
     return REASON
 
 

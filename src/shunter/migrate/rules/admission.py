@@ -44,7 +44,7 @@ NO_IMAGE = Topic(
 )
 TOO_MANY_MASTERS = Topic(
     id="INPUT004",
-    title="a job with more than one Master",
+    title="a job with another number of Masters than one",
     severity="error",
     impact="blocking",
     change="unsupported",

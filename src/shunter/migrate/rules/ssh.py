@@ -9,6 +9,10 @@ OpenSSH 9.2, as root and as another user.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import chain, count
+
 from shunter.api.meta import Json
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.draft import Draft, Group
@@ -17,7 +21,7 @@ from shunter.operator.trainer.plugins.mpi import KEYS_VOLUME
 PORT = 2222
 """Not 22: it needs no rights, and does not meet the server of a machine whose network the pods use."""
 SETUP = "mpi-ssh"
-"""Volume and init container."""
+"""Volume and init container, where these names are free."""
 SETUP_PATH = "/etc/mpi-ssh"
 KEYS_PATH = "/mpi-ssh-auth"
 """Where the init container sees the keys."""
@@ -52,13 +56,20 @@ def apply(draft: Draft) -> None:
         return
     for group in draft.groups:
         spec, training = group.pod["spec"], draft.training_container(group)
-        spec["initContainers"] = [*(spec.get("initContainers") or []), _set_up(training)]
-        spec["volumes"] = [*(spec.get("volumes") or []), {"name": SETUP, "emptyDir": {"medium": "Memory"}}]
-        training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": SETUP, "mountPath": SETUP_PATH}]
+        volumes, before = spec.get("volumes") or [], spec.get("initContainers") or []
+        volume = _free_name(volumes)
+        spec["initContainers"] = [*before, _set_up(training, _free_name([*before, *spec["containers"]]), volume)]
+        spec["volumes"] = [*volumes, {"name": volume, "emptyDir": {"medium": "Memory"}}]
+        training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": volume, "mountPath": SETUP_PATH}]
         if group.roles == (WORKER,):
             training.setdefault("readinessProbe", {"tcpSocket": {"port": PORT}, "periodSeconds": 2})
             _idle(spec["containers"][0])
         _let_group_read(group)
+
+
+def is_set_up(name: str) -> bool:
+    """Whether a volume or init container may be the one that is added here."""
+    return re.fullmatch(rf"{SETUP}(-\d+)?", name) is not None
 
 
 def mount_path(draft: Draft) -> str:
@@ -78,13 +89,19 @@ def _user(spec: Json) -> int:
     return max((context.get("runAsUser") or 0 for context in contexts if context), default=0)
 
 
-def _set_up(training: Json) -> Json:
+def _free_name(taken: Sequence[Json]) -> str:
+    """SETUP, with a number where the user's own is called so."""
+    names = {one.get("name") for one in taken}
+    return next(name for name in chain([SETUP], (f"{SETUP}-{number}" for number in count(2))) if name not in names)
+
+
+def _set_up(training: Json, name: str, volume: str) -> Json:
     inherited: Json = {field: training[field] for field in _OF_THE_SAME_IMAGE if field in training}
     return {
-        "name": SETUP,
+        "name": name,
         **inherited,
         "command": ["sh", "-c", SET_UP],
-        "volumeMounts": [{"name": KEYS_VOLUME, "mountPath": KEYS_PATH}, {"name": SETUP, "mountPath": SETUP_PATH}],
+        "volumeMounts": [{"name": KEYS_VOLUME, "mountPath": KEYS_PATH}, {"name": volume, "mountPath": SETUP_PATH}],
     }
 
 
