@@ -58,8 +58,8 @@ _WRAPPERS: dict[str, _Wrapper] = {
             " wait run-as sampling-frequency sampling-period sampling-trigger samples-per-backtrace cpuctxsw cudabacktrace"
             " cuda-graph-trace cuda-memory-usage cuda-flush-interval cuda-um-cpu-page-faults cuda-um-gpu-page-faults"
             " gpu-metrics-device gpu-metrics-devices gpu-metrics-frequency gpu-metrics-set gpuctxsw nic-metrics mpi-impl"
-            " nvtx-domain-include nvtx-domain-exclude osrt-threshold pytorch python-backtrace python-sampling python-sampling-frequency"
-            " python-functions-trace session session-new trace-fork-before-exec"
+            " nvtx-domain-include nvtx-domain-exclude osrt-threshold pytorch python-backtrace python-sampling"
+            " python-sampling-frequency python-functions-trace session session-new trace-fork-before-exec"
         ),
         verbs=("profile", "launch"),
     ),
