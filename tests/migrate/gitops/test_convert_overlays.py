@@ -88,3 +88,16 @@ def test_a_patch_that_is_left_blocks_until_it_is_taken_on_with_a_reason(root: Pa
     done = convert(root, "--in-place", "--force")
     assert done.returncode == 0, done.stderr
     assert "SUPPRESS001" not in done.stderr
+
+
+def test_of_two_trees_in_one_output_both_are_rewritten(root: Path) -> None:
+    for path in (root / "tree").rglob("*.yaml"):
+        other = root / "more" / f"{path.parent.name}2" / path.name
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_text(path.read_text().replace("../base", "../base2"))
+    done = convert(root, "-f", "more", "--output-dir", "out")
+    assert done.returncode == 0, done.stderr
+    for overlay in ("out/dev", "out/dev2"):
+        text = (root / overlay / "kustomization.yaml").read_text()
+        assert "PyTorchJob" not in text, overlay
+        assert "trainjob-patches.yaml" in text, overlay

@@ -93,7 +93,9 @@ def with_overlays(
     whole: dict[Path, str | None] = {}
     findings: list[Finding] = []
     for root, base in roots.items():
+        others = _of_other_roots(given, root) if base != root else set()
         below = {path.relative_to(base): text for path, text in texts.items() if path.is_relative_to(base)}
+        below = {path: text for path, text in below.items() if path not in others}
         tree = converted_tree(root, given, below, options, build)
         whole |= {base / path: text for path, text in tree.texts.items()}
         findings += tree.findings
@@ -104,6 +106,12 @@ def with_overlays(
                 message = f"{patch.title} is for v1 jobs, and its tree was not named as a directory."
                 findings.append(_finding(options, each, LEFT, (patch.field, patch.index), message))
     return whole | {path: text for path, text in texts.items() if path not in whole}, findings
+
+
+def _of_other_roots(given: Input, root: Path) -> set[Path]:
+    """Files, by their place in the output, that were not read below this root: several roots may be written to one folder."""
+    top = root.resolve()
+    return {file.relative for file in given.files if file.path is None or not file.path.resolve().is_relative_to(top)}
 
 
 def build_options(batch: Batch) -> Options:
