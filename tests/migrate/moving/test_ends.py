@@ -68,6 +68,7 @@ def test_a_v1_job_goes_only_when_its_twin_proved_itself(case: tuple[Json, list[J
 
 ANOTHER = "another job has that name since the plan was made; plan again"
 MADE_AGAIN = merge_patch(v1(), {"metadata": {"uid": "9"}})
+RESUMED = merge_patch(v1("Succeeded"), {"spec": {"runPolicy": {"suspend": False}}})
 CHANGED = merge_patch(v1(), {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 7}}})
 
 
@@ -83,6 +84,7 @@ SUSPENDED = msgspec.structs.replace(
 ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
     "as it was planned for": (v1(), [], ""),
     "changed since the plan": (CHANGED, [], "it was changed since the plan was made; plan again"),
+    "resumed since the plan, and through": (RESUMED, [], ""),
     "changed by the plan itself": (CHANGED, [SUSPENDED], ""),
     "deleted and made again since, from the same manifest": (MADE_AGAIN, [], ANOTHER),
     "deleted by a cleanup and brought back by a rollback": (

@@ -75,9 +75,19 @@ def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
     brought_back = {record.after for record in deletions if record.phase == "undone" and record.step in again}
     if item.uid not in ("", uid) and found not in brought_back:
         return "another job has that name since the plan was made; plan again"
-    if found not in {item.sha256, *(record.after for record in records)}:
+    if not {found, *_digests_by_suspension(job)} & {item.sha256, *(record.after for record in records)}:
         return "it was changed since the plan was made; plan again"
     return ""
+
+
+def _digests_by_suspension(job: Json) -> Iterator[str]:
+    """What the job would be if nobody had suspended or resumed it: that makes no other training of it."""
+    spec = job.get("spec") or {}
+    policy = {key: value for key, value in (spec.get("runPolicy") or {}).items() if key != "suspend"}
+    without = {key: value for key, value in spec.items() if key != "runPolicy"}
+    yield digest({**job, "spec": {**without, **({"runPolicy": policy} if policy else {})}})
+    for suspend in (False, True):
+        yield digest({**job, "spec": {**without, "runPolicy": {**policy, "suspend": suspend}}})
 
 
 def _why_not_proved(twin: Json | None) -> str:

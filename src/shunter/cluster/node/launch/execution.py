@@ -9,7 +9,7 @@ import time
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch.entering import RunningContainer
-from shunter.cluster.node.launch.supervisor import execute, exit_code
+from shunter.cluster.node.launch.supervisor import default_signals, execute, exit_code
 
 _MAX_OUTPUT = 10 * 1024
 
@@ -36,6 +36,7 @@ def execute_in_container(request: dict[str, Any]) -> dict[str, Any]:
 
 def _become(argv: list[str], container: RunningContainer, output: int) -> NoReturn:
     try:
+        default_signals()
         os.setsid()
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(output, 1)

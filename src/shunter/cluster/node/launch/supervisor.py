@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import attempt, linux, sandbox
@@ -140,8 +141,7 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
+        default_signals()
         groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in spec["cgroup_files"]]
         if _LINUX:
             linux.die_with_parent(signal.SIGKILL)
@@ -162,6 +162,14 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         message = traceback.format_exc(limit=-2)
     os.write(failure, f"unable to start container process: error during container init: {message}".encode())
     os._exit(_START_ERROR)
+
+
+def default_signals() -> None:
+    """As containers start. What we or our parents ignore (SIGHUP after `nohup shunter up`) their programs would ignore as well,
+    and a shell could not even trap it."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError):  # two are the C library's own
+            signal.signal(number, signal.SIG_DFL)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> str:
