@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
+    JOBSETS,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
@@ -184,6 +186,9 @@ def open_definition(group: str, kind: str) -> Json:
 
 async def test_without_jobset_nothing_is_written_and_the_way_out_is_said(client: Client) -> None:
     await client.delete(CUSTOM_RESOURCE_DEFINITIONS, "jobsets.jobset.x-k8s.io")
+    async with asyncio.timeout(20):
+        while JOBSETS.api_version in await served_versions(client):
+            await asyncio.sleep(0.05)
     with pytest.raises(EnvironmentProblem, match=r"JobSet is not installed.*kinds\.TrainJob=false"):
         await install(client, wanted(), Remembered())
     assert await stored(client) == {}
