@@ -15,6 +15,7 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.kube.manifests import Loader
+from shunter.migrate.source.yaml_nodes import nodes
 
 HIDDEN = "***"
 SHORTEST = 6
@@ -68,7 +69,7 @@ def masked_manifest(text: str, known: Collection[str]) -> str:
 def _spans(root: yaml.Node) -> set[tuple[int, int]]:
     """Where the scalars stand that are credentials as a whole."""
     found: set[tuple[int, int]] = set()
-    for node in _nodes(root):
+    for node in nodes(root, keys=True):
         if isinstance(node, yaml.MappingNode):
             fields = {key.value: value for key, value in node.value if isinstance(value, yaml.ScalarNode)}
             name, given = fields.get("name"), fields.get("value")
@@ -81,22 +82,6 @@ def _spans(root: yaml.Node) -> set[tuple[int, int]]:
                 if _is_flag(flag.value) and _may_follow(after.value):
                     found.add((after.start_mark.index, after.end_mark.index))
     return found
-
-
-def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Every node once, also one that aliases name."""
-    seen: set[int] = set()
-    left = [root]
-    while left:
-        node = left.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        if isinstance(node, yaml.MappingNode):
-            left += [part for pair in node.value for part in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            left += node.value
 
 
 def _parts(value: Any) -> Iterator[Json | list[Any] | str]:

@@ -6,7 +6,7 @@ overlay with a patch of a job that is not converted stays as it is. Then each ov
 (square).
 
 A run that is killed while it writes must not leave patches of v1 jobs beside TrainJobs: what a patch did cannot be seen any more
-once the base is converted. So what others build on is written last (`_in_order`).
+once the base is converted. So what others build on is written last (`in_order`).
 """
 
 from __future__ import annotations
@@ -53,13 +53,12 @@ from shunter.migrate.gitops.square import (
     runtime_of,
     title_of,
 )
+from shunter.migrate.gitops.writing_order import CONFIGURATION_FILE, OVERLAY_RUNTIMES_FILE, bases_first, in_order
 from shunter.migrate.options import Options
 from shunter.migrate.paths import leaves
 from shunter.migrate.source.kustomization import FILE_NAMES, PATCH_FIELDS, Kustomization, Patch, kustomizations
 from shunter.migrate.source.provider import Input
 
-CONFIGURATION_FILE = "trainjob-kustomizeconfig.yaml"
-OVERLAY_RUNTIMES_FILE = "trainjob-runtimes.yaml"
 CONFIGURATION = f"""\
 # Tells kustomize where images and names stand in TrainJobs: `images`, `namePrefix` and `nameSuffix` reach them by this.
 images:
@@ -150,7 +149,7 @@ class _Conversion:
             if text is not None:
                 self._write(path, text)
         built = {each.directory: text for each in found if (text := self._built(each)) is not None}
-        ordered = _bases_first(found)
+        ordered = bases_first(found)
         holding = {each.directory for each in found if _holds_v1(built.get(each.directory, ""))}
         ours = [each for each in ordered if each.directory in holding or (has_v1 and each.directory in built and each.v1_patches)]
         for each in ordered:
@@ -168,7 +167,7 @@ class _Conversion:
         self._remove_files(ordered, taken)
         for each in ours:
             self._compare(each, built[each.directory])
-        self.tree.texts = _in_order(self.tree.texts, [self._relative(each) for each in ordered], self.removed)
+        self.tree.texts = in_order(self.tree.texts, [self._relative(each) for each in ordered], self.removed)
 
     def _place(self, each: Kustomization) -> Path:
         return each.directory.resolve().relative_to(self.root)
@@ -372,42 +371,6 @@ class _Conversion:
     def _remove(self, path: Path) -> None:
         self.tree.texts[path] = None
         (self.new / path).unlink(missing_ok=True)
-
-
-def _bases_first(found: list[Kustomization]) -> list[Kustomization]:
-    """So that a base's own patches are there when those of its overlays are made."""
-    by_directory = {each.directory.resolve(): each for each in found}
-    ordered: dict[Path, Kustomization] = {}
-
-    def visit(each: Kustomization) -> None:
-        place = each.directory.resolve()
-        if place in ordered or place not in by_directory:
-            return
-        del by_directory[place]
-        for name in ("resources", "bases", "components"):
-            for path in each.references(name):
-                base = by_directory.get(path.resolve())
-                if base is not None:
-                    visit(base)
-        ordered[place] = each
-
-    for each in found:
-        visit(each)
-    return list(ordered.values())
-
-
-def _in_order(texts: Mapping[Path, str | None], bases_first: list[Path], removed: Mapping[Path, Path]) -> dict[Path, str | None]:
-    """New files that nobody names yet; kustomizations from the outermost to the bases, each right behind the files of its patches
-    that go (one that nobody names would be taken for a job); all else."""
-    outermost_first = {path: -number for number, path in enumerate(bases_first)}
-
-    def rank(path: Path) -> tuple[int, int, bool]:
-        of = removed.get(path, path)
-        if of in outermost_first:
-            return 1, outermost_first[of], path == of
-        return (0 if path.name in (CONFIGURATION_FILE, PATCH_FILE, OVERLAY_RUNTIMES_FILE) else 2), 0, False
-
-    return {path: texts[path] for path in sorted(texts, key=rank)}
 
 
 def _reduced(directory: Path, text: str) -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Topic
 from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.scan.text import LABELS_OF_V2
+from shunter.migrate.source.yaml_nodes import nodes
 
 RIGHTS = Topic(
     id="SCAN030",
@@ -231,28 +232,11 @@ def _sequence(node: yaml.Node | None) -> list[yaml.Node]:
 
 def _scalars(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.ScalarNode]:
     """The scalar values below a node, with `keys` the keys of mappings as well."""
-    return (inner for inner in _nodes(node, keys=keys) if isinstance(inner, yaml.ScalarNode))
+    return (inner for inner in nodes(node, keys=keys) if isinstance(inner, yaml.ScalarNode))
 
 
 def _entries(node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
     """Every key below a node with its value."""
-    for inner in _nodes(node):
+    for inner in nodes(node):
         if isinstance(inner, yaml.MappingNode):
             yield from ((key, value) for key, value in inner.value if isinstance(key, yaml.ScalarNode))
-
-
-def _nodes(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.Node]:
-    """The node and all below it in the order of the text. What aliases repeat comes once: it may contain itself."""
-    seen: set[int] = set()
-    left = [node]
-    while left:
-        inner = left.pop()
-        if id(inner) in seen:
-            continue
-        seen.add(id(inner))
-        yield inner
-        if isinstance(inner, yaml.SequenceNode):
-            left += reversed(inner.value)
-        elif isinstance(inner, yaml.MappingNode):
-            for key, value in reversed(inner.value):
-                left += (value, key) if keys else (value,)
