@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import shunter
 from shunter.cluster.node.images import ImageError, Images, load_images
 from shunter.errors import InputError
 
@@ -16,6 +17,7 @@ def test_any_image_is_the_environment_that_runs_us() -> None:
     image = Images().find("pytorch/pytorch:2.7")
     assert image.root == "/"
     assert image.environment["PATH"].split(":")[0] == os.path.dirname(sys.executable)
+    assert {sys.prefix, sys.base_prefix, str(Path(shunter.__file__).parents[1])} == set(image.trees)
 
 
 def test_the_first_matching_rule_wins(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,20 @@ async def test_pods_find_each_other_by_name_and_connect(node: NodeUnderTest) -> 
     assert (await node.finished("j-0"))["status"]["phase"] == "Succeeded"
     address = asker["status"]["podIP"]
     assert (await node.log("j-1")).splitlines() == [address, f"{address} j-1.job.{node.namespace}.svc.cluster.local"]
+
+
+async def test_a_volume_above_the_environment_does_not_hide_it(node: NodeUnderTest) -> None:
+    above = str(Path(sys.prefix).parent)
+    main = {
+        "name": "main",
+        "image": "any",
+        "command": ["python", "-c", f"import shunter, os; open('{above}/new', 'w'); print(sorted(os.listdir('{above}')))"],
+        "volumeMounts": [{"name": "scratch", "mountPath": above}],
+    }
+    spec = {"restartPolicy": "Never", "containers": [main], "volumes": [{"name": "scratch", "emptyDir": {}}]}
+    await node.create("covered", spec)
+    assert (await node.finished("covered"))["status"]["phase"] == "Succeeded"
+    assert await node.log("covered") == "['.venv', 'new', 'src']\n"
 
 
 async def test_nslookup_waits_for_a_pod_that_is_about_to_be_ready(node: NodeUnderTest) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from shunter.cluster.node.downward import Surroundings
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
+from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, uncovered, volume_source
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey
 from shunter.cluster.node.volumes import VolumeFile, volume_files, write_files
 
@@ -133,6 +133,26 @@ def test_mounts_are_outermost_first_and_without_symlinks(tmp_path: Path) -> None
         (str(tmp_path / "real"), "/a", True),
         (str(tmp_path / "real/p/x"), "/a/b/c", False),
     ]
+
+
+VENV = "/home/ann/project/.venv"
+
+
+@pytest.mark.parametrize(
+    ("mounts", "shown"),
+    [
+        pytest.param([Mount("/v", "/data", False)], False, id="elsewhere"),
+        pytest.param([Mount("/v", "/home/ann/pro", False)], False, id="a-name-that-begins-alike"),
+        pytest.param([Mount("/v", "/home/ann", False)], True, id="above"),
+        pytest.param([Mount("/v", VENV, False)], False, id="the-tree-itself"),
+        pytest.param([Mount("/home/ann", "/home/ann", False)], False, id="the-same-directory"),
+        pytest.param([Mount("/v", "/home/ann", True)], False, id="read-only"),
+        pytest.param([Mount("/v", "/home", False), Mount("/w", "/home/ann", True)], False, id="read-only-is-nearer"),
+        pytest.param([Mount("/home", "/home", True), Mount("/w", "/home/ann", False)], True, id="read-only-is-farther"),
+    ],
+)
+def test_an_image_is_shown_again_where_a_volume_hides_it(mounts: list[Mount], *, shown: bool) -> None:
+    assert uncovered([VENV, VENV], mounts) == ([Mount(VENV, VENV, True)] if shown else [])
 
 
 def test_a_sub_path_may_not_leave_its_volume(tmp_path: Path) -> None:

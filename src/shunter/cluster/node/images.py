@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+import shunter
 from shunter.errors import InputError
 
 SHIMS = "/run/shunter/bin"
@@ -48,6 +49,8 @@ class Image(NamedTuple):
     environment: dict[str, str]
     entrypoint: tuple[str, ...] = ()
     """What runs where the container has no command; a Python environment or a directory says nothing about it."""
+    trees: tuple[str, ...] = ()
+    """The directories of this machine that an environment is made of. Nobody who writes a pod knows where they lie."""
 
     def provided(self, argv: Iterable[str]) -> list[str]:
         """A command line with our sshd in place of the image's. This machine's own, if it has one, is not configured for pods."""
@@ -73,7 +76,7 @@ class Images:
         """Raises ImageError when the mapping sends the image to something that is not there."""
         entrypoint = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0])
         rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
-        found = self._mapped(image, rule) if rule else _python_environment(os.path.dirname(sys.executable), "/")
+        found = self._mapped(image, rule) if rule else _our_environment()
         return found._replace(entrypoint=entrypoint) if entrypoint else found
 
     def _mapped(self, image: str, rule: ImageRule) -> Image:
@@ -81,7 +84,7 @@ class Images:
             binaries = os.path.join(rule.venv, "bin")
             if not os.path.exists(os.path.join(binaries, "python")):
                 raise ImageError(self._complaint(image, rule.pattern, f"venv {rule.venv}, which has no bin/python"))
-            return _python_environment(binaries, "/")
+            return _python_environment(binaries)
         if not os.path.isdir(rule.root):
             raise ImageError(self._complaint(image, rule.pattern, f"root {rule.root}, which is not a directory"))
         return Image(os.path.realpath(rule.root), {"PATH": _SYSTEM_PATH, "HOME": "/root"})
@@ -119,11 +122,18 @@ def _rule(entry: Any, number: int, path: Path) -> ImageRule:
     return ImageRule(entry["image"], **{targets[0]: os.path.join(path.parent.absolute(), target)})
 
 
-def _python_environment(binaries: str, root: str) -> Image:
+def _our_environment() -> Image:
+    """Where we were installed with `pip install -e`, this package lies in a tree of its own."""
+    found = _python_environment(os.path.dirname(sys.executable))
+    return found._replace(trees=(*found.trees, str(Path(shunter.__file__).parents[1])))
+
+
+def _python_environment(binaries: str) -> Image:
     environment = {
         "PATH": f"{binaries}:{SHIMS}:{_SYSTEM_PATH}",
         "HOME": os.path.expanduser("~"),
         "LANG": "C.UTF-8",
     }
     environment.update({name: os.environ[name] for name in INHERITED if name in os.environ})
-    return Image(root, environment)
+    base = os.path.dirname(os.path.realpath(os.path.join(binaries, "python")))
+    return Image("/", environment, trees=(os.path.dirname(binaries), os.path.dirname(base)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +68,19 @@ def container_mounts(
         target = os.path.normpath("/" + mount["mountPath"].lstrip("/"))
         mounts.append(Mount(os.path.realpath(source), target, bool(mount.get("readOnly")) or mount["name"] in read_only))
     return sorted(mounts, key=lambda mount: mount.target.count("/"))
+
+
+def uncovered(trees: Iterable[str], mounts: Iterable[Mount]) -> list[Mount]:
+    """What shows an image's trees again, read-only, where volumes mounted above them would hide them. A volume that holds a tree
+    itself shows it already; in one that nobody may write to there is no place to mount at."""
+    found = []
+    for tree in dict.fromkeys(trees):
+        above = [mount for mount in mounts if tree.startswith(mount.target.rstrip("/") + "/")]
+        if above:
+            nearest, source = max(above, key=lambda mount: len(mount.target)), os.path.realpath(tree)
+            if not nearest.read_only and os.path.join(nearest.source, os.path.relpath(tree, nearest.target)) != source:
+                found.append(Mount(source, tree, read_only=True))
+    return found
 
 
 def _sub_path(volume: Path, inside: str) -> Path:

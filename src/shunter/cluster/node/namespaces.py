@@ -15,7 +15,7 @@ from shunter.cluster.node.environment import program
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
-from shunter.cluster.node.mounts import memory_volumes
+from shunter.cluster.node.mounts import memory_volumes, uncovered
 from shunter.cluster.node.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.network import PREFIX, Network, choose_network, hosts_file, resolver_file
 from shunter.cluster.node.quantities import quantity
@@ -143,7 +143,7 @@ class NamespaceRuntime:
         attempt_directory = request.directory.attempt(container["name"], request.number)
         mounts = [
             {"source": str(self._node.shims), "target": images.SHIMS, "read_only": True},
-            *(mount._asdict() for mount in request.mounts),
+            *(mount._asdict() for mount in [*request.mounts, *uncovered(request.image.trees, request.mounts)]),
             {
                 "source": str(attempt_directory / "termination"),
                 "target": container.get("terminationMessagePath") or "/dev/termination-log",
