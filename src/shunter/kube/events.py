@@ -8,6 +8,7 @@ there instead of making another; one object can flood neither the server nor its
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import time
 from collections import OrderedDict, deque
@@ -91,7 +92,7 @@ class EventRecorder:
         self._wakeup = asyncio.Event()
         self._dropped = 0
         self._serial = 0
-        self._next_at = 0.0
+        self._next_at = -math.inf
         """When `RATE` allows the next event if none had been saved up, on the monotonic clock."""
 
     def record(self, note: Note) -> None:
