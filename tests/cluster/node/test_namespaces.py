@@ -16,6 +16,7 @@ from shunter.cluster.node.cgroups import NoCgroups, find_cgroups
 from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import find_level
+from shunter.cluster.node.namespaces import NamespaceRuntime
 from shunter.cluster.node.network import owner_name
 from shunter.cluster.node.runtime import Level
 from shunter.cluster.node.teardown import teardown
@@ -257,3 +258,13 @@ async def test_a_node_whose_files_were_deleted_takes_the_bridge_over_that_is_sti
     await node.start()
     done = await node.run_shell("asks", "exit 0")
     assert done["status"]["phase"] == "Succeeded"
+
+
+async def test_a_pod_for_which_no_address_is_left_says_so_and_gets_the_next_free_one(node: NodeUnderTest) -> None:
+    runtime = node.node._runtime
+    assert isinstance(runtime, NamespaceRuntime)
+    runtime._addresses.update({str(last): f"{runtime._network.subnet}.{last}" for last in range(2, 255)})
+    await node.create("p", {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "command": ["true"]}]})
+    assert "All 253 pod addresses" in (await node.event("FailedCreatePodSandBox"))["message"]
+    runtime._addresses.clear()
+    assert (await node.finished("p"))["status"]["phase"] == "Succeeded"

@@ -20,7 +20,7 @@ from shunter.cluster.node.downward import Surroundings
 from shunter.cluster.node.environment import declared_environment
 from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
-from shunter.cluster.node.launcher import Launcher, LauncherError
+from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
@@ -30,6 +30,7 @@ from shunter.cluster.node.runtime import ContainerRequest, Runtime
 from shunter.cluster.node.service_account_tokens import is_fresh, stored_tokens
 from shunter.cluster.node.service_links import api_server_variables, service_variables
 from shunter.cluster.node.volumes import is_from_api, volume_files, write_files
+from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 
@@ -84,7 +85,7 @@ class ContainerStarter:
                 files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
                 try:
                     self.address = await self._equipment.runtime.create_sandbox(body, self._directory)
-                except LauncherError as error:
+                except EnvironmentProblem as error:
                     raise StartProblem(
                         "ContainerCreating", error.message, event="FailedCreatePodSandBox",
                         event_message=f"Failed to create pod sandbox: {error.message}",
