@@ -39,7 +39,8 @@ def claim(*, metadata: dict[str, Any] | None = None, status: dict[str, Any] | No
 def volume(name: str = "v", *, size: str = "1Gi", phase: str = "Available", **spec: Any) -> Volume:
     offered = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "standard", **spec}
     return msgspec.convert(
-        {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": offered, "status": {"phase": phase}}, Volume
+        {"metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "7"}, "spec": offered, "status": {"phase": phase}},
+        Volume,
     )
 
 
@@ -78,7 +79,7 @@ def test_binding_writes_the_volume_first_and_the_status_last() -> None:
     first, second, third = plan(Observed(claim=claim(), volumes=(volume(),))).writes
     assert isinstance(first, Patch)
     assert first.patch["spec"]["claimRef"]["uid"] == "c1"
-    assert first.patch["metadata"]["annotations"] == {BOUND_BY_CONTROLLER: "yes"}
+    assert first.patch["metadata"] == {"annotations": {BOUND_BY_CONTROLLER: "yes"}, "resourceVersion": "7"}, "not a newer volume"
     assert isinstance(second, Patch)
     assert second.patch["metadata"]["annotations"] == {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}
     assert isinstance(third, Patch)

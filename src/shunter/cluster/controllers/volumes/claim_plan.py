@@ -91,7 +91,10 @@ def _bind(claim: Claim, volume: Volume) -> Plan:
     writes = []
     reference = volume.spec.claim_ref
     if reference is None or not reference.uid:
-        metadata = {} if reference is not None else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
+        # Another claim may have been given the volume meanwhile: two would write into one directory.
+        metadata: Json = {"resourceVersion": volume.metadata.resource_version}
+        if reference is None:
+            metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
         patch: Json = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
         writes.append(Patch(ref=Ref(PERSISTENT_VOLUMES, "", volume.metadata.name, volume.metadata.uid), patch=patch))
     if BIND_COMPLETED not in claim.metadata.annotations or not claim.spec.volume_name:
