@@ -70,12 +70,12 @@ def test_a_released_volume_that_nobody_can_delete_fails_and_says_so() -> None:
     assert plan(Observed(volume=failed)) == NOTHING
 
 
-@pytest.mark.parametrize(("phase", "is_released"), [("Bound", False), ("Released", True), ("Available", True)])
-def test_a_volume_is_kept_while_a_claim_has_it(phase: str, is_released: bool) -> None:
+@pytest.mark.parametrize(("of", "is_released"), [(claim(), False), (None, True), (claim("c2"), True)])
+def test_a_volume_is_kept_while_a_claim_has_it(of: Claim | None, *, is_released: bool) -> None:
     going = {**OURS, "deletionTimestamp": "2026-11-21T12:00:00Z"}
-    made = plan(Observed(volume=volume(metadata=going, phase=phase)))
-    assert bool(made.writes) is is_released
-    assert not is_to_be_emptied(volume(metadata=going, phase=phase))
+    kept = volume(metadata=going, phase="Bound", claimRef=REFERENCE)
+    assert bool(plan(Observed(volume=kept, claim=of)).writes) is is_released
+    assert not is_to_be_emptied(kept)
     unprotected = {**going, "finalizers": [DIRECTORY_FINALIZER]}
     assert is_to_be_emptied(volume(metadata=unprotected))
 

@@ -21,7 +21,7 @@ def plan(observed: Observed) -> Plan:
     """The next step of a volume."""
     volume = observed.volume
     if volume.metadata.deletion_timestamp is not None:
-        return _unprotected(volume)
+        return _unprotected(observed)
     wanted = phase(observed)
     writes: list[Write] = []
     if wanted != volume.status.phase:
@@ -49,9 +49,10 @@ def phase(observed: Observed) -> str:
     return "Released"
 
 
-def _unprotected(volume: Volume) -> Plan:
+def _unprotected(observed: Observed) -> Plan:
     """Takes the protection off a volume that is to go and that no claim has."""
-    if volume.status.phase == "Bound" or VOLUME_PROTECTION not in volume.metadata.finalizers:
+    volume = observed.volume
+    if phase(observed) == "Bound" or VOLUME_PROTECTION not in volume.metadata.finalizers:
         return NOTHING
     others = [finalizer for finalizer in volume.metadata.finalizers if finalizer != VOLUME_PROTECTION]
     return Plan(writes=(_patch(volume, {"metadata": {"finalizers": others or None}}),))
