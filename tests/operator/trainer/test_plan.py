@@ -10,10 +10,12 @@ import pytest
 
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
+from shunter.api.podgroups import PodGroup
 from shunter.api.resources import JOBSETS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Plan
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
+from shunter.operator.trainer.plugins.coscheduling import Coscheduling
 from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of
 from shunter.operator.trainer.views import ConfigMap
 
@@ -27,8 +29,8 @@ def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> ConfigMap:
     return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, ConfigMap)
 
 
-def jobset(*, suspend: bool = False, uid: str = "u1", conditions: list[Json] | None = None) -> JobSet:
-    reference = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": uid, "controller": True}
+def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", conditions: list[Json] | None = None) -> JobSet:
+    reference = {"apiVersion": "v1", "kind": kind, "name": "mnist", "uid": uid, "controller": True}
     counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
     metadata = {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [reference]}
     status = {"conditions": conditions or [], "replicatedJobsStatus": [counts]}
@@ -102,6 +104,48 @@ def test_the_end_of_the_jobset_is_the_end_of_the_job(
     assert made.status.wanted["jobsStatus"][0] == {
         "name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["Completed", "Failed"])
+def test_the_jobset_of_an_earlier_job_of_the_name_is_waited_out(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, end: str
+) -> None:
+    """`kubectl replace --force`: garbage collection has not come round yet."""
+    over = {"type": end, "status": "True", "reason": "x", "lastTransitionTime": "2026-11-21T11:30:00Z"}
+    made = plan(Observed(job=make_trainjob(), runtime=make_runtime(), jobset=jobset(uid="earlier", conditions=[over])), now)
+    assert (made.writes, made.events, conditions(made)) == ((), (), [])
+    assert made.status is not None
+    assert "jobsStatus" not in made.status.wanted
+
+
+def test_a_jobset_of_another_kind_of_owner_is_asked_for_so_that_the_refusal_is_told(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    job = make_trainjob()
+    theirs = jobset(uid="theirs", kind="Workflow")
+    made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=theirs), now)
+    assert applied(made) == ["JobSet/mnist"]
+    assert made.status is not None
+    assert "jobsStatus" not in made.status.wanted
+
+
+@pytest.mark.parametrize(("kind", "is_applied"), [("PyTorchJob", True), ("TrainJob", False)])
+def test_a_pod_group_of_a_v1_job_is_not_taken_for_ones_own(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, kind: str, is_applied: bool
+) -> None:
+    job, runtime = make_trainjob(), make_runtime()
+    runtime["spec"]["podGroupPolicy"] = {"coscheduling": {}}
+    owner = {
+        "apiVersion": "v1",
+        "kind": kind,
+        "name": "mnist",
+        "uid": "u1" if kind == "TrainJob" else "theirs",
+        "controller": True,
+    }
+    group = msgspec.convert({"metadata": {"name": "mnist", "ownerReferences": [owner]}, "spec": {"minMember": 9}}, PodGroup)
+    (companion,) = Coscheduling.companions
+    observed = Observed(job=job, snapshot=snapshot(job, runtime), jobset=jobset(), companions={companion: group})
+    assert applied(plan(observed, now)) == (["PodGroup/mnist"] if is_applied else [])
 
 
 def test_a_failed_job_starts_again_when_its_jobset_is_deleted(

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import JobSet
-from shunter.api.meta import Condition, Json, MetadataOnly, stamp
+from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, stamp
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
@@ -63,6 +63,17 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     status_server: StatusServerPlace | None = None
     """Where pods report their progress; without authorities until its certificate is there."""
 
+    @property
+    def own_jobset(self) -> JobSet | None:
+        """The JobSet, unless another object controls it: that says nothing about this job."""
+        owner = self.jobset.metadata.controller if self.jobset else None
+        return self.jobset if owner is None or owner.uid == self.job.metadata.uid else None
+
+    @property
+    def is_preceded(self) -> bool:
+        """Whether the JobSet is that of an earlier job of this name, which garbage collection has not reached yet."""
+        return self.jobset is not None and self.own_jobset is None and _is_of_trainjob(self.jobset.metadata)
+
 
 def plan(observed: Observed, now: datetime) -> Plan:
     """What the operator writes about this job now."""
@@ -75,6 +86,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
     status, remaining = _status(observed, None, now)
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
+    if observed.is_preceded:
+        return Plan(status=_status_write(job, status), requeue_after=remaining)
     if observed.status_server is not None and not observed.status_server.authorities:
         return Plan(status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
     try:
@@ -127,7 +140,7 @@ def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | Non
 def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     """The snapshot if there is none, what is not as it should be, and the JobSet unless it runs already: a running one is never
     touched (3.6)."""
-    job, jobset = observed.job, observed.jobset
+    job, jobset = observed.job, observed.own_jobset
     writes: list[Write] = []
     if observed.snapshot is None:
         assert observed.runtime is not None
@@ -148,14 +161,20 @@ def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
 
 
 def _is_due(wanted: Json, present: Present | None, is_suspended: bool) -> bool:
-    """Whether an object beside the JobSet is to be written. A scheduler relies on its PodGroup while the job runs."""
+    """Whether an object beside the JobSet is to be written. A scheduler relies on its PodGroup while the job runs; one that an
+    object of another kind controls is no group of ours, and the API server will say so."""
     match present:
         case ConfigMap(data=data):
             return not wanted["data"].items() <= (data or {}).items()
-        case PodGroup(spec=spec):
-            return is_suspended and not is_as_wanted(wanted["spec"], spec)
+        case PodGroup(metadata=metadata, spec=spec):
+            is_foreign = metadata.controller is not None and not _is_of_trainjob(metadata)
+            return is_foreign or (is_suspended and not is_as_wanted(wanted["spec"], spec))
         case _:
             return True
+
+
+def _is_of_trainjob(metadata: ObjectMeta) -> bool:
+    return metadata.controller is not None and metadata.controller.kind == TRAIN_JOBS.kind
 
 
 def _apply(resource: Resource, body: Json) -> Apply:
@@ -164,7 +183,7 @@ def _apply(resource: Resource, body: Json) -> Apply:
 
 def _status(observed: Observed, obstacle: Condition | None, now: datetime) -> tuple[TrainJobStatus, float | None]:
     """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up."""
-    job, jobset, status = observed.job, observed.jobset, observed.job.status
+    job, jobset, status = observed.job, observed.own_jobset, observed.job.status
     now = _stamp(job, now)
     conditions = without_retryable_failure(status.conditions)
     conditions = with_suspension(conditions, bool(job.spec.suspend), now)
