@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -58,6 +59,11 @@ def mount(source: str, target: str, fstype: str = "", flags: int = 0, options: s
 def unmount(target: str) -> None:
     """Lazy umount2(2): out of the tree at once, freed when nobody uses it any more."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
+
+
+def mount_point(line: str) -> str:
+    """The mount point in a line of /proc/PID/mountinfo, where blanks and backslashes stand as octal numbers (proc(5))."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), line.split(" ")[4])
 
 
 def unshare(flags: int) -> None:

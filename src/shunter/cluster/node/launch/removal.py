@@ -39,6 +39,6 @@ def delete(path: Path) -> None:
 def mounts_below(directory: str) -> list[str]:
     """Mount points at or below a directory, innermost first; one that is mounted twice is listed twice."""
     prefix = os.path.realpath(directory)
-    with open("/proc/self/mountinfo") as file:
-        paths = [line.split()[4].encode().decode("unicode_escape") for line in file]
+    with open("/proc/self/mountinfo", errors="surrogateescape") as file:
+        paths = [linux.mount_point(line) for line in file]
     return sorted((path for path in paths if path == prefix or path.startswith(prefix + "/")), reverse=True)

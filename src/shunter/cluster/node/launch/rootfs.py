@@ -8,6 +8,7 @@ that is refused even then is shown read-only.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -61,6 +62,8 @@ def touch(path: str) -> None:
 def _overlay(lower: str, upper: str, work: str, target: str, options: str = "") -> None:
     os.makedirs(upper, exist_ok=True)
     os.makedirs(work, exist_ok=True)
+    # Of our own paths find_level has seen to it; this one may be that of any file system of the machine.
+    lower = re.sub(r"([\\:,])", r"\\\1", lower)
     linux.mount("overlay", target, "overlay", options=f"lowerdir={lower},upperdir={upper},workdir={work}{options}")
 
 
@@ -82,11 +85,10 @@ def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
     """Mounted file systems that hold files of people (not the kernel's), outermost first."""
     found: dict[str, str] = {}
     skipped = (*OWN_TREES, *hidden)
-    with open("/proc/self/mountinfo") as file:
+    with open("/proc/self/mountinfo", errors="surrogateescape") as file:
         for line in file:
-            fields, _, tail = line.partition(" - ")
-            path = fields.split()[4].encode().decode("unicode_escape")
-            fstype = tail.split()[0]
+            path = linux.mount_point(line)
+            fstype = line.partition(" - ")[2].split()[0]
             if path == "/" or fstype in _VIRTUAL or any(path == tree or path.startswith(tree + "/") for tree in skipped):
                 continue
             found[path] = fstype
