@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -38,6 +39,15 @@ def test_bytes_are_kept_whatever_they_are(tmp_path: Path) -> None:
     given = read([str(tmp_path)])
     assert given.files[0].text.encode() == content
     assert given.jobs[0].place(("kind",)).line == 2
+
+
+@pytest.mark.parametrize("field", ["patches: [{patch: PATCH}]", "patchesStrategicMerge: [PATCH]"])
+def test_a_patch_that_a_kustomization_holds_is_no_job(tmp_path: Path, field: str) -> None:
+    text = json.dumps(JOB.replace("NAME", "a"))
+    (tmp_path / "job.yaml").write_text(JOB.replace("NAME", "a"))
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [job.yaml]\n{field.replace('PATCH', text)}\n")
+    given = read([str(tmp_path)])
+    assert ([job.name for job in given.jobs], given.embedded, given.findings) == (["a"], [], [])
 
 
 def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:

@@ -148,6 +148,11 @@ def without_patches(files: Sequence[TextFile]) -> tuple[TextFile, ...]:
     return tuple(_without_objects(file) if file.path and os.path.realpath(file.path) in patches else file for file in files)
 
 
+def is_patch(file: TextFile, path: FieldPath) -> bool:
+    """Whether what stands at this place of a file is a patch, or a part of one, that a kustomization holds written out."""
+    return file.path is not None and file.path.name in FILE_NAMES and path[0] in PATCH_FIELDS
+
+
 def is_v1(value: Any) -> bool:
     return isinstance(value, dict) and is_v1_job(SourceObject(value, ""))
 

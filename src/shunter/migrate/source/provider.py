@@ -18,7 +18,7 @@ from shunter.migrate.source import experiments, templates
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.files import TextFile, text_file
-from shunter.migrate.source.kustomization import FILE_NAMES, without_patches
+from shunter.migrate.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
 
@@ -72,7 +72,13 @@ class Input:
     @property
     def embedded(self) -> list[Embedded]:
         """v1 jobs within other objects and values of charts."""
-        return [inner for file in self.files for document in file.documents for inner in document.embedded]
+        return [
+            inner
+            for file in self.files
+            for document in file.documents
+            for inner in document.embedded
+            if not is_patch(file, inner.path)
+        ]
 
     @property
     def convertible(self) -> list[SourceObject]:
