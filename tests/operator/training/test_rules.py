@@ -230,6 +230,20 @@ def test_resuming_starts_the_clock_anew(make_job: MakeJob, now: datetime) -> Non
     assert created(made) == ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]
 
 
+@pytest.mark.parametrize("phase", ["Running", "Succeeded", "Failed"])
+def test_a_job_is_resumed_when_the_pods_that_suspending_deleted_are_gone(
+    make_job: MakeJob, observe: Observe, now: datetime, phase: str
+) -> None:
+    """A Master that saves its work on SIGTERM and exits with 0 has not finished the job, nor has one that is killed failed it."""
+    suspended = [{"type": "Created", "status": "True"}, {"type": "Suspended", "status": "True", "reason": "PyTorchJobSuspended"}]
+    job = make_job(role={"restartPolicy": "Never"}, status={"conditions": suspended, "startTime": "2026-11-21T11:00:00Z"})
+    master, worker = observe(job, {"*": phase}).children.pods
+    master = msgspec.structs.replace(master, metadata=msgspec.structs.replace(master.metadata, deletion_timestamp=now))
+    made = plan(PYTORCH, Observed(job=job, children=Children((master, worker))), now)
+    assert (deleted(made), created(made), made.events) == (["Pod/bert-worker-0"], [], ())
+    assert states(made) == ["Created=True", "Suspended=True"]
+
+
 def test_fewer_workers_lose_the_pods_and_services_of_the_highest_indices(
     make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:

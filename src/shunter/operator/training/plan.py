@@ -34,7 +34,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     progress = progress.created(job.name)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
-    if job.run_policy.suspend:
+    if job.run_policy.suspend or suspend.is_stopping(progress, children):
         group, progress = _without_gang(observed, progress, is_news=not is_true(progress.conditions, "Suspended"))
         scaled = autoscaler.removed(job, observed.autoscaler)
         return _written(suspend.suspended(progress, job.name), [*group, *scaled, *deletions(job, children, set())])

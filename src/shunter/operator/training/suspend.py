@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.progress import Progress
 
@@ -19,6 +20,11 @@ def suspended(progress: Progress, name: str) -> Progress:
     return progress.condition("Suspended", message).counts(
         {replica_type: msgspec.structs.replace(count, active=0) for replica_type, count in counts}
     )
+
+
+def is_stopping(progress: Progress, children: Children) -> bool:
+    """Whether pods that suspending has deleted are still there: how they end says nothing about a job that has been resumed."""
+    return is_true(progress.conditions, "Suspended") and any(pod.metadata.deletion_timestamp is not None for pod in children.pods)
 
 
 def resumed(progress: Progress, name: str) -> Progress:
