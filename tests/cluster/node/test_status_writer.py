@@ -46,6 +46,31 @@ async def test_a_status_that_comes_while_the_writer_ends_is_not_lost() -> None:
     assert [b"Running" in transport.bodies[0], b"Succeeded" in transport.bodies[-1]] == [True, True]
 
 
+class Refusing:
+    """A transport that refuses once."""
+
+    def __init__(self, code: int) -> None:
+        self.answers = [Response(code, {}, b'{"message": "not now"}'), Response(200, {}, b"{}")]
+        self.bodies: list[bytes] = []
+
+    async def request(self, method: str, path: str, *, params: Any = (), headers: Any = (), body: bytes = b"") -> Response:
+        self.bodies.append(body)
+        return self.answers.pop(0)
+
+    async def close(self) -> None:
+        return
+
+
+@pytest.mark.parametrize("code", [401, 403, 422, 500])
+async def test_a_status_that_is_refused_is_written_again(code: int) -> None:
+    pod = AssignedPod(metadata=ObjectMeta(name="p", namespace="n", uid="u"), spec={}, status={})
+    transport = Refusing(code)
+    writer = StatusWriter(Client(transport))  # type: ignore[arg-type]
+    writer.write(pod, {"phase": "Succeeded"})
+    await writer.flush("u")
+    assert [b"Succeeded" in body for body in transport.bodies] == [True, True]
+
+
 READY = {"type": "Ready", "status": "True", "lastTransitionTime": "t1"}
 UNREADY = {"type": "Ready", "status": "False", "reason": "Waiting", "lastTransitionTime": "t0"}
 EVICTED = {"type": "DisruptionTarget", "status": "True"}

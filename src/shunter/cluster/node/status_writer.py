@@ -112,14 +112,15 @@ class StatusWriter:
                     )
             except (NotFound, Conflict):
                 return
-            except (ConnectionProblem, ServerProblem):
+            except ApiError as error:
+                # A refusal may be of this moment, too: credentials are renewed, a server asks for patience.
+                if not isinstance(error, ConnectionProblem | ServerProblem):
+                    where = f"{pod.metadata.namespace}/{pod.metadata.name}"
+                    log.warning("The status of pod %s was refused, trying again: %s", where, error.message)
                 self._wanted.setdefault(pod.uid, status)
                 await asyncio.sleep(retry)
                 retry = min(retry * 2, _MAX_RETRY_SECONDS)
                 continue
-            except ApiError as error:
-                log.error("The status of pod %s/%s was refused: %s", pod.metadata.namespace, pod.metadata.name, error.message)
-                return
             self._written[pod.uid] = status
             if stored.status and _own_conditions(stored.status) != _own_conditions(status):
                 # Somebody else wrote a condition of ours meanwhile.
