@@ -128,10 +128,20 @@ def test_each_pod_has_a_headless_service_of_its_name(make_job: MakeJob) -> None:
     }
 
 
-def test_of_two_unnamed_ports_the_last_stays() -> None:
+@pytest.mark.parametrize(
+    ("ports", "wanted"),
+    [
+        pytest.param([(1, ""), (2, "")], [{"port": 2}], id="of two unnamed ones the last stays"),
+        pytest.param([(1, ""), (2, "a")], [{"name": "a", "port": 2}], id="an unnamed one gives way to others"),
+        pytest.param(
+            [(1, "a"), (1, "b"), (2, "c")], [{"name": "a", "port": 1}, {"name": "c", "port": 2}], id="a number is there once"
+        ),
+    ],
+)
+def test_a_service_has_ports_that_the_api_server_takes(ports: list[tuple[int, str]], wanted: list[Json]) -> None:
     """N4"""
-    containers = [{"name": "pytorch", "ports": [{"containerPort": 1}, {"containerPort": 2}, {"name": "a", "containerPort": 3}]}]
-    assert service_ports({"spec": {"containers": containers}}, "pytorch") == [{"port": 2}, {"name": "a", "port": 3}]
+    given = [{"containerPort": number, **({"name": name} if name else {})} for number, name in ports]
+    assert service_ports({"spec": {"containers": [{"name": "pytorch", "ports": given}]}}, "pytorch") == wanted
 
 
 def test_exit_code_is_never_for_the_pod(make_job: MakeJob) -> None:

@@ -35,11 +35,16 @@ def services(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
 
 
 def service_ports(template: Json, container_name: str) -> list[Json]:
-    """The ports of the training container by name: protocols are dropped, and of two unnamed ones the last stays, as upstream."""
+    """The ports of the training container by name: protocols are dropped, and of two of one name the last stays, as upstream.
+
+    The API server refuses a service with one number twice, and unnamed ports beside others. So the first of a number stays, and
+    unnamed ones go: a headless service leads to all ports of its pod anyway."""
     containers = (template.get("spec") or {}).get("containers") or []
     container: Json = next((container for container in containers if container.get("name") == container_name), {})
-    ports: dict[str, Json] = {}
-    for port in container.get("ports") or []:
-        name = port.get("name") or ""
-        ports[name] = {**({"name": name} if name else {}), "port": port.get("containerPort")}
-    return [*ports.values()]
+    named = {port.get("name") or "": port.get("containerPort") for port in container.get("ports") or []}
+    if len(named) > 1:
+        named.pop("", None)
+    names: dict[int, str] = {}
+    for name, number in named.items():
+        names.setdefault(number, name)
+    return [{**({"name": name} if name else {}), "port": number} for number, name in names.items()]
