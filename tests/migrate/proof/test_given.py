@@ -32,6 +32,18 @@ def test_a_naive_conversion_is_found_to_train_models_apart() -> None:
     assert "Master 0 is rank 0 of 2 at Master 0 in v1, and on its own in v2. So do 1 more." in messages
 
 
+def test_a_variable_that_moves_jax_to_another_device_is_no_part_of_its_group() -> None:
+    container = {"name": "jax", "image": "train:1", "command": ["python", "train.py"]}
+    specs = {"Worker": {"replicas": 2, "template": {"spec": {"containers": [container]}}}}
+    job = {**pytorch(1), "kind": "JAXJob", "spec": {"jaxReplicaSpecs": specs}}
+    ours = converted(job)
+    theirs = copy.deepcopy(ours.train_job)
+    theirs["spec"]["trainer"]["env"] = [{"name": "JAX_PLATFORMS", "value": "cpu"}]
+    assert ours.runtime is not None
+    messages = [finding.message for finding in compared(with_given(ours, [theirs, ours.runtime])).findings]
+    assert messages == ["Worker 0 to 1: env JAX_PLATFORMS of container node is nothing in v1 and 'cpu' in v2."]
+
+
 def test_our_own_results_are_found_by_their_names() -> None:
     assert OURS.runtime is not None
     given = with_given(OURS, [NAIVE | {"metadata": {"name": "other"}}, OURS.runtime, OURS.train_job])

@@ -27,7 +27,8 @@ from shunter.operator.trainer.rendezvous import PORT
 OF_V1 = "training.kubeflow.org/"
 OF_V2 = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", OF_V1)
 """Beginnings of keys that controllers write; ours may repeat v1's on request (S-H)."""
-_JAX = "JAX_"
+_JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+"""What v2's jax plugin tells; other variables of JAX choose devices and precision."""
 _PORT_OF_V2 = str(PORT)
 
 
@@ -116,8 +117,8 @@ def added_variables(difference: Difference, context: Context) -> str:
     name = variable_of(difference)
     if not name or difference.v1 is not None:
         return ""
-    of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT)
-    if name in of_plugins or name.startswith(_JAX) or name == COMPLETION_INDEX_ENV:
+    of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT, *_JAX)
+    if name in of_plugins or name == COMPLETION_INDEX_ENV:
         return "told by v2 as well"
     return "what other variables are made of" if name in context.helpers else ""
 
