@@ -31,6 +31,7 @@ def test_names_of_pods_are_marked(hosts: Hosts, text: str, marked: str) -> None:
 
 def test_names_are_marked_wherever_they_stand_in_a_value() -> None:
     assert V1.marked({"worker": ["bert-worker-1:2222"], "index": 1}) == {"worker": ["<Worker 1>:2222"], "index": 1}
+    assert V1.marked({"bert-worker-1": 8}) == {"<Worker 1>": 8}
 
 
 def test_a_job_without_pods_has_no_names() -> None:

@@ -34,7 +34,7 @@ class Hosts:
                 return value
             return _NAME.sub(lambda match: self._mark(match[0]), value)
         if isinstance(value, dict):
-            return {key: self.marked(item) for key, item in value.items()}
+            return {self.marked(key): self.marked(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.marked(item) for item in value]
         return value
