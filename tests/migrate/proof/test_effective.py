@@ -43,6 +43,9 @@ def test_without_a_command_the_image_decides() -> None:
         pytest.param({"fieldRef": {"fieldPath": "status.podIP"}}, "<address of the pod>", id="address"),
         pytest.param({"secretKeyRef": {"name": "token", "key": "hf"}}, "<Secret token: hf>", id="secret"),
         pytest.param({"configMapKeyRef": {"name": "settings", "key": "lr"}}, "<ConfigMap settings: lr>", id="config-map"),
+        pytest.param(
+            {"secretKeyRef": {"name": "token", "key": "hf", "optional": True}}, "<optional Secret token: hf>", id="optional"
+        ),
     ],
 )
 def test_sources_are_told_by_what_they_name(source: dict[str, Any], value: str) -> None:

@@ -20,7 +20,8 @@ _MACHINE = Surroundings(pod_ip="<address of the pod>", host_ip="<address of its 
 
 class Seen(NamedTuple):
     environment: dict[str, str]
-    """Without what envFrom brings. What stands in a ConfigMap or Secret is `<KIND NAME: KEY>`."""
+    """Without what envFrom brings. What stands in a ConfigMap or Secret is `<KIND NAME: KEY>`, with `optional` before it where
+    the container starts without it as well."""
     command: list[str] | None
     """None when the image's own is started."""
     arguments: list[str]
@@ -59,10 +60,10 @@ class _Unread(Sources):
     """ConfigMaps and Secrets by name only."""
 
     def config_map(self, name: str, *, optional: bool) -> dict[str, bytes]:
-        return _entries(f"ConfigMap {name}")
+        return _entries(f"{'optional ' * optional}ConfigMap {name}")
 
     def secret(self, name: str, *, optional: bool) -> dict[str, bytes]:
-        return _entries(f"Secret {name}")
+        return _entries(f"{'optional ' * optional}Secret {name}")
 
 
 @cache
