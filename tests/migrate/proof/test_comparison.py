@@ -6,6 +6,7 @@ import pytest
 
 from migrate.proof.jobs import Change, changed, converted, environment, job_spec, pod_spec, pytorch
 from shunter.api.meta import Json
+from shunter.migrate.conversion import Conversion
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared, compared_objects
@@ -18,7 +19,11 @@ from shunter.operator.training.services import desired_services
 
 def told(job: Json, change: Change) -> list[str]:
     """What is told of a conversion whose results were changed by hand."""
-    return [finding.message for finding in compared(changed(converted(job), change)).findings]
+    return told_of(changed(converted(job), change))
+
+
+def told_of(conversion: Conversion) -> list[str]:
+    return [finding.message for finding in compared(conversion).findings]
 
 
 def test_a_conversion_has_the_pods_of_its_source() -> None:
@@ -104,6 +109,13 @@ def test_pods_of_a_role_that_differ_alike_are_told_together() -> None:
     [
         pytest.param([{"name": "RANK", "value": "7"}], id="T7-v1-s-operator-won-over-the-user"),
         pytest.param([{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "t"}}}], id="secret"),
+        pytest.param(
+            [
+                {"name": "UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}},
+                {"name": "OTEL_RESOURCE_ATTRIBUTES", "value": "k8s.pod.uid=$(UID)"},
+            ],
+            id="uid-of-the-pod",
+        ),
         pytest.param(
             [{"name": "HOME", "value": "/home/$(USER)"}, {"name": "USER", "value": "me"}], id="reference-to-a-later-one"
         ),

@@ -5,6 +5,7 @@ have a key are told by it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -43,6 +44,8 @@ class Side:
         offer."""
         found: Facts = {}
         metadata, spec = replica.pod["metadata"], replica.pod["spec"]
+        # Every pod has one of its own, under v1 as well.
+        replica = replace(replica, pod={**replica.pod, "metadata": {**metadata, "uid": "<uid of the pod>"}})
         for field in ("labels", "annotations"):
             for key, value in (metadata.get(field) or {}).items():
                 found[field, key] = self._hosts.marked(value)
