@@ -125,6 +125,26 @@ def test_environments_are_compared_as_programs_see_them(env: list[Json]) -> None
     assert compared(converted(pytorch(1, env=env))).is_alike
 
 
+NAME_OF_THE_POD = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_alike"),
+    [
+        pytest.param({"env": [{"name": "OTEL", "value": "k8s.pod.name=$(POD)"}]}, True, id="within-a-variable"),
+        pytest.param({"args": ["--log=/logs/$(POD).txt"]}, True, id="within-a-path"),
+        pytest.param({"args": ["--host", "$(POD)"]}, False, id="a-word-that-may-be-a-host"),
+        pytest.param({"args": ["--store=$(POD):29500"]}, False, id="an-address"),
+        pytest.param({"env": [{"name": "STORE", "value": "tcp://$(POD)/0"}]}, False, id="an-address-in-a-variable"),
+    ],
+)
+def test_a_generated_name_blocks_where_it_may_be_an_address(fields: Json, is_alike: bool) -> None:
+    job = pytorch(1, **{**fields, "env": [NAME_OF_THE_POD, *fields.get("env", [])]})
+    comparison = compared(converted(job))
+    assert comparison.is_alike == is_alike
+    assert is_alike == ({finding.topic.id for finding in comparison.findings} == {"PROOF003"})
+
+
 def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking() -> None:
     env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     conversion = converted(pytorch(1, env=env))

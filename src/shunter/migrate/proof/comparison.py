@@ -6,9 +6,11 @@ or its topic says that it `explains` it), or unexplained: then the conversion mu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
@@ -22,7 +24,7 @@ from shunter.migrate.proof.differences import Difference, Matched, UnofferedErro
 from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
 from shunter.migrate.proof.explanations import explained, explains_ending, source_paths
-from shunter.migrate.proof.pods import OtherOperatorError, v1_side, v2_side
+from shunter.migrate.proof.pods import OtherOperatorError, Replica, v1_side, v2_side
 from shunter.migrate.proof.showing import shown_place, shown_value
 from shunter.migrate.proof.topics import (
     GENERATED_NAME,
@@ -120,11 +122,29 @@ def _judged(one: Difference, source: SourceObject, context: Context, findings: t
 
 
 def _is_own_name(difference: Difference) -> bool:
-    """Whether the program is told the name of its pod, which v2 generates."""
+    """Whether the program is told the name of its pod, which v2 generates: by a variable, or within a text. A name of v1 is an
+    address as well, and one of v2 is none: where it stands for one, or may, it is looked at as any other text."""
     pair, place = difference.pair, difference.place
-    if pair.v2 is None or len(place) != 4 or place[2] != "env":
+    if pair.v1 is None or pair.v2 is None or len(place) < 3 or place[2] not in ("env", "program", "args"):
         return False
-    return bool(difference.v1 == pair.mark and difference.v2 == pair.v2.pod["metadata"]["name"])
+    before, after = _with_mark(difference.v1, pair.v1, pair.mark), _with_mark(difference.v2, pair.v2, pair.mark)
+    if before != after or pair.mark not in str(after):
+        return False
+    mark = re.escape(pair.mark)
+    words = after if isinstance(after, list) else [after]
+    is_address = any(re.search(rf"(?://|@){mark}|{mark}:\d", str(word)) for word in words)
+    return not is_address and (place[2] == "env" or pair.mark not in words)
+
+
+def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
+    """The value with the mark in the place of the pod's own name."""
+    if isinstance(value, str):
+        return value.replace(replica.pod["metadata"]["name"], mark)
+    if isinstance(value, dict):
+        return {key: _with_mark(item, replica, mark) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_mark(item, replica, mark) for item in value]
+    return value
 
 
 def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], tell: _Teller) -> Iterator[Finding]:
