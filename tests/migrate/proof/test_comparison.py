@@ -145,6 +145,18 @@ def test_a_generated_name_blocks_where_it_may_be_an_address(fields: Json, is_ali
     assert is_alike == ({finding.topic.id for finding in comparison.findings} == {"PROOF003"})
 
 
+def test_what_v1_made_nothing_of_is_missed_though_the_user_named_it() -> None:
+    """v1's operator adds its variables behind those of the user, so `$(MASTER_PORT)` stays as it stands."""
+    conversion = converted(pytorch(1, env=[{"name": "INIT", "value": "tcp://$(MASTER_PORT)"}]))
+
+    def without_port(train_job: Json, runtime: Json) -> None:
+        container = pod_spec(runtime)["containers"][0]
+        container["env"] = [one for one in container["env"] if one["name"] != "MASTER_PORT"]
+
+    said = "Master 0: env MASTER_PORT of container node is '23456' in v1 and nothing in v2."
+    assert said in told_of(changed(conversion, without_port))
+
+
 def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking() -> None:
     env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     conversion = converted(pytorch(1, env=env))

@@ -157,12 +157,14 @@ def own_job(difference: Difference, context: Context) -> str:
 def dropped_helpers(difference: Difference, context: Context) -> str:
     """A variable of v1's operator that only its own other variables were made of."""
     name, pair = variable_of(difference), difference.pair
-    if not name or difference.v2 is not None or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
+    own = context.appended.get(pair.v1.role, frozenset()) if pair.v1 else frozenset()
+    if difference.v2 is not None or pair.v1 is None or name not in own:
         return ""
     used = (
         f"$({name})" in str(variable.get("value", ""))
         for container in pair.v1.pod["spec"]["containers"]
         for variable in container.get("env") or []
+        if variable["name"] in own
     )
     return "v1 made other variables of it" if any(used) else ""
 
