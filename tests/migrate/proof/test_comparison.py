@@ -157,6 +157,30 @@ def test_what_v1_made_nothing_of_is_missed_though_the_user_named_it() -> None:
     assert said in told_of(changed(conversion, without_port))
 
 
+def test_a_finding_about_one_variable_explains_no_other() -> None:
+    """POD007 is told of the variable that reads the pod's name."""
+
+    def on_cpus(train_job: Json, runtime: Json) -> None:
+        train_job["spec"]["trainer"]["env"].append({"name": "CUDA_VISIBLE_DEVICES", "value": "-1"})
+
+    assert told(pytorch(1, env=[NAME_OF_THE_POD]), on_cpus) == [
+        "Master 0: env CUDA_VISIBLE_DEVICES of container node is nothing in v1 and '-1' in v2.",
+        "Worker 0: env CUDA_VISIBLE_DEVICES of container node is nothing in v1 and '-1' in v2.",
+    ]
+
+
+def test_a_finding_about_a_container_explains_none_of_its_fields() -> None:
+    """TORCH002 is told of a whole container where its image says what is started."""
+    job = pytorch(1, master=False)
+    del job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["command"]
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 2
+    conversion = converted(job, Options(accepted=("TORCH002",)))
+    assert "TORCH002" in {finding.topic.id for finding in conversion.findings}
+    assert told_of(changed(conversion, _other_image)) == [
+        "Worker 0 to 1: image of container node is 'train:1' in v1 and 'train:2' in v2."
+    ]
+
+
 def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking() -> None:
     env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     conversion = converted(pytorch(1, env=env))

@@ -16,6 +16,8 @@ from shunter.migrate.source.objects import SourceObject
 PODS = "pods"
 """What a topic says to explain pods that have no counterpart."""
 _WORDS = ("program", "args")
+_ITEMS = ("env", "ports")
+"""Where a path ends here, the item that it is about is not in the source."""
 _TEMPLATE = 5
 """Steps from the root of a v1 job to what a pod template says: `spec.pytorchReplicaSpecs.Worker.template.spec`."""
 _ENDINGS = {
@@ -164,7 +166,12 @@ def _in_role(finding: Path, field: Path, source: SourceObject) -> Path:
 
 
 def _overlap(finding: Path, field: Path) -> bool:
-    """Whether one of them leads to the other. A finding about a whole template says nothing of single fields."""
+    """Whether one of them leads to the other. A finding about a whole template or container says nothing of single fields, one
+    about an item of a list nothing of others."""
     shorter = min(len(finding), len(field))
+    if len(finding) == _TEMPLATE + 2 and finding[_TEMPLATE] in ("containers", "initContainers") and len(field) > len(finding):
+        return False
+    if len(finding) > len(field) and field[-1] in _ITEMS:
+        return False
     is_single = len(finding) > _TEMPLATE or (finding == field and len(field) == _TEMPLATE - 1)
     return is_single and finding[:shorter] == field[:shorter]
