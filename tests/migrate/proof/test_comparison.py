@@ -181,6 +181,14 @@ def test_a_finding_about_a_container_explains_none_of_its_fields() -> None:
     ]
 
 
+def test_pods_without_host_names_meet_nobody() -> None:
+    def without_names(train_job: Json, runtime: Json) -> None:
+        runtime["spec"]["template"]["spec"]["network"] = {"enableDNSHostnames": False}
+
+    messages = told(pytorch(1), without_names)
+    assert any("at bert-node-0-0.bert in v2" in message for message in messages), messages
+
+
 def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking() -> None:
     env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     conversion = converted(pytorch(1, env=env))

@@ -58,7 +58,7 @@ class Replica:
     container: str
     """The container that trains; empty where no container does."""
     host: str
-    """The name by which the other pods reach it."""
+    """The name by which the other pods reach it; empty where none does."""
 
     @property
     def training(self) -> Json:
@@ -134,17 +134,17 @@ def v2_side(train_job: Json, runtime: Json | None, classes: PriorityClasses = AN
     made = rendered(view, blueprint)
     jobset = admitted(made.jobset)
     jobs = tuple(admitted(job) for job in jobs_of(jobset))
-    return V2(stored, blueprint, made, jobset, jobs, tuple(_replicas(jobset, jobs, classes)))
+    return V2(stored, blueprint, made, jobset, jobs, tuple(_replicas(jobs, classes)))
 
 
-def _replicas(jobset: Json, jobs: tuple[Json, ...], classes: PriorityClasses) -> Iterator[Replica]:
+def _replicas(jobs: tuple[Json, ...], classes: PriorityClasses) -> Iterator[Replica]:
     counts: dict[str, int] = {}
-    subdomain = (jobset["spec"].get("network") or {}).get("subdomain") or jobset["metadata"]["name"]
     for job in jobs:
         role = job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]
         for stored in admitted_pods(pods_of(job), classes):
             names = [container["name"] for container in stored["spec"]["containers"]]
-            host = f"{stored['spec'].get('hostname', '')}.{subdomain}"
+            spec = stored["spec"]
+            host = f"{spec.get('hostname', '')}.{spec['subdomain']}" if spec.get("subdomain") else ""
             yield Replica(role, counts.setdefault(role, 0), stored, NODE if NODE in names else "", host)
             counts[role] += 1
 
