@@ -11,6 +11,7 @@ from shunter.migrate.source.documents import parsed
 
 JOB = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "bert"}, "spec": {}}
 TEXT = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"
+SCRIPT = "spec:\n  args:\n  - |\n    cat <<END > hosts\n    a b\n    END\n    python train.py\n"
 
 
 @pytest.mark.parametrize(
@@ -24,11 +25,24 @@ TEXT = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"
         ({"kind": "ConfigMap", "data": {"job.yaml": f"{TEXT}---\n{TEXT}"}}, ["data['job.yaml']", "data['job.yaml']"]),
         ({"kind": "Pipeline", "args": [json.dumps({"steps": [json.dumps(JOB)]})]}, ["args[0]"]),
         ({"kind": "CronJob", "args": [f"kubectl create -f - <<'END'\n{TEXT}END\n"]}, ["args[0]"]),
+        ({"kind": "ConfigMap", "data": {"job.yaml": f"{TEXT}{SCRIPT}"}}, ["data['job.yaml']"]),
+        ({"kind": "ConfigMap", "data": {"loop": "kubeflow.org/v1: &loop [*loop]"}}, []),
         ({"kind": "ConfigMap", "data": {"README": "Move off kubeflow.org/v1 soon: see [the plan"}}, []),
         ({"kind": "ConfigMap", "data": {"rule": "kubeflow.org/v1"}}, []),
         ({"kind": "Role", "rules": [{"apiGroups": ["kubeflow.org"]}]}, []),
     ],
-    ids=["object", "text", "several", "text in a text", "here-document", "prose", "a string", "a group"],
+    ids=[
+        "object",
+        "text",
+        "several",
+        "text in a text",
+        "here-document",
+        "here-document of the job",
+        "alias in itself",
+        "prose",
+        "a string",
+        "a group",
+    ],
 )
 def test_jobs_within_are_found(value: dict[str, object], wanted: list[str]) -> None:
     documents = parsed(json.dumps({"apiVersion": "example.org/v1", **value}), "x.json")

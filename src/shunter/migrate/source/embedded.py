@@ -18,7 +18,7 @@ from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.size import refuse_depth
+from shunter.migrate.source.size import refuse_depth, refuse_expansion
 from shunter.migrate.source.versions import is_v1_job
 
 WITHIN_OBJECT = Topic(
@@ -120,11 +120,11 @@ def _fields(node: yaml.Node | None) -> dict[Any, yaml.Node]:
 
 
 def _jobs_in_text(text: str) -> Iterator[dict[str, Any]]:
-    """The jobs in a YAML or JSON text, or in the here-documents of a script."""
-    texts = [match[3] for match in _HERE_DOCUMENT.finditer(text)] or [text]
-    for part in texts:
-        for value in _values(part):
-            yield from _jobs_in(value)
+    """The jobs in a YAML or JSON text; of any other, such as a script, those in its here-documents."""
+    found = [job for value in _values(text) for job in _jobs_in(value)]
+    if not found:
+        found = [job for match in _HERE_DOCUMENT.finditer(text) for value in _values(match[3]) for job in _jobs_in(value)]
+    yield from found
 
 
 def _jobs_in(value: Any) -> Iterator[dict[str, Any]]:
@@ -148,6 +148,8 @@ def _values(text: str) -> list[Any]:
     except msgspec.DecodeError:
         try:
             refuse_depth(text)
+            for node in yaml.compose_all(text, Loader) if "*" in text else ():
+                refuse_expansion(node)
             values = list(yaml.load_all(text, Loader))
         except (yaml.YAMLError, ValueError):
             return []
