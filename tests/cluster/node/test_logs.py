@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,6 +51,20 @@ async def test_timestamps_are_rfc3339_and_since_filters_by_them(tmp_path: Path) 
     assert abs(datetime.now(UTC) - moment) < timedelta(minutes=1)
     assert await text(tmp_path / "log", LogOptions(since=moment - timedelta(seconds=1))) == "a\n"
     assert await text(tmp_path / "log", LogOptions(since=moment + timedelta(seconds=1))) == ""
+
+
+async def test_a_full_disk_costs_lines_and_not_the_container(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = LogWriter(str(tmp_path / "log"))
+    writer.write("stdout", b"before\n")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        writer.write("stdout", b"lost" * 100 + b"\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    writer.write("stdout", b"after\n")
+    writer.close()
+    assert await text(tmp_path / "log", LogOptions()) == "before\nafter\n"
 
 
 async def test_rotation_bounds_the_disk_and_reading_spans_it(tmp_path: Path) -> None:

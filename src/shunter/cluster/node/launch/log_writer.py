@@ -2,12 +2,14 @@
 
 A line longer than 16 KiB is split: its parts carry P (partial), the last one F (full). The file is rotated by size, so that a
 chatty job cannot fill the disk; the newest `FILES` files are kept (kubelet: containerLogMaxSize, containerLogMaxFiles).
+What a full disk does not take is lost to the log; the container goes on.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 MAX_BYTES = 10 * 1024 * 1024
 FILES = 5
@@ -48,12 +50,18 @@ class LogWriter:
     def _append(self, block: bytes) -> None:
         if not block:
             return
-        if self._size and self._size + len(block) > self._max_bytes:
-            self._rotate()
-        written = 0
-        while written < len(block):
-            written += os.write(self._descriptor, block[written:])
-        self._size += len(block)
+        try:
+            if self._size and self._size + len(block) > self._max_bytes:
+                self._rotate()
+            written = 0
+            while written < len(block):
+                written += os.write(self._descriptor, block[written:])
+        except OSError:
+            # Readers know whole lines only.
+            with suppress(OSError):
+                os.truncate(self._descriptor, self._size)
+        else:
+            self._size += len(block)
 
     def _open(self) -> None:
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
@@ -65,8 +73,9 @@ class LogWriter:
             newer = f"{self._path}.{number - 1}" if number > 1 else self._path
             if os.path.exists(newer):
                 os.replace(newer, older)
-        os.close(self._descriptor)
+        full = self._descriptor
         self._open()
+        os.close(full)
 
 
 def timestamp(nanoseconds: int) -> str:

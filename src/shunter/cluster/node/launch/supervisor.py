@@ -6,6 +6,7 @@ to run again is the agent's decision.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -25,6 +26,7 @@ _START_ERROR = 128
 _DRAIN_SECONDS = 0.5
 _TERMINAL = {"TERM": "xterm"}
 _CONGESTED_MILLISECONDS = 1000.0
+_FULL_DISK_SECONDS = 1.0
 _LINUX = sys.platform == "linux"
 
 
@@ -68,6 +70,16 @@ class _Supervisor:
         except OSError:  # the agent is gone; the next one reads the file
             return
 
+    def record_end(self, **state: Any) -> None:
+        """As `record`, once a full disk has room: what has ended well shall not count as lost."""
+        while True:
+            try:
+                return self.record(**state)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+            time.sleep(_FULL_DISK_SECONDS)
+
     def run(self) -> None:
         streams = StandardStreams(stdin=self._spec["stdin"], terminal=self._spec["terminal"])
         attachments = Attachments(self._directory, streams, stdin_once=self._spec["stdin_once"])
@@ -86,7 +98,7 @@ class _Supervisor:
         streams.keep()
         self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
         status = self._wait(child, streams, attachments)
-        self.record(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
+        self.record_end(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
         attachments.flush()
 
     def _wait(self, child: int, streams: StandardStreams, attachments: Attachments) -> int:
