@@ -150,6 +150,16 @@ def test_a_job_past_its_deadline_fails_and_one_before_comes_back_in_time(
     assert deadline.remaining(make_job(policy={"activeDeadlineSeconds": 1}), now) is None
 
 
+@pytest.mark.parametrize("seconds", [10**12, 2**63 - 1])
+def test_a_deadline_beyond_all_calendars_is_none_that_matters(
+    make_job: MakeJob, observe: Observe, now: datetime, seconds: int
+) -> None:
+    job = make_job(policy={"activeDeadlineSeconds": seconds}, status={"startTime": now.isoformat()})
+    made = plan(PYTORCH, observe(job), now)
+    assert states(made) == ["Created=True", "Running=True"]
+    assert made.requeue_after == float(seconds)
+
+
 FINISHED = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:59:50Z"}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from shunter.api.meta import Condition
 from shunter.api.trainer.trainjob import TrainJob
@@ -20,4 +20,4 @@ def remaining(job: TrainJob, conditions: Conditions, now: datetime) -> float | N
     start = suspension.last_transition_time if suspension is not None else job.metadata.creation_timestamp
     if start is None:
         return None
-    return (start + timedelta(seconds=seconds) - now).total_seconds()
+    return seconds - (now - start).total_seconds()

@@ -5,7 +5,7 @@ Unlike upstream, which notices only when something else happens, a timer brings 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from shunter.operator.training.framework import AnyJob
 
@@ -15,4 +15,4 @@ def remaining(job: AnyJob, now: datetime) -> float | None:
     seconds, start = job.run_policy.active_deadline_seconds, job.status.start_time
     if seconds is None or start is None:
         return None
-    return (start + timedelta(seconds=seconds) - now).total_seconds()
+    return seconds - (now - start).total_seconds()
