@@ -152,14 +152,31 @@ def test_gpu_hours_are_devices_times_hours_run(value: dict, hours: float) -> Non
         ({"requests": {"amd.com/gpu": 2}, "limits": {"amd.com/gpu": 3}}, 2),
         ({"limits": {"nvidia.com/mig-1g.5gb": 3, "cpu": "64"}}, 3),
         ({"limits": {"habana.ai/gaudi": 8}}, 8),
+        ({"limits": {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000, "nvidia.com/gpucores": 30}}, 1),
+        ({"limits": {"gpu.intel.com/i915": 2, "gpu.intel.com/memory.max": "1Gi", "gpu.intel.com/millicores": 50}}, 2),
+        ({"limits": {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}}, 1),
         ({"limits": {"nvidia.com/gpu": "many"}}, 0),
         ({"limits": "all"}, 0),
     ],
-    ids=["limits stand for requests", "requests go first", "slices", "other accelerators", "no quantity", "no mapping"],
+    ids=[
+        "limits stand for requests",
+        "requests go first",
+        "slices",
+        "other accelerators",
+        "memory and cores of a GPU",
+        "what a GPU of Intel has",
+        "shared GPUs",
+        "no quantity",
+        "no mapping",
+    ],
 )
 def test_devices_of_a_pod(resources: Any, devices: int) -> None:
     template = {"spec": {"containers": [{"name": "pytorch", "resources": resources}]}}
     assert gpu_hours.gpus({"spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}) == Fraction(devices)
+
+
+def test_a_role_whose_number_is_null_has_one_pod() -> None:
+    assert gpu_hours.gpus(with_role(job(gpus=2), "Worker", replicas=None)) == 2 + 2
 
 
 @pytest.mark.parametrize("spec", [[], None, "all", {"pytorchReplicaSpecs": []}, {"pytorchReplicaSpecs": {"Master": 1}}])
@@ -167,6 +184,12 @@ def test_a_manifest_of_any_shape_has_a_row(spec: Any) -> None:
     value = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": spec}
     found = entry(converted([SourceObject(value, "a.yaml")], Options()).outcomes[0], NOW)
     assert (found.job_class, found.gpus, found.state) == ("blocked", 0, "")
+
+
+@pytest.mark.parametrize("metadata", ["a", {"labels": "x"}, {"annotations": ["x"]}, {"ownerReferences": "x"}])
+def test_metadata_of_any_shape_has_a_row(metadata: Any) -> None:
+    found = entry(converted([SourceObject({**job(), "metadata": metadata}, "a.yaml")], Options()).outcomes[0], NOW)
+    assert (found.job_class, found.owner) == ("blocked", "")
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
     job = source.value
     is_live = source.source == CLUSTER and not inside
     state = v1_state(job)[0] if is_live else ""
-    owner = owner_of(job) if isinstance(job.get("metadata"), dict) else ""
+    owner = owner_of(job) if is_live or conversion else ""
     judgement = judged(Subject(outcome, state, owner, inside))
     standing = [finding for finding in outcome.findings if not finding.suppressed]
     efforts = {finding.topic.id: finding.topic.effort for finding in standing}

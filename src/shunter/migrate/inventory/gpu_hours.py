@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fractions import Fraction
@@ -19,6 +20,8 @@ ACCELERATORS = (
     "huawei.com/Ascend910",
 )
 """Resources without `gpu` in their names that count as one."""
+_OF_A_DEVICE = re.compile(r"mem|core|tiles|monitoring")
+"""What names of resources hold that are no devices but what one has: `nvidia.com/gpumem`, `gpu.intel.com/millicores`."""
 _SECONDS = 3600
 _RUNNING_STATES = ("Running", "Restarting")
 
@@ -26,7 +29,7 @@ _RUNNING_STATES = ("Running", "Restarting")
 def is_gpu(resource: str) -> bool:
     """`nvidia.com/gpu`, `amd.com/gpu`, `gpu.intel.com/i915`, `nvidia.com/mig-1g.5gb` (a slice counts as one device)."""
     name = resource.lower()
-    return "gpu" in name or "/mig-" in name or resource in ACCELERATORS
+    return resource in ACCELERATORS or "/mig-" in name or ("gpu" in name and not _OF_A_DEVICE.search(name.rpartition("/")[2]))
 
 
 def gpus(job: Json) -> Fraction:
@@ -37,7 +40,7 @@ def gpus(job: Json) -> Fraction:
         return total
     for spec in replica_specs(job).values():
         template = spec.get("template")
-        replicas = spec.get("replicas", 1)
+        replicas = 1 if spec.get("replicas") is None else spec["replicas"]
         if isinstance(template, dict) and isinstance(template.get("spec"), dict) and isinstance(replicas, int):
             total += replicas * _of_pod(template["spec"])
     return total
