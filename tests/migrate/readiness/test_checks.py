@@ -255,7 +255,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "the mpi-operator's MPIJobs": (
         "mpi_operator",
         facts(lists={CUSTOM_RESOURCE_DEFINITIONS: mpi_definition_of_both(), MPI_JOBS_V2BETA1: [{}, {}]}), "advisory",
-        ["it serves v2beta1 as well, the mpi-operator's; the cluster has 2 MPIJobs."]),
+        ["it serves v2beta1 as well, the mpi-operator's; 2 MPIJobs were found."]),
     "v1 jobs may not be read": ("conversions", facts(lists={PYTORCH_JOBS: None}), "unknown", []),
     "definitions may not be read": ("v2_definitions", facts(lists={CUSTOM_RESOURCE_DEFINITIONS: None}), "unknown", []),
 }  # fmt: skip
@@ -270,6 +270,19 @@ def test_a_check_says_what_is_wrong(case: tuple[str, Facts, str, list[str]]) -> 
     assert told == expected
     assert all(said.remedy for said in result.faults)
     assert bool(result.why) == (expected == "unknown")
+
+
+def test_finished_jobs_keep_no_cluster_from_being_ready() -> None:
+    ended = {**with_deadline(), "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+    ended["metadata"] |= QUEUED
+    lists = {
+        CLUSTER_TRAINING_RUNTIMES: [],
+        CUSTOM_RESOURCE_DEFINITIONS: [*definitions()[:-1], of_trainer_2_1()],
+        DEPLOYMENTS: [JOBSET_CONTROLLER, operator_with("--gang-scheduler-name=volcano")],
+    }
+    for options in (Options(), Options(profile="idiomatic")):
+        found = assessed(facts(ended, options=options, lists=lists), chosen(["runtimes", "v2_release", "gangs", "kueue"]))
+        assert [result.status for result in found.results] == ["not applicable"] * 4
 
 
 def test_a_cluster_that_has_everything_is_ready() -> None:

@@ -11,12 +11,13 @@ import pytest
 from migrate.moving.moves import pytorch_job
 from shunter.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import InputError
 from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.kubeconfig import Connection
 from shunter.migrate.options import Options
 from shunter.migrate.readiness.assessment import Assessment, all_checks, assessed
-from shunter.migrate.readiness.gathering import gather
+from shunter.migrate.readiness.gathering import dried, gather
 
 
 @pytest.fixture
@@ -47,6 +48,24 @@ async def test_a_cluster_whose_webhooks_nobody_serves_is_blocked_by_that_alone(c
     found = await assessed_by(client, namespace)
     blocking = [result.check for result in found.results if result.impact == "blocking"]
     assert (found.verdict, blocking) == ("BLOCKED", ["trainer_webhooks"])
+
+
+async def test_a_namespace_counts_once_however_often_it_is_named(client: Client, namespace: str) -> None:
+    facts = await gather(client, [namespace, "", namespace], Options(suspend=True))
+    assert (len(facts.batch.outcomes), facts.namespaces) == (1, (namespace,))
+
+
+async def test_a_namespace_that_is_not_there_is_named(client: Client) -> None:
+    with pytest.raises(InputError, match='namespaces "r-nowhere" not found') as refused:
+        await gather(client, ["r-nowhere"], Options(suspend=True))
+    assert "-n NAMESPACE" in refused.value.remedy
+
+
+async def test_a_kind_that_is_not_there_in_a_version_that_is_served_is_a_fact(client: Client, namespace: str) -> None:
+    trains = PYTORCH_JOBS._replace(kind="PyTorchTrain", plural="pytorchtrains")
+    answer = await dried(client, {trains.api_version}, trains, {}, namespace)
+    assert answer is not None
+    assert answer.code == 404
 
 
 async def test_who_may_read_nothing_still_gets_a_result_for_every_check(nobody: Client, namespace: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.access import Request
-from shunter.migrate.batch import Batch
+from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.findings import Impact, Topic
+from shunter.operator.overview import FINISHED_STATES, v1_state
 
 GROUP_VERSION_V1 = JOB_KINDS[0].resource.api_version
 MPI_JOBS_V2BETA1 = Resource(JOB_KINDS[0].resource.group, "v2beta1", "MPIJob", "mpijobs")
@@ -80,6 +82,11 @@ class Facts:
     """Of a small suspended PyTorchJob."""
     jobset_dry_run: Dried | None = None
     """Of a small JobSet."""
+
+    @cached_property
+    def unfinished(self) -> tuple[Outcome, ...]:
+        """Of the v1 jobs those that have not finished: no plan makes a TrainJob of another."""
+        return tuple(outcome for outcome in self.batch.outcomes if v1_state(outcome.source.value)[0] not in FINISHED_STATES)
 
     def all(self, resource: Resource) -> Sequence[Json]:
         """Every object in scope; none where the kind is not served. UnknownFactError."""

@@ -17,6 +17,7 @@ from shunter.api.resources import (
     DEPLOYMENTS,
     JOBSETS,
     MUTATING_WEBHOOKS,
+    NAMESPACES,
     RESOURCE_QUOTAS,
     SECRETS,
     SERVICES,
@@ -84,9 +85,9 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
     """Everything that checks look at, for the v1 jobs of some namespaces, or of all when none is named."""
     version = msgspec.json.decode(await client.raw("GET", "/version"))
     served = await served_versions(client)
-    scope = sorted(namespaces) or [live.ALL]
+    scope = sorted({*namespaces} - {live.ALL}) or [live.ALL]
     found = await live.jobs(client, scope)
-    spaces = tuple(sorted({*namespaces, *(job.namespace for job in found.jobs)})) or (client.namespace,)
+    spaces = tuple(sorted({*scope, *(job.namespace for job in found.jobs)} - {live.ALL})) or (client.namespace,)
     lists = await _lists(client, served, scope)
     for finding in found.findings:
         lists[V1_JOBS[finding.object]] = None
@@ -103,9 +104,9 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
         lists=lists,
         allowed=allowed,
         releases=await releases(client, scope),
-        train_job_dry_run=await _dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
-        v1_job_dry_run=await _dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
-        jobset_dry_run=await _dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
+        train_job_dry_run=await dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
+        v1_job_dry_run=await dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
+        jobset_dry_run=await dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
     )
 
 
@@ -158,8 +159,9 @@ async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[
     return sorted((release, "\n---\n".join(sorted(set(manifests)))) for release, manifests in found.items())
 
 
-async def _dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:
-    """What the server says to a new object, in a dry run; None when it does not serve the kind."""
+async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:
+    """What the server says to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace is
+    not there."""
     if resource.api_version not in served:
         return None
     metadata = {"name": CANARY, "namespace": namespace}
@@ -169,5 +171,7 @@ async def _dried(client: Client, served: Collection[str], resource: Resource, sp
     except AlreadyExists:
         return Dried("", 409)
     except ApiError as error:
+        if error.code == 404 and error.status.details and error.status.details.kind == NAMESPACES.plural:
+            raise InputError(f"{error.message}.", "Name one that is there: -n NAMESPACE") from error
         return Dried(error.message, error.code)
     return Dried("", 201)

@@ -8,7 +8,6 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.moving.steps import V1_JOBS
 from shunter.migrate.readiness.facts import Facts, Fault
 from shunter.migrate.rules.owners import MADE_BY_ANOTHER
-from shunter.operator.overview import FINISHED_STATES, overview
 
 TOPIC = Topic(
     id="READY015",
@@ -26,11 +25,11 @@ TOPIC = Topic(
 def applies(facts: Facts) -> bool:
     for resource in V1_JOBS.values():
         facts.all(resource)  # what may not be read is not known to be without faults
-    return bool(facts.batch.outcomes)
+    return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    for outcome in facts.batch.outcomes:
+    for outcome in facts.unfinished:
         ids = {finding.topic.id for finding in outcome.findings if finding.is_blocking} - {MADE_BY_ANOTHER.id}
-        if ids and overview(outcome.source.value).state not in FINISHED_STATES:
+        if ids:
             yield Fault(f"its conversion is blocked by {', '.join(sorted(ids))}.", outcome.source.title)

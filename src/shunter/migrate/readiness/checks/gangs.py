@@ -32,7 +32,7 @@ _FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")
 
 
 def applies(facts: Facts) -> bool:
-    return bool(facts.batch.outcomes)
+    return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:

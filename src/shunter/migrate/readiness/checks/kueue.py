@@ -64,7 +64,5 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 
 def _queued(facts: Facts) -> list[str]:
-    """v1 jobs that wait in a queue."""
-    return [
-        outcome.source.title for outcome in facts.batch.outcomes if (outcome.source.metadata.get("labels") or {}).get(KUEUE_QUEUE)
-    ]
+    """v1 jobs of a queue."""
+    return [outcome.source.title for outcome in facts.unfinished if (outcome.source.metadata.get("labels") or {}).get(KUEUE_QUEUE)]

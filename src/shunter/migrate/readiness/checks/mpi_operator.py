@@ -36,4 +36,4 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:
             continue
         count = len(facts.all(MPI_JOBS_V2BETA1))
-        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; the cluster has {count} MPIJobs.", title(crd))
+        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; {count} MPIJobs were found.", title(crd))

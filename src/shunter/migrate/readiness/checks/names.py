@@ -10,7 +10,6 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.planning import in_the_way
 from shunter.migrate.readiness.facts import Facts, Fault
-from shunter.operator.overview import FINISHED_STATES, overview
 
 TOPIC = Topic(
     id="READY011",
@@ -30,7 +29,7 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    return bool(facts.batch.outcomes)
+    return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
@@ -41,8 +40,8 @@ def faults(facts: Facts) -> Iterator[Fault]:
         for obj in facts.all(resource)
         if not mark(obj, PLAN)
     }
-    for outcome in facts.batch.outcomes:
-        if outcome.conversion is None or overview(outcome.source.value).state in FINISHED_STATES:
+    for outcome in facts.unfinished:
+        if outcome.conversion is None:
             continue
         twin = outcome.conversion.train_job["metadata"].get("name", "")
         if met := in_the_way(there, outcome.source.namespace, twin):

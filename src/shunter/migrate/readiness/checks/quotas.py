@@ -11,7 +11,6 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.proof.pods import v2_pods
 from shunter.migrate.readiness.facts import Facts, Fault, title
 from shunter.migrate.runs.headroom import quota_obstacles
-from shunter.operator.overview import FINISHED_STATES, overview
 
 TOPIC = Topic(
     id="READY010",
@@ -52,10 +51,9 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
     """What the quota leaves too little of, for each twin on its own of a job that has not finished."""
-    for outcome in facts.batch.outcomes:
+    for outcome in facts.unfinished:
         source, conversion = outcome.source, outcome.conversion
-        elsewhere = source.namespace != quota["metadata"]["namespace"]
-        if conversion is None or elsewhere or overview(source.value).state in FINISHED_STATES:
+        if conversion is None or source.namespace != quota["metadata"]["namespace"]:
             continue
         try:
             pods = [replica.pod for replica in v2_pods(conversion.train_job, conversion.runtime)]

@@ -38,7 +38,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
 def _wanted(facts: Facts) -> dict[str, list[str]]:
     """The jobs whose results refer to a runtime, by its name."""
     wanted: dict[str, list[str]] = {}
-    for outcome in facts.batch.outcomes:
+    for outcome in facts.unfinished:
         if outcome.conversion is None:
             continue
         reference = outcome.conversion.train_job["spec"]["runtimeRef"]

@@ -35,13 +35,13 @@ SHOWN_BY: tuple[tuple[str, Resource, tuple[str, ...]], ...] = (
 
 
 def applies(facts: Facts) -> bool:
-    return facts.serves(TRAIN_JOBS) and bool(facts.batch.outcomes)
+    return facts.serves(TRAIN_JOBS) and bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
     definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
     installed = next((release for release, resource, field in SHOWN_BY if _has(definitions, resource, field)), "2.0")
-    for outcome in facts.batch.outcomes:
+    for outcome in facts.unfinished:
         if outcome.conversion is None:
             continue
         release, what = needed(outcome.conversion)
