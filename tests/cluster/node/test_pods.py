@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
+from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.runtime import Level
 
 if TYPE_CHECKING:
@@ -71,6 +73,23 @@ async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(
     [container] = pod["status"]["containerStatuses"]
     assert container["restartCount"] <= 1
     assert not container["lastState"]["terminated"]["finishedAt"].startswith("1970")
+
+
+async def test_a_container_that_the_disk_has_no_room_for_starts_when_it_has(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_json = files.write_json
+    refusals = iter([OSError(errno.ENOSPC, "No space left on device")])
+
+    def written(path: str, value: object) -> None:
+        if path.endswith("spec.json"):
+            for refusal in refusals:
+                raise refusal
+        write_json(path, value)
+
+    monkeypatch.setattr(files, "write_json", written)
+    assert (await node.run_shell("p", "true"))["status"]["phase"] == "Succeeded"
+    assert "No space left on device" in (await node.event("Failed"))["message"]
 
 
 async def test_python_is_the_environment_that_runs_us(node: NodeUnderTest) -> None:

@@ -146,8 +146,15 @@ class ContainerStarter:
             ) from error
         except OSError as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
-        attempts.create(directory, {**spec, **_standard_streams(container)})
-        return await self._equipment.launcher.run_attempt(directory)
+        try:
+            attempts.create(directory, {**spec, **_standard_streams(container)})
+            return await self._equipment.launcher.run_attempt(directory)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            # A full disk, a machine without room for a process: nothing runs, so the number is free again.
+            attempts.discard(directory)
+            raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
 
     def release_group(self, container: str, number: int) -> None:
         """Removes the cgroup of an attempt that has ended."""

@@ -69,6 +69,9 @@ class Launcher:
         right_to_run = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             await self._send({"do": "run", "directory": str(directory)}, right_to_run)
+        except BaseException:
+            os.close(events)
+            raise
         finally:
             os.close(right_to_run)
         return events
