@@ -12,10 +12,10 @@ from shunter.api.resources import NAMESPACES, Resource
 from shunter.cli.console import errors
 from shunter.cli.target import Target
 from shunter.cli.watching import follow
-from shunter.errors import InputError, ShunterError
+from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
-from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound
 from shunter.kube.manifests import Manifest
 from shunter.operator.overview import JOB_RESOURCES, overview
 
@@ -129,17 +129,27 @@ async def delete_and_wait(client: Client, resource: Resource, job: Json) -> None
 async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
     """Server-side apply, or create for a generateName. Unknown fields are refused: a field that does nothing is a mistake."""
     deadline = asyncio.get_running_loop().time() + ADMISSION_SECONDS
+    told = False
     while True:
         try:
             if manifest.object["metadata"].get("name"):
                 return await client.apply(resource, manifest.object, field_validation="Strict")
             return await client.create(resource, manifest.object, field_validation="Strict")
-        except (ServerProblem, ConnectionProblem) as error:
-            if asyncio.get_running_loop().time() > deadline:
-                raise refusal(manifest, error) from error
-            await asyncio.sleep(0.2)
         except ApiError as error:
-            raise refusal(manifest, error) from error
+            if not may_pass(error):
+                raise refusal(manifest, error) from error
+            if asyncio.get_running_loop().time() > deadline:
+                raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
+            if not told:
+                errors().print(f"{error.message} Trying again.", soft_wrap=True, markup=False)
+                told = True
+            await asyncio.sleep(0.2)
+
+
+def may_pass(error: ApiError) -> bool:
+    """Whether the server or a webhook is away for a moment. A 500 alone does not say so: it is what a kube-apiserver answers to a
+    field of a wrong name or type in an apply."""
+    return isinstance(error, ConnectionProblem) or error.code in (502, 503, 504) or "failed calling webhook" in error.message
 
 
 def refusal(manifest: Manifest, error: ApiError) -> ShunterError:

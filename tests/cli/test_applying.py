@@ -1,0 +1,67 @@
+"""What becomes of a manifest that the server does not take: told at once when it is the object's fault, tried again when not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+
+import msgspec
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS
+from shunter.cli import applying
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.client import Client
+from shunter.kube.manifests import Manifest
+from shunter.kube.transport import Response
+
+MANIFEST = Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}, "a.yaml", 3)
+MISFIT = "failed to create typed patch object (b/a; /v1, Kind=ConfigMap): .dta: field not declared in schema"
+WEBHOOK = 'Internal error occurred: failed calling webhook "validator.example": connection refused'
+
+
+class Answers:
+    """A server that gives these answers, the last of them again and again."""
+
+    def __init__(self, *answers: tuple[int, Json]) -> None:
+        self._answers = list(answers)
+        self.asked = 0
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        self.asked += 1
+        status, answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return Response(status, {}, msgspec.json.encode(answer))
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        raise AssertionError("nothing is streamed")
+        yield b""
+
+    async def close(self) -> None:
+        return
+
+
+def failure(code: int, message: str) -> tuple[int, Json]:
+    return code, {"kind": "Status", "code": code, "message": message}
+
+
+async def test_a_field_of_a_wrong_name_is_told_at_once() -> None:
+    server = Answers(failure(500, MISFIT))
+    with pytest.raises(InputError, match=r"a.yaml:3: ConfigMap b/a: failed to create typed patch object .*\.dta"):
+        await applying.apply(Client(server), CONFIG_MAPS, MANIFEST)
+    assert server.asked == 1
+
+
+async def test_a_webhook_that_is_away_for_a_moment_is_waited_for_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Answers(failure(500, WEBHOOK), failure(500, WEBHOOK), (200, MANIFEST.object))
+    assert await applying.apply(Client(server), CONFIG_MAPS, MANIFEST) == MANIFEST.object
+    assert capsys.readouterr().err.count("Trying again.") == 1
+
+
+async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(applying, "ADMISSION_SECONDS", -1.0)
+    with pytest.raises(EnvironmentProblem, match="a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
+        await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST)
