@@ -91,6 +91,13 @@ def test_exits_are_told_once(make_job: MakeJob, observe: Observe, now: datetime)
     assert "ExitedWithCode" not in reasons(made)
 
 
+def test_nothing_is_made_any_more_in_the_look_in_which_a_job_ends(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """A worker would wait for its Master for ever, and one that is refused would keep the job from ending."""
+    job = make_job(status={"startTime": "2026-11-21T11:00:00Z"})
+    made = plan(PYTORCH, observe(job, {"bert-master-0": "Succeeded", "bert-worker-0": ""}), now)
+    assert (created(made), states(made)) == ([], ["Created=True", "Succeeded=True"])
+
+
 @pytest.mark.parametrize(
     ("limit", "restarts", "policy", "wanted"),
     [

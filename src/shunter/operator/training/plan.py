@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.training.job import MANAGED_BY_US
-from shunter.kube.plan import NOTHING, Delete, Failure, Note, Plan, Write
+from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, Write
 from shunter.operator.training import autoscaler, backoff, deadline, gang, suspend, ttl
 from shunter.operator.training.abnormal import abnormal_pod_events
 from shunter.operator.training.clean_pods import clean_up, deletions
@@ -70,11 +70,14 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
                 return _written(progress.held_back() if is_news else progress, before, remaining)
     writes, progress = framework.upkeep(observed, progress)
     progress = judged(framework, job, children, progress)
+    writes, is_over = [*before, *writes], progress.status.is_finished
     if progress.status.start_time is None:
         progress = progress.started()
         remaining = job.run_policy.active_deadline_seconds
-    is_over = progress.status.is_finished
-    return _written(progress, [*before, *writes], None if is_over else remaining)
+    elif is_over:
+        # What is missing of a job that is over would run on, or, where it is refused, hold up the word that the job is over.
+        writes = [write for write in writes if not isinstance(write, Create)]
+    return _written(progress, writes, None if is_over else remaining)
 
 
 def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:
