@@ -23,7 +23,10 @@ SOURCES = Sources(
 )
 POD: Any = {
     "metadata": {"name": "p", "labels": {}},
-    "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]},
+    "spec": {
+        "initContainers": [{"name": "i", "resources": {"limits": {"cpu": "1"}}}],
+        "containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}],
+    },
 }
 
 
@@ -55,10 +58,11 @@ POD: Any = {
                     "items": [
                         {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
                         {"path": "cpu", "resourceFieldRef": {"containerName": "c", "resource": "limits.cpu"}},
+                        {"path": "init", "resourceFieldRef": {"containerName": "i", "resource": "limits.cpu"}},
                     ]
                 }
             },
-            {"name": (b"p", 0o644), "cpu": (b"2", 0o644)},
+            {"name": (b"p", 0o644), "cpu": (b"2", 0o644), "init": (b"1", 0o644)},
             id="downward-api",
         ),
         pytest.param(
@@ -117,6 +121,25 @@ def test_a_change_replaces_all_files_by_one_rename(tmp_path: Path) -> None:
     assert (volume / "a").stat().st_mode & 0o777 == 0o600
     assert sorted(entry for entry in os.listdir(volume) if not entry.startswith("..")) == ["a"]
     assert not (volume / before).exists()
+
+
+def test_a_container_that_is_not_there_is_named() -> None:
+    item = {"path": "cpu", "resourceFieldRef": {"containerName": "none", "resource": "limits.cpu"}}
+    with pytest.raises(ValueError, match="container none not found"):
+        volume_files({"name": "v", "downwardAPI": {"items": [item]}}, POD, SOURCES, AROUND)
+
+
+def test_a_change_goes_on_where_one_was_killed_and_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    write_files(volume, {"a": VolumeFile(b"1", 0o600), "b": VolumeFile(b"1", 0o600)})
+    (volume / "..2026_01_01_00_00_00.1").mkdir()
+    (volume / "..data_tmp").symlink_to("..2026_01_01_00_00_00.1")
+    (volume / "mounted").mkdir()
+    (volume / "link").symlink_to("a")
+    assert write_files(volume, {"a": VolumeFile(b"2", 0o600), "c": VolumeFile(b"2", 0o600)})
+    assert (volume / "c").read_bytes() == b"2"
+    data = os.readlink(volume / "..data")
+    assert sorted(os.listdir(volume)) == sorted([data, "..data", "a", "c", "link", "mounted"])
 
 
 def test_mounts_are_outermost_first_and_without_symlinks(tmp_path: Path) -> None:

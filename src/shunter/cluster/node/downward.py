@@ -46,6 +46,15 @@ def field_value(path: str, pod: Json, around: Surroundings) -> str:
     raise ValueError(f"unsupported fieldPath: {path}")
 
 
+def named_container(pod: Json, name: str) -> Json:
+    """The container that a `resourceFieldRef` names. Raises ValueError."""
+    for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
+        if container["name"] == name:
+            found: Json = container
+            return found
+    raise ValueError(f"container {name} not found")
+
+
 def resource_value(reference: Json, container: Json, around: Surroundings) -> str:
     """The text of a `resourceFieldRef` such as `limits.memory`. A limit that is not set is what the machine has."""
     kind, _, name = reference["resource"].partition(".")

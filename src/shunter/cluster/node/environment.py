@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import Surroundings, field_value, resource_value
+from shunter.cluster.node.downward import Surroundings, field_value, named_container, resource_value
 from shunter.cluster.node.expansion import expand, expand_all
 from shunter.cluster.node.references import MissingSourceError, Sources
 
@@ -25,7 +25,7 @@ def declared_environment(
     declared: dict[str, str] = {}
     known = dict(given)
     for source in container.get("envFrom") or ():
-        for kind, find in (("configMapRef", sources.config_map), ("secretRef", sources.secret)):
+        for kind, find in (("configMapRef", sources.config_map_text), ("secretRef", sources.secret)):
             if kind in source:
                 entries = find(source[kind].get("name", ""), optional=bool(source[kind].get("optional")))
                 prefix = source.get("prefix", "")
@@ -61,9 +61,10 @@ def _value(
     if "fieldRef" in source:
         return field_value(source["fieldRef"]["fieldPath"], pod, around)
     if "resourceFieldRef" in source:
-        return resource_value(source["resourceFieldRef"], _named(pod, source["resourceFieldRef"], container), around)
+        name = source["resourceFieldRef"].get("containerName")
+        return resource_value(source["resourceFieldRef"], named_container(pod, name) if name else container, around)
     for kind, title, find in (
-        ("configMapKeyRef", "ConfigMap", sources.config_map),
+        ("configMapKeyRef", "ConfigMap", sources.config_map_text),
         ("secretKeyRef", "Secret", sources.secret),
     ):
         if kind in source:
@@ -76,17 +77,6 @@ def _value(
                 return None
             namespace = pod["metadata"].get("namespace", "")
             raise MissingSourceError(f"couldn't find key {reference['key']} in {title} {namespace}/{reference.get('name', '')}")
+    for kind in source:
+        raise ValueError(f"variable {variable['name']}: valueFrom {kind} is not supported by this node")
     return ""
-
-
-def _named(pod: Json, reference: Json, default: Json) -> Json:
-    """The container a resourceFieldRef names; the one it stands in by default."""
-    name = reference.get("containerName")
-    if not name:
-        return default
-    spec = pod["spec"]
-    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
-        if container["name"] == name:
-            found: Json = container
-            return found
-    raise ValueError(f"container {name} not found")

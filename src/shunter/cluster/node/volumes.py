@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import Surroundings, field_value, resource_value
+from shunter.cluster.node.downward import Surroundings, field_value, named_container, resource_value
 from shunter.cluster.node.references import MissingSourceError, Sources, token_key
 
 _DATA = "..data"
+_NEXT = "..data_tmp"
 _FROM_API = ("configMap", "secret", "downwardAPI", "projected")
 
 
@@ -94,8 +95,7 @@ def _downward(item: Json, pod: Json, around: Surroundings) -> str:
     if "fieldRef" in item:
         return field_value(item["fieldRef"]["fieldPath"], pod, around)
     reference = item["resourceFieldRef"]
-    container = next(one for one in pod["spec"]["containers"] if one["name"] == reference["containerName"])
-    return resource_value(reference, container, around)
+    return resource_value(reference, named_container(pod, reference["containerName"]), around)
 
 
 def write_files(directory: Path, files: Files) -> bool:
@@ -112,17 +112,20 @@ def write_files(directory: Path, files: Files) -> bool:
         target.write_bytes(content)
         target.chmod(mode)
     (directory / fresh).mkdir(exist_ok=True)
-    os.symlink(fresh, directory / "..data_tmp")
-    os.replace(directory / "..data_tmp", data)
+    # Whoever was killed here before us has left one.
+    (directory / _NEXT).unlink(missing_ok=True)
+    os.symlink(fresh, directory / _NEXT)
+    os.replace(directory / _NEXT, data)
     wanted = {PurePosixPath(path).parts[0] for path in files}
     for entry in directory.iterdir():
-        if not entry.name.startswith("..") and entry.name not in wanted:
-            entry.unlink()
+        if entry.is_symlink():
+            if entry.name not in wanted and os.readlink(entry) == f"{_DATA}/{entry.name}":
+                entry.unlink()
+        elif entry.name.startswith("..") and entry.name != fresh:
+            shutil.rmtree(entry)
     for name in wanted:
         if not (directory / name).is_symlink():
             os.symlink(f"{_DATA}/{name}", directory / name)
-    if previous:
-        shutil.rmtree(directory / previous)
     return True
 
 
