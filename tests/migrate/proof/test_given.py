@@ -55,11 +55,27 @@ def test_our_own_results_are_found_by_their_names() -> None:
     [
         pytest.param([], "no TrainJob of its name to compare with; there are none", id="none"),
         pytest.param([OURS.train_job], "its TrainingRuntime pytorch-.* is not at hand", id="no-runtime"),
+        pytest.param(
+            [NAIVE | {"apiVersion": "trainer.kubeflow.org/v2alpha1"}], "is of trainer.kubeflow.org/v2alpha1", id="version"
+        ),
     ],
 )
 def test_what_is_missing_is_named(objects: list[Json], message: str) -> None:
     with pytest.raises(InputError, match=message):
         with_given(OURS, objects)
+
+
+def test_one_trainjob_stands_for_one_job_only() -> None:
+    other = NAIVE | {"metadata": {"name": "other"}}
+    assert with_given(OURS, [other]).train_job == other
+    with pytest.raises(InputError, match="no TrainJob of its name to compare with; there are other"):
+        with_given(OURS, [other], has_others=True)
+
+
+def test_of_runtimes_of_one_name_that_of_the_trainjob_s_namespace_is_taken() -> None:
+    assert OURS.runtime is not None
+    elsewhere = {**OURS.runtime, "metadata": {**OURS.runtime["metadata"], "namespace": "other"}}
+    assert with_given(OURS, [OURS.train_job, elsewhere, OURS.runtime]).runtime == OURS.runtime
 
 
 def test_an_object_that_no_server_would_take_is_refused() -> None:

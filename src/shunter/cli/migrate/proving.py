@@ -69,8 +69,9 @@ def proven(
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:
-        objects = _objects(against, source)
-        found = [with_given(conversion, objects) for conversion in found]
+        objects, unreadable = _objects(against, source)
+        faults = [*faults, *unreadable]
+        found = [with_given(conversion, objects, has_others=len(jobs) > 1) for conversion in found]
     # Thousands of manifests and schemas stay until the end: without them every look for garbage is short.
     gc.freeze()
     return Proven(found, [*faults, *unread], [other.value for other in given.others])
@@ -92,14 +93,15 @@ def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]
     return found
 
 
-def _objects(against: Sequence[str], source: InputOptions) -> list[Json]:
-    """TrainJobs and runtimes of files, and of the cluster where it is named."""
+def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
+    """TrainJobs and runtimes of files, and of the cluster where it is named; and what there is to tell of reading files."""
     from shunter.migrate.source import provider
 
     files = [name for name in against if name != CLUSTER]
-    objects = [found.value for found in provider.read(files).objects] if files else []
+    given = provider.read(files)
+    objects = [found.value for found in given.objects]
     if CLUSTER not in against:
-        return objects
+        return objects, given.findings
     import asyncio
 
     from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -114,4 +116,4 @@ def _objects(against: Sequence[str], source: InputOptions) -> list[Json]:
                 found += [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items]
             return found
 
-    return [*objects, *asyncio.run(listed())]
+    return [*objects, *asyncio.run(listed())], given.findings

@@ -15,15 +15,17 @@ from shunter.migrate.proof.admission import admitted, schema_errors, title
 _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 
 
-def with_given(conversion: Conversion, objects: Iterable[Json]) -> Conversion:
+def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: bool = False) -> Conversion:
     """The conversion with the TrainJob of `objects` that stands for its source, and that one's runtime, in the place of its own
-    results. It keeps its findings, which explain what differs, and has no account: of another's work there is none. Raises
-    InputError when there is no such TrainJob or runtime, or an
-    API server would refuse one of them."""
+    results. It keeps its findings, which explain what differs, and has no account: of another's work there is none. A TrainJob
+    of any name does where it is the only one, unless the source `has_others` beside it. Raises InputError when there is no such
+    TrainJob or runtime, or an API server would refuse one of them."""
     known = [*objects]
-    train_job = _train_job(conversion, [obj for obj in known if obj.get("kind") == TRAIN_JOBS.kind])
+    train_job = _train_job(conversion, [obj for obj in known if obj.get("kind") == TRAIN_JOBS.kind], has_others=has_others)
     runtime = _runtime(train_job, known)
     for obj in (train_job, runtime):
+        if obj is not None and obj.get("apiVersion") != TRAIN_JOBS.api_version:
+            raise InputError(f"{title(obj)} is of {obj.get('apiVersion')}.", f"Write {TRAIN_JOBS.api_version}.")
         faults = schema_errors(admitted(obj)) if obj is not None else []
         if faults:
             raise InputError(
@@ -32,7 +34,7 @@ def with_given(conversion: Conversion, objects: Iterable[Json]) -> Conversion:
     return replace(conversion, train_job=train_job, runtime=runtime, rows=())
 
 
-def _train_job(conversion: Conversion, jobs: list[Json]) -> Json:
+def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) -> Json:
     """That of the converted job's name, or else of the source's; or the only one there is."""
     source = conversion.source
     for name in (conversion.train_job["metadata"].get("name"), source.name):
@@ -42,7 +44,7 @@ def _train_job(conversion: Conversion, jobs: list[Json]) -> Json:
                 not source.namespace or namespace in (None, source.namespace)
             ):
                 return job
-    if len(jobs) == 1:
+    if len(jobs) == 1 and not has_others:
         return jobs[0]
     there = ", ".join(str((job.get("metadata") or {}).get("name")) for job in jobs) or "none"
     raise InputError(
@@ -52,13 +54,15 @@ def _train_job(conversion: Conversion, jobs: list[Json]) -> Json:
 
 
 def _runtime(train_job: Json, objects: list[Json]) -> Json | None:
-    """None for a ClusterTrainingRuntime that is not at hand: it may be a shipped one."""
+    """That of the job's namespace, of several; None for a ClusterTrainingRuntime that is not at hand: it may be a shipped one."""
     reference = (train_job.get("spec") or {}).get("runtimeRef") or {}
     kind, name = reference.get("kind", CLUSTER_TRAINING_RUNTIMES.kind), reference.get("name")
-    for obj in objects:
-        if obj.get("kind") in _RUNTIMES and obj.get("kind") == kind and (obj.get("metadata") or {}).get("name") == name:
-            return obj
+    namespace = (train_job.get("metadata") or {}).get("namespace")
+    found = [obj for obj in objects if obj.get("kind") == kind and (obj.get("metadata") or {}).get("name") == name]
+    if found and kind in _RUNTIMES:
+        return min(found, key=lambda obj: obj["metadata"].get("namespace", namespace) != namespace)
     if kind == TRAINING_RUNTIMES.kind:
-        title = f"TrainJob {train_job['metadata'].get('name')}"
-        raise InputError(f"{title}: its TrainingRuntime {name} is not at hand.", "Name the file that has it with --against.")
+        raise InputError(
+            f"{title(train_job)}: its TrainingRuntime {name} is not at hand.", "Name the file that has it with --against."
+        )
     return None
