@@ -107,6 +107,13 @@ def test_a_trainjob_of_others_is_shown_beside_the_original(tmp_path: Path) -> No
     assert "blocking PROOF001 Master 0: env WORLD_SIZE of container node is '4' in v1 and nothing in v2." in refuted.stderr
 
 
+def test_what_others_wrote_is_not_run_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "naive.yaml").write_text(NAIVE)
+    done = migrate("validate", "-f", "-", "--against", "naive.yaml", "--smoke", given=JOB, folder=tmp_path)
+    assert done.returncode == 1
+    assert "--smoke runs our own conversions" in done.stderr
+
+
 def test_what_cannot_be_read_of_others_is_told(tmp_path: Path) -> None:
     (tmp_path / "naive.yaml").write_text(NAIVE + "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: [\n")
     done = migrate("validate", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)

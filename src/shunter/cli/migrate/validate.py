@@ -52,6 +52,10 @@ def validate(
 
     Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not, or a finding of the conversion blocks.
     """
+    from shunter.errors import InputError
+
+    if smoke and against:
+        raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found, faults, others = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from shunter.cli.migrate.telling import tell
