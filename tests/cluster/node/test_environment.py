@@ -16,7 +16,7 @@ from shunter.cluster.node.references import MissingSourceError, Sources, TokenKe
 
 AROUND = Surroundings("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
 SOURCES = Sources(
-    {"cm": {"data": {"a": "A"}, "binaryData": {"b": base64.b64encode(b"B").decode()}}},
+    {"cm": {"data": {"a": "A", "b": "B"}, "binaryData": {"c": base64.b64encode(b"\xff").decode()}}},
     {"s": {"data": {"k": base64.b64encode(b"K").decode()}}},
     {},
 )
@@ -67,6 +67,9 @@ def test_env_overrides_env_from() -> None:
         pytest.param({"configMapKeyRef": {"name": "none", "key": "a"}}, 'configmap "none" not found', id="configmap"),
         pytest.param(
             {"configMapKeyRef": {"name": "cm", "key": "z"}}, "couldn't find key z in ConfigMap ns/cm", id="configmap-key"
+        ),
+        pytest.param(
+            {"configMapKeyRef": {"name": "cm", "key": "c"}}, "couldn't find key c in ConfigMap ns/cm", id="configmap-bytes"
         ),
         pytest.param({"secretKeyRef": {"name": "none", "key": "a"}}, 'secret "none" not found', id="secret"),
         pytest.param({"secretKeyRef": {"name": "s", "key": "z"}}, "couldn't find key z in Secret ns/s", id="secret-key"),

@@ -25,7 +25,7 @@ def declared_environment(
     declared: dict[str, str] = {}
     known = dict(given)
     for source in container.get("envFrom") or ():
-        for kind, find in (("configMapRef", sources.config_map_text), ("secretRef", sources.secret)):
+        for kind, find in (("configMapRef", sources.config_map), ("secretRef", sources.secret)):
             if kind in source:
                 entries = find(source[kind].get("name", ""), optional=bool(source[kind].get("optional")))
                 prefix = source.get("prefix", "")
@@ -64,7 +64,7 @@ def _value(
         name = source["resourceFieldRef"].get("containerName")
         return resource_value(source["resourceFieldRef"], named_container(pod, name) if name else container, around)
     for kind, title, find in (
-        ("configMapKeyRef", "ConfigMap", sources.config_map_text),
+        ("configMapKeyRef", "ConfigMap", sources.config_map),
         ("secretKeyRef", "Secret", sources.secret),
     ):
         if kind in source:
@@ -77,6 +77,4 @@ def _value(
                 return None
             namespace = pod["metadata"].get("namespace", "")
             raise MissingSourceError(f"couldn't find key {reference['key']} in {title} {namespace}/{reference.get('name', '')}")
-    for kind in source:
-        raise ValueError(f"variable {variable['name']}: valueFrom {kind} is not supported by this node")
     return ""

@@ -59,13 +59,19 @@ class Sources(NamedTuple):
         raise MissingSourceError(f"PersistentVolume {metadata} is neither hostPath nor local: this node mounts no other")
 
     def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
-        """Its entries; None when it does not exist but may be missing."""
+        """Its entries that may become variables (`data`); None when it does not exist but may be missing."""
         found = self.config_maps.get(name)
         if found is None:
             _require(optional, f'configmap "{name}" not found')
             return None
-        entries = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
-        entries.update({key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()})
+        return {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
+
+    def config_map_files(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
+        """All of its entries (`data` and `binaryData`); None when it does not exist but may be missing."""
+        entries = self.config_map(name, optional=optional)
+        if entries is not None:
+            binary = self.config_maps[name].get("binaryData") or {}
+            entries.update({key: base64.b64decode(value) for key, value in binary.items()})
         return entries
 
     def secret(self, name: str, *, optional: bool) -> dict[str, bytes] | None:

@@ -55,7 +55,7 @@ def _projected(projection: Json, mode: int, pod: Json, sources: Sources, around:
     if "configMap" in projection:
         source = projection["configMap"]
         optional = bool(source.get("optional"))
-        return _keys(source, sources.config_map(source.get("name", ""), optional=optional), mode, "config", optional)
+        return _keys(source, sources.config_map_files(source.get("name", ""), optional=optional), mode, "config", optional)
     if "secret" in projection:
         source = projection["secret"]
         optional = bool(source.get("optional"))
