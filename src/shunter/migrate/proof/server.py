@@ -14,7 +14,8 @@ from collections.abc import AsyncGenerator
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, TooManyRequests
+from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.findings import Finding
 from shunter.migrate.proof.admission import title
 from shunter.migrate.proof.ladder import Ladder, Step
@@ -23,7 +24,10 @@ from shunter.migrate.proof.topics import REFUSED_BY_SERVER
 
 PREFIX = "shunter-dry-run-"
 """Scratch namespaces are called so; one that is left over may be deleted."""
-_OF_THE_SERVER = ("uid", "ownerReferences", "namespace")
+_NO_ANSWER = (ConnectionProblem, ServerProblem, TooManyRequests)
+"""What says nothing of the object."""
+_NO_RIGHT = " cannot create resource "
+"""Words of Kubernetes' authorizer alone: policies, quotas and webhooks forbid in others."""
 
 
 @contextlib.asynccontextmanager
@@ -42,17 +46,27 @@ async def scratch_namespace(client: Client, named: str = "") -> AsyncGenerator[s
 
 
 async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
-    """The rung `server`. `namespace` is one for such purposes (`scratch_namespace`). Nothing of the conversion is left there."""
+    """The rung `server`. `namespace` is one for such purposes (`scratch_namespace`). Nothing of the conversion is left there.
+    Raises ApiError where no answer comes."""
     conversion = ladder.conversion
     side = v2_side(conversion.train_job, conversion.runtime)
     findings: list[Finding] = []
+    unasked: list[str] = []
+    count = 0
 
     async def ask(resource: Resource, obj: Json, *, dry_run: bool = True) -> bool:
-        metadata = {key: value for key, value in obj["metadata"].items() if key not in _OF_THE_SERVER}
-        body = {**{key: value for key, value in obj.items() if key != "status"}, "metadata": {**metadata, "namespace": namespace}}
+        nonlocal count
+        count += 1
+        cleaned = clean(obj)
+        body = {**cleaned, "metadata": {**cleaned["metadata"], "namespace": namespace}}
         try:
             await client.create(resource, body, dry_run=dry_run, field_validation="Strict")
+        except _NO_ANSWER:
+            raise
         except ApiError as error:
+            if isinstance(error, Forbidden) and _NO_RIGHT in error.message:
+                unasked.append(f"{title(obj)}: {error.message}")
+                return False
             source = conversion.source
             message = f"{title(obj)} is refused: {error.message}"
             findings.append(Finding(REFUSED_BY_SERVER, source.title, source.place(), (), message, error.remedy))
@@ -60,7 +74,7 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
         return True
 
     runtime = conversion.runtime
-    if runtime is None:
+    if runtime is None or runtime["kind"] != TRAINING_RUNTIMES.kind:
         await ask(TRAIN_JOBS, conversion.train_job)
     elif await ask(TRAINING_RUNTIMES, runtime, dry_run=False):
         try:
@@ -71,7 +85,9 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
     await ask(JOBSETS, side.jobset)
     for job in side.jobs:
         await ask(JOBS, _as_created(job))
-    return Step("server", tuple(findings), f"asked about {2 + len(side.jobs)} objects in namespace {namespace}")
+    if unasked and not findings:
+        return Step("server", (), f"not asked about {unasked[0]}", was_tried=False)
+    return Step("server", tuple(findings), f"asked about {count} objects in namespace {namespace}")
 
 
 def not_asked(error: Forbidden) -> Step:
