@@ -69,9 +69,9 @@ class NodeUnderTest:
                 await self._task
             self._task = None
 
-    async def create(self, name: str, spec: Json, *, labels: Json | None = None, annotations: Json | None = None) -> Json:
+    async def create(self, name: str, spec: Json, **metadata: object) -> Json:
         """Creates a pod that is bound to this node already."""
-        metadata = {"name": name, "namespace": self.namespace, "labels": labels or {}, "annotations": annotations or {}}
+        metadata = {"name": name, "namespace": self.namespace, **metadata}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": self.name, **spec}}
         return await self.client.create(PODS, body, view=dict)
 

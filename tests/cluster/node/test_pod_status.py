@@ -105,6 +105,11 @@ def test_a_container_in_back_off_shows_its_last_run() -> None:
     assert shown["restartCount"] == 2
 
 
+@pytest.mark.parametrize(("seen", "phase"), [(Seen(Role.MAIN), "Failed"), (Seen(Role.MAIN, DONE), "Succeeded")])
+def test_a_pod_that_ended_has_a_final_phase_whether_it_ever_ran(seen: Seen, phase: str) -> None:
+    assert status({"main": seen}, ending=True, ended=True)["phase"] == phase
+
+
 def test_a_finished_pod_never_changes_its_phase() -> None:
     shown = status({"main": Seen(Role.MAIN, RUNNING, **UP)}, before={"phase": "Failed", "reason": "Evicted"})
     assert (shown["phase"], shown["reason"]) == ("Failed", "Evicted")

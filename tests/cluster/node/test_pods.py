@@ -222,6 +222,16 @@ async def test_a_container_that_keeps_failing_backs_off(node: NodeUnderTest) -> 
     assert await node.log("p", previous=True)
 
 
+async def test_a_pod_that_is_deleted_before_it_ran_has_failed(node: NodeUnderTest) -> None:
+    main = {"name": "main", "image": "any", "command": ["true"], "envFrom": [{"configMapRef": {"name": "none"}}]}
+    await node.create("p", {"containers": [main]}, finalizers=["example.com/wait"])
+    await node.wait("p", lambda status: status.get("containerStatuses"), "shown")
+    await node.client.delete(PODS, "p", node.namespace)
+    assert (await node.finished("p"))["status"]["phase"] == "Failed"
+    await node.client.patch(PODS, "p", node.namespace, {"metadata": {"finalizers": None}})
+    await node.gone("p")
+
+
 async def test_sigterm_comes_first_and_the_grace_period_ends_it(node: NodeUnderTest) -> None:
     script = (
         "import signal, time\n"

@@ -43,6 +43,15 @@ async def test_a_pod_ends_as_its_annotations_say(node: NodeUnderTest, code: str,
     assert pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
 
 
+async def test_a_pod_that_somebody_keeps_ends_before_it_goes(node: NodeUnderTest) -> None:
+    await node.create("p", SPEC, finalizers=["example.com/wait"])
+    await node.ready("p")
+    await node.client.delete(PODS, "p", node.namespace)
+    assert (await node.finished("p"))["status"]["phase"] == "Failed"
+    await node.client.patch(PODS, "p", node.namespace, {"metadata": {"finalizers": None}})
+    await node.gone("p")
+
+
 async def test_a_restarted_node_ends_pods_in_time(node: NodeUnderTest) -> None:
     await node.create("p", SPEC, annotations={SECONDS_ANNOTATION: "1"})
     await node.ready("p")

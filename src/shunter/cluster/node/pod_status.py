@@ -27,6 +27,8 @@ class Situation(NamedTuple):
     """When the node first saw the pod; seconds since the epoch."""
     ending: bool = False
     """The pod is being stopped: what has ended stays ended, whatever its restart policy."""
+    ended: bool = False
+    """Nothing of it runs or will run: one that never got to run has failed then (kubelet: TerminatePod)."""
     phase: str = ""
     """Decided from outside, e.g. Failed when the pod ran past its deadline; empty: it follows from the containers."""
     reason: str = ""
@@ -37,6 +39,8 @@ def pod_status(pod: Json, containers: Containers, situation: Situation, now: dat
     """The whole status, conditions of others included."""
     spec, before = pod["spec"], pod.get("status") or {}
     phase = situation.phase or pod_phase(spec, containers, ending=situation.ending)
+    if situation.ended and phase not in ("Succeeded", "Failed"):
+        phase = "Failed"
     if before.get("phase") in ("Succeeded", "Failed"):
         phase = before["phase"]
     statuses = {container["name"]: _container_status(spec, container, containers) for container, _ in declared(spec)}

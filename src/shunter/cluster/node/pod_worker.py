@@ -338,6 +338,7 @@ class PodWorker:
             has_sandbox=bool(self._starter.address) and not self._released,
             started_at=self._started_at(),
             ending=self._is_ending(),
+            ended=self._released,
             phase=phase,
             reason=reason,
             message=message,

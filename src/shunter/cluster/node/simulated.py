@@ -44,6 +44,7 @@ class SimulatedPods:
         """A pod is there, or changed."""
         if pod.metadata.deletion_timestamp is not None:
             if pod.uid not in self._deletions:
+                self._forget_end(pod)
                 self._deletions[pod.uid] = asyncio.ensure_future(self._delete(pod))
             return
         if pod.uid in self._timers or pod.is_finished:
@@ -58,8 +59,7 @@ class SimulatedPods:
 
     def vanish(self, pod: AssignedPod) -> None:
         """A pod is gone."""
-        if timer := self._timers.pop(pod.uid, None):
-            timer.cancel()
+        self._forget_end(pod)
         self._deletions.pop(pod.uid, None)
         self._statuses.forget(pod.uid)
 
@@ -67,16 +67,25 @@ class SimulatedPods:
         for timer in self._timers.values():
             timer.cancel()
 
+    def _forget_end(self, pod: AssignedPod) -> None:
+        if timer := self._timers.pop(pod.uid, None):
+            timer.cancel()
+
     def _end(self, pod: AssignedPod, started: float) -> None:
         self._report(pod, simulated_containers(pod, started, time.time()), started)
 
-    def _report(self, pod: AssignedPod, containers: Containers, started: float) -> None:
+    def _report(self, pod: AssignedPod, containers: Containers, started: float, *, ended: bool = False) -> None:
         self._started += 1
         address = pod.status.get("podIP") or f"10.{self._started >> 16 & 255}.{self._started >> 8 & 255}.{self._started & 255}"
-        situation = Situation(host_ip=self._host_ip, pod_ip=address, has_sandbox=True, started_at=started)
+        situation = Situation(host_ip=self._host_ip, pod_ip=address, has_sandbox=True, started_at=started, ended=ended)
         self._statuses.write(pod, pod_status(pod.as_json(), containers, situation, datetime.now(UTC)))
 
     async def _delete(self, pod: AssignedPod) -> None:
+        if pod.metadata.finalizers and not pod.is_finished:
+            # Whoever keeps it, as a Job does, wants to know that it has ended.
+            moment = time.time()
+            self._report(pod, simulated_containers(pod, moment, None), moment, ended=True)
+            await self._statuses.flush(pod.uid)
         while True:
             try:
                 with suppress(NotFound, Conflict):
