@@ -78,6 +78,9 @@ async def test_a_quota_that_ends_half_way_through_a_gang_is_told_and_waited_for(
         await asyncio.sleep(A_WHILE)
         assert stage.count(PODS) == 3
         assert all("exceeded quota" in message for message in told(history, stage, "FailedCreatePod"))
+        assert stage.conditions(PYTORCH_JOBS, "j") == ["Created"]
+        (job,) = history.present(PYTORCH_JOBS, stage.namespace)
+        assert "startTime" in job["status"], "so that its deadline counts"
         invariants.writes_are_bounded(operator.sent.writes, each=TRIES)
         await lift_limit(plane, stage, operator)
         await history.until(lambda: stage.count(PODS) == stage.count(SERVICES) == 6)

@@ -245,7 +245,7 @@ class OperatorReplay(Replay):
             kept=self._kept(framework, job),
         )
         now = self.cluster.now
-        return training.plan(framework, observed, now), lambda failure: training.plan_failure(framework, observed, failure)
+        return training.plan(framework, observed, now), lambda failure: training.plan_failure(framework, observed, failure, now)
 
     def _kept(self, framework: AnyFramework, job: AnyJob) -> dict[Resource, Any]:
         found: dict[Resource, Any] = {}

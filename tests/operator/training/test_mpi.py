@@ -292,7 +292,7 @@ def test_a_name_that_labels_cannot_hold_fails_the_job() -> None:
 def test_what_is_in_the_way_is_told(resource: Resource, name: str, reason: str, told: list[str]) -> None:
     """M2, M10"""
     write = Create(resource=resource, body={"metadata": {"name": name}})
-    made = plan_failure(MPI, observed(job_view()), Failure(write, 409, reason, "no"))
+    made = plan_failure(MPI, observed(job_view()), Failure(write, 409, reason, "no"), NOW)
     assert [event.reason for event in made.events] == told
     for event in made.events:
         if event.reason == "ErrResourceExists":

@@ -10,13 +10,13 @@ import pytest
 
 from shunter.api.core import Pod
 from shunter.api.training.job import JobCondition
-from shunter.kube.plan import NOTHING, Create, Delete, Plan
+from shunter.kube.plan import NOTHING, Create, Delete, Failure, Plan
 from shunter.operator.training import backoff, deadline, restart, ttl
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.observed import Observed
-from shunter.operator.training.plan import plan
+from shunter.operator.training.plan import plan, plan_failure
 
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]
@@ -277,6 +277,35 @@ def test_jobs_of_others_and_jobs_that_go_are_left_alone(make_job: MakeJob, now: 
     going = make_job(metadata={"deletionTimestamp": "2026-11-21T11:59:00Z"})
     assert plan(PYTORCH, Observed(job=of_kueue), now) == NOTHING
     assert plan(PYTORCH, Observed(job=going), now) == NOTHING
+
+
+def refused(observed: Observed, now: datetime) -> Plan:
+    """What comes of the plan when its first creation exceeds a quota."""
+    write = next(write for write in plan(PYTORCH, observed, now).writes if isinstance(write, Create))
+    return plan_failure(PYTORCH, observed, Failure(write, 403, "Forbidden", "exceeded quota"), now)
+
+
+def test_a_job_whose_pods_are_refused_is_created_and_has_not_started(make_job: MakeJob, now: datetime) -> None:
+    """S4"""
+    made = refused(Observed(job=make_job()), now)
+    assert (states(made), made.writes) == (["Created=True"], ())
+    assert made.status is not None
+    assert "startTime" not in made.status.wanted
+
+
+def test_half_a_gang_is_counted_and_its_deadline_runs(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """A quota ends half way: what is there may hold GPUs for ever."""
+    job = make_job({"Master": 1, "Worker": 3}, policy={"activeDeadlineSeconds": 60})
+    made = refused(observe(job, {"bert-worker-1": "", "bert-worker-2": ""}), now)
+    assert states(made) == ["Created=True", "Running=True"]
+    assert made.status is not None
+    assert made.status.wanted["startTime"] == "2026-11-21T12:00:00Z"
+    assert made.status.wanted["replicaStatuses"]["Worker"]["active"] == 1
+    later = make_job({"Master": 1, "Worker": 3}, policy={"activeDeadlineSeconds": 60}, status=made.status.wanted)
+    again = refused(observe(later, {"bert-worker-1": "", "bert-worker-2": ""}), now + timedelta(seconds=30))
+    assert again.status is not None
+    assert (again.status.wanted, again.events) == (again.status.observed, ())
+    assert states(plan(PYTORCH, observe(later), now + timedelta(seconds=60)))[-1] == "Failed=True"
 
 
 def test_a_plan_of_a_plan_changes_nothing(make_job: MakeJob, observe: Observe, now: datetime) -> None:

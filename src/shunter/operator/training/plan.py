@@ -6,8 +6,9 @@ from datetime import datetime
 
 import msgspec
 
+from shunter.api.resources import PODS, SERVICES
 from shunter.api.training.job import MANAGED_BY_US
-from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, Write
+from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
 from shunter.operator.training import autoscaler, backoff, deadline, gang, suspend, ttl
 from shunter.operator.training.abnormal import abnormal_pod_events
 from shunter.operator.training.clean_pods import clean_up, deletions
@@ -49,9 +50,23 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     return _running(framework, msgspec.structs.replace(observed, job=job), progress, remaining)
 
 
-def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure) -> Plan:
-    """What is told of a refused write. The status stays as it is until the write succeeds, as upstream's."""
-    return Plan(events=framework.refused(observed.job, failure))
+def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:
+    """What is told of a refused write. While a pod or service cannot be made, the status goes on telling what is there, where
+    upstream's stands still (S4). Other refusals leave it as it is."""
+    told, write = framework.refused(observed.job, failure), failure.write
+    status = None
+    if isinstance(write, Create) and write.resource in (PODS, SERVICES):
+        planned = plan(framework, observed, now)
+        status = _without_start(planned.status) if planned.status and not observed.children.pods else planned.status
+        if status and status.wanted != status.observed:
+            told = (*planned.events, *told)
+    return Plan(status=status, events=told)
+
+
+def _without_start(status: StatusWrite) -> StatusWrite:
+    """A job of which no pod was made has not started."""
+    wanted = {field: value for field, value in status.wanted.items() if field != "startTime" or field in status.observed}
+    return msgspec.structs.replace(status, wanted=wanted)
 
 
 def _running(framework: AnyFramework, observed: Observed, progress: Progress, remaining: float | None) -> Plan:

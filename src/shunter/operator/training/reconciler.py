@@ -109,7 +109,7 @@ class TrainingReconciler:
         return plan(self._framework, observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        return plan_failure(self._framework, observed, failure)
+        return plan_failure(self._framework, observed, failure, now)
 
 
 def _own_label(job: AnyJob) -> str:
