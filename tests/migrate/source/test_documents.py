@@ -127,8 +127,14 @@ def test_in_a_chart_helm_fills_in_texts_as_well() -> None:
 
 @pytest.mark.parametrize(
     "deep",
-    ["[" * 100_000 + "]" * 100_000, "\n" + "".join(f"{' ' * n}a:\n" for n in range(1, 1000)), "\n" + "- " * 1000 + "x"],
-    ids=["brackets", "blanks", "dashes"],
+    [
+        "[" * 100_000 + "]" * 100_000,
+        "\n" + "".join(f"{' ' * n}a:\n" for n in range(1, 1000)),
+        "\n" + "- " * 1000 + "x",
+        "\n" + "-  " * 100_000 + "x",
+        "\n" + "? - " * 100_000 + "x",
+    ],
+    ids=["brackets", "blanks", "dashes", "dashes with more blanks", "keys within keys"],
 )
 def test_what_is_nested_too_deep_is_refused(deep: str) -> None:
     (document,) = parsed(f"kubeflow.org/v1: {deep}\n", "x")

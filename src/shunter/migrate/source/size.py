@@ -13,7 +13,7 @@ MAXIMUM_EXPANDED_NODES = 1_000_000
 """What aliases may make of one document: far above any manifest, far below what fills a memory."""
 MAXIMUM_DEPTH = 200
 """How deep objects may be nested."""
-_DEEP = re.compile(rf"^ {{{MAXIMUM_DEPTH}}}|(?:- ){{{MAXIMUM_DEPTH}}}", re.M)
+_DEEP = re.compile(rf"^ {{{MAXIMUM_DEPTH}}}|(?:[-?:][ \t]+){{{MAXIMUM_DEPTH}}}", re.M)
 """What a text has at least that is nested too deep without brackets."""
 
 
