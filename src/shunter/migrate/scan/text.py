@@ -212,7 +212,7 @@ _LONGEST = 80
 
 _VERBS = "get|describe|delete|apply|create|patch|edit|wait|logs|label|annotate|scale|explain|auth|replace|watch|top"
 _COMMAND = re.compile(
-    rf"\b(?:kubectl|oc|k)\s+(?:-\S+[ =]\S+\s+|-\S+\s+)*(?:{_VERBS})\b"
+    rf"\b(?:kubectl|oc|k)\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?)*(?:{_VERBS})\b"
     rf"[^\n|;&]*?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b",
     re.I,
 )
@@ -233,14 +233,15 @@ RULES = (
     Rule(METRIC, re.compile(r"\btraining_operator_\w+"), "{} counts v1 jobs only."),
     Rule(
         LABEL,
-        re.compile(r"\btraining\.kubeflow\.org/[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
+        # Escaped as in jsonpath and regular expressions, or as in JSON patches.
+        re.compile(r"\btraining\\*\.kubeflow\\*\.org(?:\\*/|~1)[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
         "{} stands on no pod of v2.",
     ),
     Rule(
         CONDITION,
         re.compile(
             rf"--for[= ]+[\"']?condition=(?:Succeeded|Running|Created|Restarting)\b"
-            rf"|status\.replicaStatuses\.\w+|\bwait\b[^\n]*{ANY_PLURAL}[^\n]*condition=\w+",
+            rf"|status\.replicaStatuses\.\w+|\bwait\b[^\n]*{ANY_PLURAL}[^\n]*condition=(?!Failed|Suspended)\w+",
             re.I,
         ),
         "{}: no TrainJob gets there.",
@@ -299,7 +300,7 @@ def _may_speak_of_v1(line: str) -> bool:
 
 def _remedy(topic: Topic, found: str) -> str:
     if topic is LABEL:
-        key = found.partition("/")[2] or found.partition("_org_")[2].replace("_", "-")
+        key = re.split(r"/|~1|_org_", found, maxsplit=1)[1].replace("_", "-")
         if key in LABELS_OF_V2:
             return f"In its place pods of v2 carry {LABELS_OF_V2[key]}."
     return ""
