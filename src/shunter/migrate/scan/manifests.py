@@ -14,6 +14,7 @@ from shunter.kube.manifests import Loader
 from shunter.migrate.findings import Topic
 from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.scan.text import LABELS_OF_V2
+from shunter.migrate.source.size import refuse_depth
 from shunter.migrate.source.yaml_nodes import nodes
 
 RIGHTS = Topic(
@@ -100,7 +101,7 @@ _POLICY_KINDS = (
     "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "AssignMetadata", "Assign", "ModifySet",
 )  # fmt: skip
 _POLICY_GROUPS = ("constraints.gatekeeper.sh/", "templates.gatekeeper.sh/", "kyverno.io/", "policies.kyverno.io/")
-_WORKFLOW_FIELDS = ("successCondition", "failureCondition", "primaryContainerName")
+_WORKFLOW_FIELDS = ("successCondition", "failureCondition")
 _QUOTED = re.compile(rf"[\"'](?:{ANY_KIND}|{ANY_PLURAL})[\"']")
 """A kind in an expression: CEL, Rego."""
 _V1_LABEL = "training.kubeflow.org/"
@@ -116,6 +117,7 @@ def references(text: str) -> Found:
     """What the objects of a text show; of a text that is no YAML, nothing."""
     found = Found([], [])
     try:
+        refuse_depth(text)
         loader = Loader(text)
     except yaml.YAMLError:
         return found
@@ -157,9 +159,8 @@ def _rights(node: yaml.MappingNode) -> Iterator[Reference]:
         for resource in _sequence(_value(rule, "resources")):
             if isinstance(resource, yaml.ScalarNode) and (names_v1_object(resource.value) or resource.value == "*"):
                 verbs = ", ".join(str(verb.value) for verb in _sequence(_value(rule, "verbs")))
-                says = (
-                    f"{_scalar(node, 'kind')} {_name(node)} allows {verbs or 'nothing'} on {resource.value} of {V1_GROUP} only."
-                )
+                title = _title(node, _scalar(node, "kind"))
+                says = f"{title} allows {verbs or 'nothing'} on {resource.value} of {V1_GROUP} only."
                 yield _reference(
                     RIGHTS,
                     resource,
@@ -171,7 +172,13 @@ def _rights(node: yaml.MappingNode) -> Iterator[Reference]:
 def _policy(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
     for scalar in _scalars(node):
         if names_v1_object(scalar.value) or _QUOTED.search(scalar.value):
-            yield _reference(POLICY, scalar, f"{kind} {_name(node)} matches {_shown(scalar.value)}, not TrainJobs.", "")
+            yield _reference(POLICY, scalar, f"{_title(node, kind)} matches {_shown(scalar.value)}, not TrainJobs.", "")
+    for rule in nodes(node):
+        groups = [group.value for group in _sequence(_value(rule, "apiGroups"))]
+        for matched in (*_sequence(_value(rule, "resources")), *_sequence(_value(rule, "kinds"))) if V1_GROUP in groups else ():
+            if isinstance(matched, yaml.ScalarNode) and matched.value in ("*", "*/*"):
+                says = f"{_title(node, kind)} matches all kinds of {V1_GROUP}, not TrainJobs."
+                yield _reference(POLICY, matched, says, "")
 
 
 def _shown(value: str) -> str:
@@ -186,19 +193,16 @@ def _selectors(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
         if scalar.value.startswith(_V1_LABEL):
             key = scalar.value.removeprefix(_V1_LABEL)
             instead = f"Pods of v2 carry {LABELS_OF_V2[key]}." if key in LABELS_OF_V2 else ""
-            yield _reference(
-                topic, scalar, f"{kind} {_name(node)} uses the label {scalar.value}, which no pod of v2 has.", instead
-            )
+            says = f"{_title(node, kind)} uses the label {scalar.value}, which no pod of v2 has."
+            yield _reference(topic, scalar, says, instead)
 
 
 def _conditions(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
     for key, value in _entries(node):
         if key.value not in _WORKFLOW_FIELDS or not isinstance(value, yaml.ScalarNode):
             continue
-        if "replicaStatuses" in value.value or (
-            key.value != "primaryContainerName" and "Succeeded" in value.value and _makes_jobs(node)
-        ):
-            yield _reference(WORKFLOW, key, f"{kind} {_name(node)}: {key.value} is {value.value!r}.", "")
+        if "replicaStatuses" in value.value or ("Succeeded" in value.value and _makes_jobs(node)):
+            yield _reference(WORKFLOW, key, f"{_title(node, kind)}: {key.value} is {value.value!r}.", "")
 
 
 def _makes_jobs(node: yaml.Node) -> bool:
@@ -208,6 +212,11 @@ def _makes_jobs(node: yaml.Node) -> bool:
 def _reference(topic: Topic, node: yaml.ScalarNode, message: str, remedy: str) -> Reference:
     mark = node.start_mark
     return Reference(topic, mark.line + 1, mark.column + 1, len(node.value), message, remedy)
+
+
+def _title(node: yaml.MappingNode, kind: str) -> str:
+    """`NetworkPolicy rendezvous`; of what is no object, such as values of a chart, `The file`."""
+    return f"{kind} {_name(node)}".strip() or "The file"
 
 
 def _name(node: yaml.MappingNode) -> str:
