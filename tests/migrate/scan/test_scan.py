@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 from pathlib import Path
 
@@ -30,6 +32,24 @@ def test_findings_of_a_file(case: dict) -> None:
 def test_every_topic_of_the_scan_is_in_a_case() -> None:
     found = {line.split()[1] for case in CASES for line in case.get("found", [])}
     assert {id for id in topics() if id.startswith("SCAN")} == found
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("sum.py", f"import kubeflow.training\nx = {' + '.join(['a'] * 2000)}\nos.system('kubectl get pytorchjobs')\n"),
+        ("deep.json", f"{'[' * 100_000}\n\nkubectl get pytorchjobs\n"),
+        ("deep.yaml", f"a: {'? ' * 100_000}\n\nkubectl get pytorchjobs\n"),
+    ],
+    ids=["a sum", "brackets", "keys within keys"],
+)
+def test_of_what_is_nested_too_deep_the_lines_are_looked_at(file: str, text: str) -> None:
+    assert ("SCAN016", 3) in {(finding.topic.id, finding.place.line) for finding in findings_of(file, text)}
+
+
+def test_a_command_of_many_flags_takes_no_longer_than_others() -> None:
+    (finding,) = findings_of("a.sh", f"kubectl {'--a=b ' * 1000}-n team get pytorchjobs; kubectl {'--a=b ' * 1000}kubeflow\n")
+    assert finding.topic.id == "SCAN016"
 
 
 def write(root: Path, tree: dict[str, str | bytes]) -> None:
@@ -119,9 +139,52 @@ def test_a_directory_that_git_ignores_is_read_when_it_is_named(tmp_path: Path) -
     assert tmp_path / "vendor" / "a.sh" not in paths_below([tmp_path])
 
 
+def test_repositories_within_the_repository_are_read(tmp_path: Path) -> None:
+    for name in ("submodule", "other", "empty"):
+        write(tmp_path, {f"{name}/a.sh": SPEAKS, f"{name}/.gitignore": "b.sh\n", f"{name}/b.sh": SPEAKS})
+        subprocess.run(["git", "init", "-q", tmp_path / name], check=True)
+    commit = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", tmp_path / "submodule"]
+    subprocess.run([*commit, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    head = subprocess.run([*commit, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name in ("submodule", "gone"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        subprocess.run(["git", "-C", tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{head},{name}"], check=True)
+    read = [str(path.relative_to(tmp_path)) for path in paths_below([tmp_path]) if path.name.endswith(".sh")]
+    assert read == ["empty/a.sh", "other/a.sh", "submodule/a.sh"]
+
+
+def test_a_directory_that_may_not_be_listed_is_counted_and_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"a/a.sh": SPEAKS, "b/b.sh": SPEAKS})
+    listed = os.scandir
+
+    def refused(path: Path) -> object:
+        if Path(path).name == "a":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(os, "scandir", refused)
+    found = scanned(paths_below([tmp_path]))
+    assert ([Path(finding.place.source).name for finding in found.findings], found.skipped) == (["b.sh"], 1)
+
+
+def test_a_link_is_read_when_it_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"a.sh": SPEAKS})
+    (tmp_path / "link.sh").symlink_to("a.sh")
+    assert len(scanned(paths_below([tmp_path / "link.sh", tmp_path])).findings) == 1
+
+
 def test_a_file_is_read_once_though_two_roots_name_it(tmp_path: Path) -> None:
     write(tmp_path, {"a.sh": SPEAKS})
     assert len(paths_below([tmp_path, tmp_path / "a.sh"])) == 1
+
+
+def test_a_root_of_an_impossible_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        paths_below([tmp_path / ("x" * 300)])
 
 
 def test_a_root_that_is_not_there_is_named(tmp_path: Path) -> None:

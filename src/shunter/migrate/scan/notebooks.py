@@ -10,18 +10,32 @@ from shunter.migrate.scan.reference import Reference
 
 _MAGIC = ("%", "!", "?")
 """First signs of lines that IPython reads, not Python."""
+_OTHER_LANGUAGE = "%%"
+"""How a cell begins of which something else than Python may be made: `%%bash`."""
 
 
 def references(text: str) -> list[Reference]:
-    """What the code cells show, by the lines and columns of the file; of a text that is no notebook, nothing."""
+    """What the code cells show, by the lines and columns of the file, and which of them are no Python; of a text that is no
+    notebook, nothing."""
     try:
         cells = json.loads(text).get("cells")
     except (ValueError, AttributeError, RecursionError):
         return []
-    code = [line for cell in cells if _is_code(cell) for line in _lines(cell["source"])] if isinstance(cells, list) else []
-    python = "\n".join("" if line.lstrip().startswith(_MAGIC) else line for line in code)
+    sources = [_lines(cell["source"]) for cell in cells if _is_code(cell)] if isinstance(cells, list) else []
+    code = [line for source in sources for line in source]
+    told: list[Reference] = []
+    python: list[str] = []
+    for source in sources:
+        lines = ["" if line.lstrip().startswith(_MAGIC) else line for line in source]
+        tree = python_code.parsed("\n".join(lines))
+        if isinstance(tree, Reference):
+            lines = [""] * len(source)
+            if not source[0].startswith(_OTHER_LANGUAGE):
+                told.append(tree._replace(line=len(python) + min(tree.line, len(source))))
+        python += lines
+    told += python_code.references("\n".join(python))
     places = _places(code, text.split("\n"))
-    return [_moved(reference, code, places) for reference in python_code.references(python) if reference.line <= len(code)]
+    return [_moved(reference, code, places) for reference in told]
 
 
 def _is_code(cell: Any) -> bool:

@@ -106,19 +106,33 @@ def references(text: str) -> Iterator[Reference]:
     """Every use of v1 that the syntax tree shows, in the order of the lines."""
     if not any(word in text for word in _WORDS):
         return
+    tree = parsed(text)
+    if isinstance(tree, Reference):
+        yield tree
+        return
+    found = _Found(text)
+    try:
+        found.visit(tree)
+        found.references.clear()  # a client may be made below where it is used
+        found.visit(tree)
+    except RecursionError:
+        yield _unparsed(1, "it is nested too deep")
+        return
+    yield from sorted(found.references, key=lambda reference: (reference.line, reference.column))
+
+
+def parsed(text: str) -> ast.Module | Reference:
+    """The syntax tree of a text, or why it is no Python of this version."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's own strings, e.g. invalid escapes
-            tree = ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None) or 1
-        yield Reference(UNPARSED, line, 1, 0, f"Not parsed: {getattr(error, 'msg', error)}.")
-        return
-    found = _Found(text)
-    found.visit(tree)
-    found.references.clear()  # a client may be made below where it is used
-    found.visit(tree)
-    yield from sorted(found.references, key=lambda reference: (reference.line, reference.column))
+        return _unparsed(getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
+
+
+def _unparsed(line: int, why: str) -> Reference:
+    return Reference(UNPARSED, line, 1, 0, f"Not parsed: {why}.")
 
 
 class _Found(ast.NodeVisitor):
