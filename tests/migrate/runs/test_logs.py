@@ -46,6 +46,16 @@ LINES = {
     "XGBoost": ("[10]\ttrain-rmse:0.123\teval-rmse:0.456", {"train_rmse": ((10,), 0.123), "eval_rmse": ((10,), 0.456)}),
     "LightGBM": ("[20]\tvalid_0's binary_logloss: 0.5", {"binary_logloss": ((20,), 0.5)}),
     "an estimator of TensorFlow": ("INFO:tensorflow:loss = 0.123, step = 100 (0.5 sec)", {"loss": ((100,), 0.123)}),
+    "PyTorch's tutorials": ("Epoch [2/10], Step [100/600], Loss: 0.2567", {"loss": ((2, 100), 0.2567)}),
+    "an iteration of an epoch": ("Epoch 1, Iteration 5, loss 0.3", {"loss": ((1, 5), 0.3)}),
+    "PyTorch's word_language_model example": (
+        "| epoch   1 |   200/ 2983 batches | lr 5.00 | ms/batch 13.32 | loss  7.16 | ppl  1290.40",
+        {"loss": ((1, 200), 7.16), "ppl": ((1, 200), 1290.4)},
+    ),
+    "quantities with units": ("step=10 loss=0.5 dt=152.31ms used=3.4GB host=10.0.3.17 v=1.2.3", {"loss": ((10,), 0.5)}),
+    "a structured logger": ('{"step": 3, "loss": 0.2, "run_id": "12345", "thread": 1403, "dt": 0.15}', {"loss": ((3,), 0.2)}),
+    "a template": ("chat template: {{ '<s>' }}", {}),
+    "braces written twice": ("config {{'lr': 0.1}}", {}),
     "key=value": ("step=3 loss=0.5 margin=1.5 rank=0 world_size=2 seconds=3", {"loss": ((3,), 0.5), "margin": ((3,), 1.5)}),
     "epochs only": ("Epoch 0 completed. Average loss: 2.3026", {"average_loss": ((0,), 2.3026)}),
     "colours": ("\x1b[32mstep=1\x1b[0m loss=\x1b[31m0.5\x1b[0m", {"loss": ((1,), 0.5)}),
@@ -119,6 +129,12 @@ def test_times_of_the_kubelet_say_when_the_first_step_was_done() -> None:
     assert found.first_step == datetime(2026, 11, 21, 10, 0, 5, 500000, tzinfo=UTC)
     assert found.seed == "7"
     assert found.series[0].final is None
+
+
+def test_numbers_that_a_user_s_pattern_finds_may_have_commas() -> None:
+    pattern = metric_pattern(r"loss=at (?P<step>[\d,]+) it is (?P<value>[\d.,]+)")
+    (loss,) = told(["at 1,000 it is 1,234.5", "at , it is ,"], pod="node-0", rank=0, extra=[pattern]).series
+    assert [(point.at, point.value) for point in loss.points] == [((1000,), 1234.5)]
 
 
 def test_a_user_names_metrics_that_no_pattern_knows() -> None:

@@ -110,9 +110,9 @@ class LogReader:
         for name, pattern in self._extra:
             if match := pattern.search(text):
                 found = match.groupdict()
-                value = found.get("value") or match[1]
-                if (number := _number(value)) is not None:
-                    where = tuple(float(found[key]) for key in ("epoch", "step") if found.get(key))
+                if (number := _plain_number(found.get("value") or match[1])) is not None:
+                    places = (_plain_number(found.get(key)) for key in ("epoch", "step"))
+                    where = tuple(place for place in places if place is not None)
                     at, values = where or at, [*(pair for pair in values if pair[0] != name), (name, number)]
         for name, value in values:
             self._add(name, rank, at, value, time)
@@ -180,7 +180,7 @@ def _mapping(text: str) -> dict[Any, Any]:
     except msgspec.DecodeError:
         try:
             found = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return {}
     return found if isinstance(found, dict) else {}
 
@@ -202,6 +202,11 @@ def _rates(text: str, hints: frozenset[str]) -> list[tuple[str, float]]:
 
 def _name(text: str) -> str:
     return _WORDS.sub("_", text.strip().lower())
+
+
+def _plain_number(text: str | None) -> float | None:
+    """That of a text which may group its digits: `1,234.5`."""
+    return _number(text.replace(",", "")) if text else None
 
 
 def _number(value: object) -> float | None:

@@ -27,7 +27,11 @@ POSITIONS = (
     Position("XGBoost, LightGBM", re.compile(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
     Position("Keras", re.compile(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
     Position("Megatron", re.compile(r"\biteration +(?P<step>\d+)/ *\d+")),
-    Position("epoch and step", re.compile(r"\bepoch[ =:]+(?P<epoch>\d+)\b.*?\b(?:step|iter|batch)[ =:]+(?P<step>\d+)", re.I)),
+    Position("PyTorch's word_language_model example", re.compile(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches")),
+    Position(
+        "epoch and step",
+        re.compile(r"\bepoch[ =:]+\[? *(?P<epoch>\d+)\b.*?(?<!/)\b(?:step|iter(?:ation)?|batch)[ =:]+\[? *(?P<step>\d+)", re.I),
+    ),
     Position("step", re.compile(r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)", re.I)),
     Position("batch", re.compile(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
     Position("epoch", re.compile(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
@@ -48,8 +52,8 @@ VALUE = re.compile(
     re.I,
 )
 """Metrics that are known by name, however they are written: `loss: 0.3`, `Average loss: 0.3`, `train-rmse:0.3`, `loss 0.3`."""
-PAIR = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})(?![\w%/])")
-"""`key=value`; counts in lines that have a position or a metric."""
+PAIR = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})(?![\w%/]|\.\d)")
+"""`key=value`; counts in lines that have a position or a metric. A quantity with a unit (`dt=152.3ms`) is none."""
 THROUGHPUT = re.compile(
     rf"(?P<value>{NUMBER}) *(?P<unit>{_RATE_UNIT})\b(?! *[=:])"
     rf"|(?P<name>\btps|\bthroughput|\b\w*(?:{_THINGS})(?:_per_|/)s(?:ec(?:onds?)?)?\b)[\"']?[=: ]+"
@@ -60,10 +64,11 @@ THROUGHPUT = re.compile(
 NOT_METRICS = re.compile(
     r"^(?:\w*_)?(?:rank|world_?size|size|epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|round|seed|pid|port|nproc\w*|nnodes|num_\w+"
     r"|node|total|skipped|v_num)$"
-    r"|time|eta$|elapsed|duration|second|_ms$|memory|\bmem|mfu|gpu|util|speed|tps|throughput|/s(?:ec)?$",
+    r"|time|eta$|elapsed|duration|second|_ms$|memory|\bmem|mfu|gpu|util|speed|tps|throughput|/s(?:ec)?$"
+    r"|^(?:\w*_)?(?:u?u?id)$|^(?:dt|ts|created|msecs|lineno|process|thread)$",
     re.I,
 )
-"""Names that count, place or time something: they tell nothing of what was learned."""
+"""Names that count, place, time or identify something: they tell nothing of what was learned."""
 
 _RANK = r"(?<!local )(?<!local-)\b(?:global[_ ])?rank"
 CLAIMS = (
