@@ -129,6 +129,26 @@ def test_two_runs_that_both_diverged_are_equal_in_that() -> None:
     assert compared(diverged, diverged, Tolerance()).verdict == "equal"
 
 
+def test_a_world_of_no_processes_is_none() -> None:
+    """`world_size=0` is what torch.cuda.device_count() makes of a machine without GPUs."""
+    silent = run(["rank=0 world_size=0", "step=1 loss=2.5"])
+    assert aspects(compared(silent, silent, Tolerance()))["process group"] == "not comparable"
+
+
+def test_a_speed_that_is_printed_as_0_is_none() -> None:
+    slow = [f"{BEGUN + timedelta(seconds=300 * step):%Y-%m-%dT%H:%M:%SZ} step={step} 0.00 steps/s" for step in range(1, 4)]
+    assert aspects(compared(run(slow), run(slow), Tolerance()))["throughput"] == "not comparable"
+
+
+def test_a_metric_of_one_run_only_is_told() -> None:
+    one, other = trained(1, LOSSES), trained(1, LOSSES)
+    more = Series(name="accuracy", rank=0, points=(Point((1.0,), 0.9),))
+    comparison = compared(one.with_series([more]), other, Tolerance())
+    assert comparison.verdict == "equal"
+    assert why(comparison, "other metrics") == "only one run reports them"
+    assert aspects(comparison)["other metrics"] == "not comparable"
+
+
 def test_tolerances_are_the_users() -> None:
     one, other = trained(1, [1.0]), trained(1, [1.0 + 1e-7])
     assert compared(one, other, Tolerance(relative=0, absolute=1e-6)).verdict == "within tolerance"

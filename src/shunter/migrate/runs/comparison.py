@@ -192,6 +192,12 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
         silent = next((run.title for run in (original, successor) if not run.series), "")
         why = f"{silent} printed no metric that is known" if silent else "they have no metric in common"
         yield Aspect("final metrics", "not comparable", "", "", f"{why}; name one with --metric")
+        return
+    names = [[series.name for series in run.series if series.name != RATE] for run in (original, successor)]
+    alone = [[name for name in dict.fromkeys(ours) if name not in theirs] for ours, theirs in (names, names[::-1])]
+    if any(alone):
+        shown = ", ".join(alone[0]), ", ".join(alone[1])
+        yield Aspect("other metrics", "not comparable", *shown, "only one run reports them", decides=False)
 
 
 def _incomparable(original: Run, successor: Run) -> str:
@@ -217,7 +223,7 @@ def _throughput(original: Run, successor: Run, tolerance: Tolerance) -> Aspect:
     if min(one.seconds, other.seconds) < MEASURABLE_SECONDS:
         why = f"measured over {min(one.seconds, other.seconds):.1f} s; {MEASURABLE_SECONDS:.0f} s are needed"
         return Aspect("throughput", "not comparable", *shown, why)
-    if why := _of_nodes(original, successor):
+    if why := _of_nodes(original, successor) or ("" if one.rate else "the original's speed is printed as 0"):
         return Aspect("throughput", "not comparable", *shown, why)
     change = other.rate / one.rate - 1
     verdict: Verdict = "equal" if change == 0 else "within tolerance" if abs(change) <= tolerance.throughput else "different"

@@ -55,7 +55,7 @@ class Grouping(NamedTuple):
 
 
 def grouping(run: Run) -> Grouping:
-    said = [process for process in run.processes if process.world_size is not None]
+    said = [process for process in run.processes if process.world_size]
     sizes = tuple(sorted({process.world_size or 0 for process in said}))
     ranks = tuple(sorted(process.rank for process in said if process.rank is not None))
     return Grouping(sizes, ranks, _groups(run, sizes, ranks))
