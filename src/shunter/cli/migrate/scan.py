@@ -62,7 +62,7 @@ def scan(
     for name, path in wanted:
         write_whole(path, reports.FORMS[name](said))
     counts = f"{said.summary.errors} errors, {said.summary.warnings} warnings, {said.summary.infos} notes"
-    skipped = f", {found.skipped} skipped (binary, links or large)" if found.skipped else ""
+    skipped = f", {found.skipped} skipped (binary, links, large or not readable)" if found.skipped else ""
     errors().print(f"{found.files} files scanned{skipped}: {counts} in {len(said.items)} files", soft_wrap=True)
     if strict and (said.summary.errors or said.summary.warnings):
         raise typer.Exit(exit_codes.LOSSY)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,11 +25,15 @@ _WILDCARDS = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
 
 
 def listed(root: Path) -> list[Path]:
-    """The files at or below `root`, sorted. InputError when there is nothing of that name."""
-    if root.is_file():
-        return [root]
-    if not root.is_dir():
-        raise InputError(f"{root}: no such file or directory.")
+    """The files at or below `root`, and directories that cannot be listed, sorted. InputError when nothing is called so."""
+    try:
+        is_directory = stat.S_ISDIR(root.stat().st_mode)
+    except FileNotFoundError:
+        raise InputError(f"{root}: no such file or directory.") from None
+    except OSError as error:
+        raise InputError(f"{root}: cannot be read: {error.strerror}.") from error
+    if not is_directory:
+        return [root.resolve() if root.is_symlink() else root]
     tracked = _of_git(root)
     return sorted(tracked if tracked is not None else _walked(root, []))
 
@@ -50,8 +56,13 @@ def _of_git(root: Path) -> list[Path] | None:
     answer = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if answer.returncode:
         return None
-    names = {name for name in os.fsdecode(answer.stdout).split("\0") if name}
-    return [path for name in names if (path := root / name).is_file()]
+    found = []
+    for path in {root / name for name in os.fsdecode(answer.stdout).split("\0") if name}:
+        if path.is_file():
+            found.append(path)
+        elif path != root and path.is_dir() and not path.is_symlink():
+            found += listed(path)  # a submodule, or another repository: git tells its directory only
+    return found
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -100,10 +111,15 @@ def _token_as_regex(token: str) -> str:
 
 def _walked(directory: Path, outer: list[tuple[Path, Patterns]]) -> Iterator[Path]:
     rules = outer
-    ignore = directory / ".gitignore"
-    if ignore.is_file():
-        rules = [*outer, (directory, Patterns(ignore.read_text(encoding="utf-8", errors="replace")))]
-    for entry in os.scandir(directory):
+    with contextlib.suppress(OSError):
+        text = (directory / ".gitignore").read_text(encoding="utf-8", errors="replace")
+        rules = [*outer, (directory, Patterns(text))]
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        yield directory
+        return
+    for entry in entries:
         path, is_dir = Path(entry.path), entry.is_dir(follow_symlinks=False)
         if entry.name == ".git" or _is_ignored(path, rules, is_dir=is_dir):
             continue
