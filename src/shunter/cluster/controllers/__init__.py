@@ -20,7 +20,7 @@ def register_all(
     """Adds every built-in controller but the scheduler. `root_ca` (PEM) is published in every namespace as ConfigMap
     kube-root-ca.crt; empty publishes none. Volumes are made in the directory `volumes`, None makes none; with `strict_resources`
     only of classes that exist."""
-    from shunter.cluster.controllers import namespaces
+    from shunter.cluster.controllers import namespaces, unassigned_pods
     from shunter.cluster.controllers.garbage.collector import GarbageCollector
     from shunter.cluster.controllers.job import controller as job
     from shunter.cluster.controllers.jobset import controller as jobset
@@ -30,6 +30,7 @@ def register_all(
     job.register(manager)
     jobset.register(manager)
     namespaces.register(manager, client, root_ca=root_ca)
+    unassigned_pods.register(manager)
     manager.background("garbage-collector", GarbageCollector(client).run)
 
 

@@ -1,0 +1,41 @@
+"""Pods that are deleted before they have a node, and that somebody keeps, as a Job does until it has counted them: no node says
+that they have ended (kube-controller-manager: pod garbage collection)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.core import Pod
+from shunter.api.resources import PODS
+from shunter.kube.manager import Manager
+from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
+from shunter.kube.store import Store
+
+
+def register(manager: Manager) -> None:
+    pods = manager.informer(PODS, Pod)
+    manager.controller("unassigned-pods", UnassignedPods(pods.store), primary=pods, workers=1)
+
+
+def plan(pod: Pod) -> Plan:
+    """Says that the pod has failed."""
+    if pod.metadata.deletion_timestamp is None or pod.spec.node_name or pod.is_finished:
+        return NOTHING
+    ref = Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+    return Plan(writes=(Patch(ref=ref, patch={"status": {"phase": "Failed"}}, subresource="status"),))
+
+
+class UnassignedPods:
+    """Looks at each pod by itself."""
+
+    def __init__(self, pods: Store[Pod]) -> None:
+        self._pods = pods
+
+    def observe(self, key: Key) -> Pod | None:
+        return self._pods.get(key)
+
+    def plan(self, observed: Pod, now: datetime) -> Plan:
+        return plan(observed)
+
+    def plan_failure(self, observed: Pod, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
