@@ -30,6 +30,18 @@ def test_times_stay_text_as_in_kubernetes() -> None:
     assert next(parse(TWO, "x")).object["data"]["when"] == "2026-01-01T00:00:00Z"
 
 
+def test_what_yaml_reads_in_base_60_stays_text_as_in_kubernetes() -> None:
+    (manifest,) = parse("kind: A\napiVersion: v1\nmetadata: {name: a}\nd: [12:30:00, 1:30.5, 22:22, =, 8, -1_0, 0.5]\n", "x")
+    assert manifest.object["d"] == ["12:30:00", "1:30.5", "22:22", "=", 8, -10, 0.5]
+
+
+def test_bytes_that_are_no_text_are_said_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"a: 1\nb: \xff")
+    with pytest.raises(InputError, match=f"{path}:2: not UTF-8 text: byte 0xff"):
+        load(str(path))
+
+
 def test_lists_are_unpacked() -> None:
     text = '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}]}'
     assert [m.title for m in parse(text, "x.json")] == ["Pod p"]
@@ -58,8 +70,26 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
         ("kind: Pod", "x.yaml:1: apiVersion is missing."),
         ("apiVersion: v1\nkind: 3", "x.yaml:1: kind is missing."),
         ("\n\napiVersion: v1\nkind: Pod", "x.yaml:3: Pod has no metadata.name."),
+        ("a: 1\nb: 0x_", "x.yaml:2:4: not valid YAML: '0x_' is no int."),
+        ("a: !!bool x", "x.yaml:1:4: not valid YAML: 'x' is no bool."),
+        ("a: !!timestamp 2026-13-45", "x.yaml:1:4: not valid YAML: '2026-13-45' is no timestamp."),
+        ("a: {on: 1}", "x.yaml:1: a key is not text"),
+        ("a: &a [*a]", "x.yaml:1: nested too deeply, or an alias stands within what it stands for."),
     ],
-    ids=["broken yaml", "duplicate key", "binary", "not an object", "no apiVersion", "kind of wrong type", "no name"],
+    ids=[
+        "broken yaml",
+        "duplicate key",
+        "binary",
+        "not an object",
+        "no apiVersion",
+        "kind of wrong type",
+        "no name",
+        "number without digits",
+        "wrong bool",
+        "wrong time",
+        "key that is a bool",
+        "alias of itself",
+    ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(text: str, message: str) -> None:
     with pytest.raises(InputError) as error:

@@ -5,12 +5,14 @@ Every object keeps the place it came from, so that whatever is wrong with it lat
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from shunter.api.meta import Json
@@ -45,7 +47,7 @@ def load(source: str) -> list[Manifest]:
     Raises InputError naming file, line and remedy for anything that is not a Kubernetes object.
     """
     if source == "-":
-        return some(parse(sys.stdin.read(), "standard input"), "standard input")
+        return some(parse(_decoded(sys.stdin.buffer.read(), "standard input"), "standard input"), "standard input")
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
@@ -53,12 +55,22 @@ def load(source: str) -> list[Manifest]:
             raise InputError(f"{source}: the directory holds no file ending in {', '.join(SUFFIXES)}.")
         return [manifest for file in files for manifest in load(str(file))]
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{source}: no such file or directory.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: cannot be read: {error}.") from error
-    return some(parse(text, source), source)
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
+    return some(parse(_decoded(content, source), source), source)
+
+
+def _decoded(content: bytes, source: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{source}:{line}: not UTF-8 text: byte 0x{content[error.start]:02x}.", "Name a YAML or JSON file."
+        ) from error
 
 
 def some(found: Iterator[Manifest], source: str) -> list[Manifest]:
@@ -78,6 +90,7 @@ def parse(text: str, source: str) -> Iterator[Manifest]:
             value = loader.construct_document(node)
             if value is None:
                 continue
+            _require_json(value, source, line)
             yield from objects(value, source, line)
 
 
@@ -122,13 +135,27 @@ def objects(value: object, source: str, line: int) -> Iterator[Manifest]:
     yield Manifest(value, source, line)
 
 
+def _require_json(value: object, source: str, line: int) -> None:
+    """Raises InputError for what YAML can say and JSON, in which it is sent, cannot."""
+    try:
+        msgspec.json.encode(value)
+    except TypeError as error:
+        raise InputError(
+            f"{source}:{line}: a key is not text: YAML takes yes, no, on, off, true, false and null for values.",
+            "Put it in quotes.",
+        ) from error
+    except RecursionError as error:
+        raise InputError(f"{source}:{line}: nested too deeply, or an alias stands within what it stands for.") from error
+
+
 def describe(value: object) -> str:
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) < 40 else shown[:37] + '...'}"
 
 
 class Loader(yaml.CSafeLoader):
-    """Safe YAML that keeps times as text, as Kubernetes does, and refuses duplicate keys instead of keeping the last."""
+    """Safe YAML that keeps times (also `12:30:00`, which YAML 1.1 takes for 45000) and `=` as text, as kubectl does, and refuses
+    duplicate keys instead of keeping the last. What is wrong is a YAMLError in every case."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
@@ -152,7 +179,25 @@ def _refuse_duplicates(node: yaml.MappingNode) -> None:
         seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
 
 
+def _checked(kind: str) -> Callable[[yaml.SafeLoader, yaml.Node], Any]:
+    """The constructor of a kind of scalars; a text that is none of them is a ConstructorError with its place."""
+    construct = getattr(yaml.constructor.SafeConstructor, f"construct_yaml_{kind}")
+
+    def constructed(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+        try:
+            return construct(loader, node)
+        except (AttributeError, LookupError, ValueError) as error:
+            raise yaml.constructor.ConstructorError(None, None, f"{node.value!r} is no {kind}", node.start_mark) from error
+
+    return constructed
+
+
+for _kind in ("bool", "int", "float", "timestamp"):
+    Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _checked(_kind))
+
+_BASE_60 = ("tag:yaml.org,2002:str", re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$"))
+_TEXT_HERE = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
 Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [_BASE_60] * (first in "-+0123456789") + [(tag, pattern) for tag, pattern in resolvers if tag not in _TEXT_HERE]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
