@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from install.charts import by_name, rendered
 from shunter.api.meta import Json
+from shunter.cli.main import app
 from shunter.install import manifests
 from shunter.install.values import checked
+from shunter.operator import process
 
 NAMESPACE = "shunter-system"
 
@@ -26,6 +29,23 @@ def reviews(objects: dict[tuple[str, str], Json]) -> list[str]:
     """What the operator may ask about others."""
     rules = objects["ClusterRole", "shunter-operator"]["rules"]
     return [resource for rule in rules for resource in rule["resources"] if resource.endswith("reviews")]
+
+
+@pytest.mark.parametrize("mode", ["self-managed", "cert-manager", "provided"])
+def test_the_operator_knows_the_service_it_is_called_through_whoever_makes_the_certificate(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be ready unasked, hang up while the Service still leads to it, and name itself to pods by its own name."""
+    started: list[process.OperatorOptions] = []
+    monkeypatch.setattr(process, "serve", started.append)
+    found = installed({}, certificates={"mode": mode})
+    (container,) = found["Deployment", "shunter-operator"]["spec"]["template"]["spec"]["containers"]
+    assert CliRunner().invoke(app, container["args"]).exit_code == 0
+    (options,) = started
+    webhooks = process.webhook_options(options, NAMESPACE)
+    webhooks.check()
+    assert webhooks.service in {name for kind, name in found if kind == "Service"}
+    assert process.status_server_url(options, NAMESPACE) == f"https://shunter-webhook.{NAMESPACE}.svc:10443"
 
 
 @pytest.mark.parametrize("is_on", [True, False])

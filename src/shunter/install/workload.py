@@ -175,12 +175,12 @@ def _arguments() -> list[object]:
             On("pytorchInitContainerImage"),
             Text(("--pytorch-init-container-image=", Value("pytorchInitContainerImage"))),
         ),
+        f"--webhook-service={WEBHOOK_SERVICE}",
         When(
             SELF_MANAGED,
-            f"--webhook-service={WEBHOOK_SERVICE}",
+            Text(("--webhook-secret=", Value("certificates.secretName"))),
             f"--webhook-cert-dir={CERTIFICATE_DIRECTORY}",
         ),
-        When(SELF_MANAGED, Text(("--webhook-secret=", Value("certificates.secretName")))),
     ]
 
 
