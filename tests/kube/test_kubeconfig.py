@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.x509.oid import NameOID
 
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import credentials, kubeconfig
@@ -349,6 +354,57 @@ async def test_the_server_is_trusted_as_the_kubeconfig_says(
         else:
             with pytest.raises(ConnectionProblem, match=r"its certificate is not trusted: .* certificate-authority must be"):
                 await client.transport.request("GET", "/x")
+
+
+def bare(name: str, issuer: KeyPair | None = None, *, hosts: tuple[str, ...] = ()) -> KeyPair:
+    """A certificate with what Go asks for and no more, as those of many clusters: an authority unless it is for hosts."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    signer = load_pem_private_key(issuer.key, None) if issuer else key
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(
+        subject_name=subject,
+        issuer_name=x509.load_pem_x509_certificate(issuer.certificate).subject if issuer else subject,
+        public_key=key.public_key(),
+        serial_number=x509.random_serial_number(),
+        not_valid_before=now - timedelta(minutes=1),
+        not_valid_after=now + timedelta(days=1),
+    ).add_extension(x509.BasicConstraints(ca=not hosts, path_length=None), critical=True)
+    if hosts:
+        names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
+        builder = builder.add_extension(names, critical=False)
+    return KeyPair(
+        builder.sign(signer, SHA256()).public_bytes(Encoding.PEM),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    )
+
+
+@pytest.mark.parametrize("trusted", ["its issuer", "the root"])
+async def test_a_server_is_trusted_that_kubectl_trusts(monkeypatch: pytest.MonkeyPatch, trusted: str) -> None:
+    """Python has become stricter with 3.13."""
+    new_context = ssl.create_default_context
+
+    def stricter(*args: Any, **options: Any) -> ssl.SSLContext:
+        context = new_context(*args, **options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", stricter)
+    root = bare("root")
+    issuer = bare("issuer", root) if trusted == "its issuer" else root
+    server = WebhookServer("127.0.0.1", 0, bare("server", issuer, hosts=("kubernetes",)), {})
+    await server.start()
+    tls = Tls(ca=issuer.certificate, server_name="kubernetes")
+    async with connect(Connection(server=f"https://127.0.0.1:{server.port}", tls=tls)) as client:
+        assert (await client.transport.request("GET", "/x")).status == 404
+    await server.stop()
+
+
+@pytest.mark.parametrize("content", [b"no certificate", bytes(range(128, 256))], ids=["text", "DER"])
+async def test_an_authority_that_is_none_is_said(content: bytes) -> None:
+    with pytest.raises(InputError, match="Context here: the certificate-authority holds no certificate in PEM"):
+        await Connection(server="https://x", tls=Tls(ca=content), context="here").ssl_context()
 
 
 def encoded(pem: bytes) -> str:

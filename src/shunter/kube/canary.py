@@ -16,6 +16,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
+from shunter.kube.certificates import verifying
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
 from shunter.kube.http_client import HttpClient
@@ -70,8 +71,8 @@ async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_
 async def asked_directly(address: tuple[str, int], server_name: str, authorities: bytes, path: str, body: Json) -> str:
     """Why a client that trusts `authorities` gets no answer from the webhook server at this address; else empty."""
     try:
-        tls = ssl.create_default_context(cadata=authorities.decode())
-    except ValueError:
+        tls = verifying(authorities)
+    except (ValueError, ssl.SSLError):
         return "the caBundle that is registered is no certificate"
     request = {"uid": "canary", "operation": "CREATE", "dryRun": True, "object": body}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}

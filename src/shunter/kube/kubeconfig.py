@@ -20,7 +20,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.certificates import load_pair
+from shunter.kube.certificates import load_pair, verifying
 from shunter.kube.credentials import (
     CertificateFiles,
     ClientCertificate,
@@ -66,7 +66,12 @@ class Connection:
 
     async def ssl_context(self) -> ssl.SSLContext:
         """A TLS context with the CA and, where that is our identity, the client certificate."""
-        context = ssl.create_default_context(cadata=self.tls.ca.decode() if self.tls.ca else None)
+        try:
+            context = verifying(self.tls.ca)
+        except (ValueError, ssl.SSLError) as error:
+            raise InputError(
+                f"Context {self.context}: the certificate-authority holds no certificate in PEM: {error}."
+            ) from error
         if not self.tls.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
