@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, Resource
+from shunter.api.resources import Resource
 from shunter.kube.certificates import verifying
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
@@ -30,6 +30,8 @@ NAME = "shunter-webhook-canary"
 TIMEOUT = 10.0
 UNKNOWN_PATH = "the server could not find the requested resource"
 """In the API server's words about a webhook server that answered 404."""
+_REFUSED_BY_OTHERS = ("denied the request", "denied request", "is being terminated")
+"""In its words about a webhook or policy that is not ours, and a namespace that goes."""
 
 
 def answering(routes: Mapping[str, Handler], configurations: Sequence[Configuration]) -> Mapping[str, Handler]:
@@ -47,14 +49,14 @@ def canary(resource: Resource, namespace: str, spec: Json) -> Json:
 
 
 async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_mutated: bool) -> str:
-    """Why the API server does not ask the webhooks about this canary, or gets no answer; empty when it does, or when it does not
-    serve the kind. ApiError when the server itself is in trouble."""
+    """Why the API server does not ask the webhooks about this canary, or gets no answer; empty when it does, and when that cannot
+    be known: it does not serve the kind, has no such namespace, or others refused the canary, perhaps before the webhooks were
+    asked. ApiError when the server itself is in trouble."""
     kind = f"{resource.kind} in namespace {body['metadata']['namespace']}"
     try:
         await client.create(resource, body, dry_run=True)
-    except NotFound as error:
-        details = error.status.details
-        return error.message if details and details.kind == NAMESPACES.plural else ""
+    except NotFound:
+        return ""
     except ApiError as error:
         wanted = _words(body, is_mutated)
         if wanted in error.message:
@@ -62,6 +64,8 @@ async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_
         if _words(body, False) in error.message:
             return f"a new {kind} is not given to the mutating webhooks; are their configurations installed?"
         about_webhook = "failed calling webhook" in error.message
+        if not about_webhook and any(words in error.message for words in _REFUSED_BY_OTHERS):
+            return ""
         if isinstance(error, ConnectionProblem | ServerProblem | TooManyRequests) and not about_webhook:
             raise
         return f"a dry run of a new {kind}: {error.message}"
