@@ -1,14 +1,16 @@
 """Leader election: never two leaders, whatever the clocks and the network do."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from kube.peer import Peer
+from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.faults import FaultTransport, LoseAnswer, Refuse
+from shunter.kube.faults import Delay, FaultTransport, LoseAnswer, Refuse
 from shunter.kube.leader import LeaderElection, LeaderOptions
 
 LEASE = ("/apis/coordination.k8s.io/v1/leases", "n", "test")
@@ -93,6 +95,50 @@ async def test_a_lost_answer_does_not_cost_the_lead(client: Client, faults: Faul
     assert not await one._attempt()
     assert await one._attempt()
     assert one.is_leader
+
+
+async def test_a_renewal_that_is_never_answered_does_not_cost_the_lead(
+    peer: Peer, client: Client, faults: FaultTransport, eventually: Callable[[Callable[[], object]], Awaitable[object]]
+) -> None:
+    """As when one of several API servers loses its power: the next attempt reaches another."""
+    times = {"retry_period": 0.05, "renew_deadline": 1.0, "lease_duration": 2.0}
+    one = LeaderElection(client, LeaderOptions(name="test", namespace="n", identity="one", **times))
+    await one.acquire()
+    before = spec(peer)["renewTime"]
+    faults.inject(Delay(60), method="PUT", path="/leases")
+    holding = asyncio.create_task(one.hold())
+    await eventually(lambda: holding.done() or spec(peer)["renewTime"] != before)
+    assert one.is_leader
+    holding.cancel()
+    await asyncio.gather(holding, return_exceptions=True)
+
+
+async def test_a_candidate_asks_again_where_it_gets_no_answer(client: Client, faults: FaultTransport) -> None:
+    faults.inject(Delay(60), method="GET", path="/leases")
+    times = {"retry_period": 0.05, "renew_deadline": 0.2, "lease_duration": 1.0}
+    await asyncio.wait_for(LeaderElection(client, LeaderOptions(name="test", namespace="n", **times)).acquire(), 5)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"renew_deadline": 15.0, "lease_duration": 10.0},
+        {"renew_deadline": 15.0},
+        {"retry_period": 10.0},
+        {"retry_period": 0.0},
+    ],
+    ids=["a deadline after the end", "a deadline at the end", "one attempt", "no pause"],
+)
+def test_times_with_which_two_could_lead_or_none_are_refused(times: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r"leaderElection: retryPeriod .*s, renewDeadline .*s, leaseDuration .*s: each must be"):
+        LeaderOptions(name="test", namespace="n", **times)
+
+
+async def test_a_part_of_a_second_counts_as_a_whole_one_to_others(peer: Peer, client: Client) -> None:
+    """Rounded down, a lease would end before its holder's deadline."""
+    times = {"renew_deadline": 10.2, "lease_duration": 10.4}
+    await LeaderElection(client, LeaderOptions(name="test", namespace="n", **times)).acquire()
+    assert spec(peer)["leaseDurationSeconds"] == 11
 
 
 async def test_a_renewal_that_fails_leaves_the_lead_until_its_time(client: Client, faults: FaultTransport, clock: Clock) -> None:

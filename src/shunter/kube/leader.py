@@ -7,6 +7,7 @@ the candidate first saw it. The leader stops writing when it could not renew for
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import socket
@@ -18,6 +19,7 @@ from logging import getLogger
 
 from shunter.api.meta import Json, ObjectMeta, Struct, rfc3339_micro
 from shunter.api.resources import LEASES
+from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 
@@ -31,7 +33,8 @@ def process_identity() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderOptions:
-    """Times are seconds; `retry_period` < `renew_deadline` < `lease_duration`."""
+    """Times are seconds. InputError unless each is longer than the one before it: a leader that may write longer than its lease
+    lasts would not be the only one."""
 
     name: str
     namespace: str
@@ -39,6 +42,14 @@ class LeaderOptions:
     lease_duration: float = 15.0
     renew_deadline: float = 10.0
     retry_period: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.retry_period < self.renew_deadline < self.lease_duration:
+            times = {"retryPeriod": self.retry_period, "renewDeadline": self.renew_deadline, "leaseDuration": self.lease_duration}
+            said = ", ".join(f"{name} {seconds:g}s" for name, seconds in times.items())
+            raise InputError(
+                f"leaderElection: {said}: each must be longer than the one before it.", "The defaults are 2s, 10s, 15s."
+            )
 
 
 class LeaseSpec(Struct, frozen=True):
@@ -85,7 +96,7 @@ class LeaderElection:
     async def acquire(self) -> None:
         """Returns when this process leads."""
         log.info("waiting to lead by lease %s/%s", self._options.namespace, self._options.name)
-        while not await self._attempt():
+        while not await self._attempt_in_time(self._options.renew_deadline):
             self.has_followed = True
             self.has_tried.set()
             await asyncio.sleep(self._options.retry_period * random.uniform(1.0, 2.2))
@@ -96,11 +107,8 @@ class LeaderElection:
         """Renews the lease; returns when it is lost."""
         while self.is_leader:
             await asyncio.sleep(self._options.retry_period)
-            try:
-                async with asyncio.timeout(max(0.0, self._valid_until - self._clock())):
-                    if not await self._attempt() and self._is_held_by_another():
-                        self._valid_until = 0.0
-            except TimeoutError:
+            is_renewed = await self._attempt_in_time(self._valid_until - self._clock())
+            if not is_renewed and self._is_held_by_another():
                 self._valid_until = 0.0
         log.error("lease %s/%s is lost", self._options.namespace, self._options.name)
 
@@ -116,6 +124,19 @@ class LeaderElection:
                     await self._client.update(LEASES, self._body(spec, lease.metadata.resource_version))
         except (ApiError, TimeoutError) as error:
             log.warning("the lease was not released, it runs out by itself: %s", error)
+
+    async def _attempt_in_time(self, seconds: float) -> bool:
+        """An attempt of at most so many seconds, and of half the renew deadline, as client-go's: of several API servers behind an
+        address the one that was asked may be gone without a word, and the next attempt finds another."""
+        try:
+            async with asyncio.timeout(max(0.0, min(seconds, self._options.renew_deadline / 2))):
+                return await self._attempt()
+        except TimeoutError:
+            log.warning("lease %s/%s: the server does not answer", self._options.namespace, self._options.name)
+            if self.is_leader:
+                # The renewal may have been carried out: read the lease again.
+                self._lease = None
+            return False
 
     async def _attempt(self) -> bool:
         """Takes or renews the lease; whether this process leads now."""
@@ -172,7 +193,7 @@ class LeaderElection:
         is_renewal = spec.holder_identity == self._options.identity and spec.acquire_time is not None
         return {
             "holderIdentity": self._options.identity,
-            "leaseDurationSeconds": round(self._options.lease_duration),
+            "leaseDurationSeconds": math.ceil(self._options.lease_duration),
             "acquireTime": rfc3339_micro(spec.acquire_time) if is_renewal and spec.acquire_time else now,
             "renewTime": now,
             "leaseTransitions": (spec.lease_transitions or 0) + (0 if is_renewal or before is None else 1),
