@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,13 +23,14 @@ from shunter.api.resources import (
     ROLE_BINDINGS,
     SERVICE_ACCOUNTS,
     VALIDATING_WEBHOOKS,
+    Resource,
 )
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
-from shunter.install.installing import Wanted, install
+from shunter.install.installing import Wanted, install, made_by_us
 from shunter.install.removing import uninstall
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.values import checked
@@ -305,6 +307,28 @@ async def test_the_namespace_stays_while_it_holds_what_others_made(client: Clien
     assert f"namespace {NAMESPACE} stays: it holds pods guest" in screen.notes
     assert await client.get(PODS, "guest", NAMESPACE)
     assert list(await stored(client)) == [f"Namespace /{NAMESPACE}"]
+
+
+async def test_definitions_of_which_some_are_gone_stop_neither_install_nor_uninstall(client: Client) -> None:
+    """As when `uninstall --crds` was cut off, or jobs hold back one of them: the group is served still."""
+    name = f"{CLUSTER_TRAINING_RUNTIMES.plural}.{CLUSTER_TRAINING_RUNTIMES.group}"
+    (runtimes,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == name)
+    await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
+    await until_gone(client, CUSTOM_RESOURCE_DEFINITIONS, name)
+    await install(client, wanted(crds=[runtimes]), Remembered())
+    assert await client.get(DEPLOYMENTS, "shunter-operator", NAMESPACE)
+    await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
+    await until_gone(client, CUSTOM_RESOURCE_DEFINITIONS, name)
+    await uninstall(client, Remembered(), namespace=NAMESPACE, crds=True)
+    assert await made_by_us(client, await served_versions(client)) == []
+
+
+async def until_gone(client: Client, resource: Resource, name: str) -> None:
+    async with asyncio.timeout(20):
+        with contextlib.suppress(NotFound):
+            while True:
+                await client.get(resource, name)
+                await asyncio.sleep(0.05)
 
 
 async def remove_webhooks(client: Client) -> None:

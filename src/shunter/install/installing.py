@@ -103,11 +103,12 @@ async def made_by_us(client: Client, served: Collection[str]) -> list[Json]:
     """Every object that an installation of ours made."""
     found: list[Json] = []
     for resource in RESOURCES:
-        if resource.api_version in served:
-            found += [
-                {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
-                for obj in (await client.list(resource, label_selector=MADE_BY_US)).items
-            ]
+        if resource.api_version not in served:
+            continue
+        # NotFound: a group of which only other kinds are there, as when the deletion of CRDs was cut off.
+        with contextlib.suppress(NotFound):
+            page = await client.list(resource, label_selector=MADE_BY_US)
+            found += [{"apiVersion": resource.api_version, "kind": resource.kind, **obj} for obj in page.items]
     return found
 
 
