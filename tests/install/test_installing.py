@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,10 +18,12 @@ from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     JOBSETS,
+    LEASES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
     ROLE_BINDINGS,
+    SECRETS,
     SERVICE_ACCOUNTS,
     VALIDATING_WEBHOOKS,
     Resource,
@@ -35,13 +38,16 @@ from shunter.install.removing import uninstall
 from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
+from shunter.kube.certificate_secret import CertificateSecret
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
 from shunter.kube.faults import FaultTransport, Killed, RecordingTransport
+from shunter.kube.leader import LeaderElection, LeaderOptions
 from shunter.kube.transport import HttpTransport
 
 NAMESPACE = "shunter-system"
+CONTAINER = {"name": "main", "image": "python"}
 
 
 def wanted(*, crds: Iterable[Json] = (), **values: Any) -> Wanted:
@@ -300,13 +306,63 @@ async def test_definitions_with_jobs_go_only_when_both_are_asked_for(client: Cli
 
 async def test_the_namespace_stays_while_it_holds_what_others_made(client: Client, screen: Remembered) -> None:
     await install(client, wanted(), Remembered())
-    container = {"name": "main", "image": "python"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest"}, "spec": {"containers": [container]}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest"}, "spec": {"containers": [CONTAINER]}}
     await client.create(PODS, pod, NAMESPACE)
     await uninstall(client, screen, namespace=NAMESPACE)
     assert f"namespace {NAMESPACE} stays: it holds pods guest" in screen.notes
     assert await client.get(PODS, "guest", NAMESPACE)
     assert list(await stored(client)) == [f"Namespace /{NAMESPACE}"]
+
+
+async def test_the_namespace_stays_while_it_holds_jobs(client: Client, screen: Remembered) -> None:
+    """They may have no pods: suspended ones, and finished ones."""
+    await install(client, wanted(), Remembered())
+    await remove_webhooks(client)
+    await client.create(PYTORCH_JOBS, pytorch_job("suspended", namespace=NAMESPACE))
+    await uninstall(client, screen, namespace=NAMESPACE)
+    assert f"namespace {NAMESPACE} stays: it holds 1 PyTorchJob" in screen.notes
+    assert await client.get(PYTORCH_JOBS, "suspended", NAMESPACE)
+
+
+async def test_the_installation_of_another_namespace_is_named_and_left(client: Client) -> None:
+    await install(client, Wanted(checked({}), namespace="training", crds=()), Remembered())
+    before = await stored(client)
+    with pytest.raises(InputError, match="the operator is installed in namespace training, not in shunter-system") as problem:
+        await uninstall(client, Remembered(), namespace=NAMESPACE)
+    assert problem.value.remedy == "Add --namespace training."
+    assert await stored(client) == before
+
+
+async def test_a_namespace_that_an_earlier_installation_had_to_leave_stays(client: Client) -> None:
+    await install(client, Wanted(checked({}), namespace="training", crds=()), Remembered())
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest"}, "spec": {"containers": [CONTAINER]}}
+    await client.create(PODS, pod, "training")
+    await uninstall(client, Remembered(), namespace="training")
+    await install(client, wanted(), Remembered())
+    await uninstall(client, Remembered(), namespace=NAMESPACE)
+    assert await client.get(PODS, "guest", "training")
+    assert list(await stored(client)) == ["Namespace /training"]
+
+
+async def test_a_namespace_that_stays_keeps_neither_the_certificate_nor_the_lease(client: Client) -> None:
+    """Whatever they are called, and as the operator writes them; other Secrets and Leases are others'."""
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    for resource, body in ((SECRETS, {}), (LEASES, {"spec": {}})):
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        await client.create(resource, {**head, "metadata": {"name": "theirs", "namespace": NAMESPACE}, **body})
+    await install(client, wanted(), Remembered())
+    operator = Client(client.transport, field_manager="shunter-operator", namespace=NAMESPACE)
+    await CertificateSecret(operator, NAMESPACE, "ours", ["a.svc"], now=lambda: datetime.now(UTC)).sync([])
+    await LeaderElection(operator, LeaderOptions(name="our-lease", namespace=NAMESPACE)).acquire()
+    await uninstall(client, Remembered(), namespace=NAMESPACE)
+    for resource in (SECRETS, LEASES):
+        assert [obj["metadata"]["name"] for obj in (await client.list(resource, NAMESPACE)).items] == ["theirs"]
+
+
+async def test_where_nothing_was_installed_there_is_nothing_to_take_away(client: Client, screen: Remembered) -> None:
+    await uninstall(client, screen, namespace=NAMESPACE)
+    assert screen.notes == ["there is nothing that `shunter install` made; what kubectl or Helm applied they take away"]
+    assert screen.changes == []
 
 
 async def test_definitions_of_which_some_are_gone_stop_neither_install_nor_uninstall(client: Client) -> None:
@@ -338,12 +394,12 @@ async def remove_webhooks(client: Client) -> None:
             await client.delete(resource, obj["metadata"]["name"])
 
 
-def pytorch_job(name: str) -> Json:
+def pytorch_job(name: str, *, namespace: str = "default") -> Json:
     template = {"spec": {"containers": [{"name": "pytorch", "image": "python"}]}}
     spec = {"pytorchReplicaSpecs": {"Master": {"template": template}}}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": spec,
     }

@@ -14,14 +14,16 @@ from shunter.api.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     SECRETS,
+    SERVICE_ACCOUNTS,
     Resource,
 )
 from shunter.errors import InputError
 from shunter.install import preflight
 from shunter.install.changes import RESOURCES, Change, resource_of, title_of, to_remove
 from shunter.install.installing import Screen, delete, made_by_us
-from shunter.install.names import CERTIFICATE, OPERATOR, SELECTOR
+from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.access import Request
+from shunter.kube.certificate_secret import MANAGED_BY, OWNER
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
@@ -30,12 +32,15 @@ from shunter.operator.overview import JOB_RESOURCES
 GONE_SECONDS = 60.0
 """How long objects may take to go after they were deleted."""
 ASK_SECONDS = 0.5
+OWN = (SECRETS, LEASES)
+"""What the operator itself writes into its namespace."""
 
 
 async def uninstall(
     client: Client, screen: Screen, *, namespace: str, crds: bool = False, with_jobs: bool = False, dry_run: bool = False
 ) -> None:
-    """Deletes what `install` made. With `crds` also the CRDs; InputError when that would delete jobs and `with_jobs` is not said.
+    """Deletes what `install` made in this namespace and for it. With `crds` also the CRDs; InputError when that would delete jobs
+    and `with_jobs` is not said, and when the installation is in another namespace.
 
     EnvironmentProblem, before anything is deleted, when a permission is missing.
     """
@@ -43,8 +48,11 @@ async def uninstall(
     known = [resource for resource in RESOURCES if resource.api_version in served]
     await preflight.require_permissions(client, (Request("list", resource, "") for resource in known))
     marked = await made_by_us(client, served)
-    removed = to_remove(marked, crds=crds)
-    await preflight.require_permissions(client, preflight.requests_for(removed, ("delete",)))
+    if not marked:
+        screen.note("there is nothing that `shunter install` made; what kubectl or Helm applied they take away")
+        return
+    _require_here(marked, namespace)
+    removed = [obj for obj in to_remove(marked, crds=crds) if not _is_namespace(obj) or obj["metadata"]["name"] == namespace]
     jobs = await _jobs(client, served)
     if crds and jobs and not with_jobs:
         raise InputError(
@@ -52,15 +60,19 @@ async def uninstall(
         )
     if jobs and not crds:
         screen.note(f"{listed(jobs)} stay, with their pods; no operator looks after them from now on")
-    if reason := await _why_keep_namespace(client, removed, namespace):
-        removed = [obj for obj in removed if resource_of(obj) != NAMESPACES]
+    staying = [] if crds else await _jobs(client, served, namespace)
+    if reason := await _why_keep_namespace(client, removed, staying, namespace):
+        removed = [obj for obj in removed if not _is_namespace(obj)]
         screen.note(reason)
+    is_namespace_kept = not any(map(_is_namespace, removed))
+    own = [Request(verb, resource, namespace) for resource in OWN for verb in ("list", "delete")] if is_namespace_kept else []
+    await preflight.require_permissions(client, [*preflight.requests_for(removed, ("delete",)), *own])
     screen.begin(len(removed))
     for obj in removed:
         screen.doing(title_of(obj))
         await delete(client, obj, dry_run=dry_run)
         screen.done(Change("deleted", title_of(obj)))
-    if not dry_run and NAMESPACES not in map(resource_of, removed):
+    if is_namespace_kept and not dry_run:
         await _forget(client, namespace)
     if not crds and (kept := [obj for obj in marked if resource_of(obj) == CUSTOM_RESOURCE_DEFINITIONS]):
         screen.note(f"kept {', '.join(obj['metadata']['name'] for obj in kept)}; delete them with --crds")
@@ -73,21 +85,36 @@ def listed(jobs: Sequence[tuple[Resource, int]]) -> str:
     return ", ".join(f"{count} {resource.kind}{'s' if count > 1 else ''}" for resource, count in jobs)
 
 
-async def _jobs(client: Client, served: frozenset[str]) -> list[tuple[Resource, int]]:
-    """Kinds of which there are jobs, and how many."""
+def _is_namespace(obj: Json) -> bool:
+    return resource_of(obj) == NAMESPACES
+
+
+def _require_here(marked: Sequence[Json], namespace: str) -> None:
+    """InputError when what was made is the installation of another namespace."""
+    accounts = {obj["metadata"]["namespace"] for obj in marked if resource_of(obj) == SERVICE_ACCOUNTS}
+    found = accounts or {obj["metadata"]["name"] for obj in marked if _is_namespace(obj)}
+    if found and namespace not in found:
+        other = min(found)
+        raise InputError(f"the operator is installed in namespace {other}, not in {namespace}.", f"Add --namespace {other}.")
+
+
+async def _jobs(client: Client, served: frozenset[str], namespace: str = "") -> list[tuple[Resource, int]]:
+    """Kinds of which there are jobs, and how many; in all namespaces, or in one."""
     found = []
     for resource in JOB_RESOURCES:
         if resource.api_version not in served:
             continue
         with contextlib.suppress(NotFound):
-            if count := len((await client.list(resource)).items):
+            if count := len((await client.list(resource, namespace)).items):
                 found.append((resource, count))
     return found
 
 
-async def _why_keep_namespace(client: Client, removed: Sequence[Json], namespace: str) -> str:
-    """What others have in our namespace; empty when it may go."""
-    if NAMESPACES not in map(resource_of, removed):
+async def _why_keep_namespace(
+    client: Client, removed: Sequence[Json], jobs: Sequence[tuple[Resource, int]], namespace: str
+) -> str:
+    """What others have in our namespace, `jobs` among it; empty when it may go."""
+    if not any(map(_is_namespace, removed)):
         return ""
     strangers = [
         pod["metadata"]["name"]
@@ -96,17 +123,22 @@ async def _why_keep_namespace(client: Client, removed: Sequence[Json], namespace
     ]
     claims = [claim["metadata"]["name"] for claim in (await client.list(PERSISTENT_VOLUME_CLAIMS, namespace)).items]
     kinds = [("pods", strangers), ("claims", claims)]
-    held = [f"{kind} {', '.join(names)}" for kind, names in kinds if names]
+    held = [*([listed(jobs)] if jobs else []), *(f"{kind} {', '.join(names)}" for kind, names in kinds if names)]
     return f"namespace {namespace} stays: it holds {' and '.join(held)}" if held else ""
 
 
 async def _forget(client: Client, namespace: str) -> None:
-    """Deletes what the operator itself wrote into a namespace that stays: its certificate and its lease."""
-    for resource, name in ((SECRETS, CERTIFICATE), (LEASES, OPERATOR)):
-        with contextlib.suppress(NotFound):
-            obj: Json = await client.get(resource, name, namespace)
-            if any(entry.get("manager") == OPERATOR for entry in obj["metadata"].get("managedFields") or ()):
-                await client.delete(resource, name, namespace, uid=obj["metadata"]["uid"])
+    """Deletes what the operator itself wrote into a namespace that stays, under whatever name: its certificate and its lease."""
+    certificates = (await client.list(SECRETS, namespace, label_selector=f"{MANAGED_BY}={OWNER}")).items
+    leases = [lease for lease in (await client.list(LEASES, namespace)).items if _is_written_by_operator(lease)]
+    for resource, found in ((SECRETS, certificates), (LEASES, leases)):
+        for metadata in (obj["metadata"] for obj in found):
+            with contextlib.suppress(NotFound):
+                await client.delete(resource, metadata["name"], namespace, uid=metadata["uid"])
+
+
+def _is_written_by_operator(obj: Json) -> bool:
+    return any(entry.get("manager") == OPERATOR for entry in obj["metadata"].get("managedFields") or ())
 
 
 async def _until_gone(client: Client, removed: Sequence[Json], screen: Screen) -> None:
