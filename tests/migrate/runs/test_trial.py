@@ -109,6 +109,21 @@ def test_a_number_of_nodes_that_the_job_cannot_have_is_refused(nodes: int) -> No
         trial(job(), nodes=nodes)
 
 
+def test_fields_that_are_null_are_absent() -> None:
+    value = job()
+    value["spec"]["runPolicy"] = None
+    value["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = None
+    assert trial(value, nodes=2).changes == {"nodes": "2 of 3"}
+
+
+@pytest.mark.parametrize("broken", [None, {"replicas": "two"}], ids=["a role that is null", "a number that is none"])
+def test_a_job_that_cannot_be_read_is_refused_in_a_message(broken: dict[str, Any] | None) -> None:
+    value = job()
+    value["spec"]["pytorchReplicaSpecs"]["Worker"] = broken
+    with pytest.raises(InputError, match=r"spec.pytorchReplicaSpecs.Worker"):
+        trial(value, nodes=2)
+
+
 STEPS = {
     "a flag that is there": (["python", "train.py", "--max-steps", "9"], ["python", "train.py", "--max-steps", "5"]),
     "a flag with an equals sign": (["python", "train.py", "--max-steps=9"], ["python", "train.py", "--max-steps=5"]),

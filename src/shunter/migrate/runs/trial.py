@@ -19,10 +19,12 @@ from shunter.errors import InputError
 from shunter.migrate.conversion import Conversion, convert, framework_of
 from shunter.migrate.moving.marks import SOURCE
 from shunter.migrate.options import Options
+from shunter.migrate.reading import read, without_nulls
 from shunter.migrate.runs import marks
 from shunter.migrate.runs.program import with_argument, with_variable
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, Surroundings
+from shunter.operator.training.framework import AnyFramework
 
 SUFFIX = "-trial"
 
@@ -91,7 +93,8 @@ def trial_of(
 
 def _changed(source: SourceObject, wishes: Wishes) -> tuple[SourceObject, dict[str, str]]:
     """The source as the trial is to have it, and what of it makes a run that is another one."""
-    value = copy.deepcopy(source.value)
+    read(source, _framework(source))
+    value = copy.deepcopy(without_nulls(source.value))
     metadata = value.setdefault("metadata", {})
     metadata["name"] = metadata.get("name") or str(metadata.pop("generateName", "")).rstrip("-")
     metadata["namespace"] = wishes.namespace or metadata["namespace"]
@@ -164,12 +167,17 @@ def _replica_specs(source: SourceObject) -> Json:
 
 def _training_containers(source: SourceObject) -> Iterator[Json]:
     """The container of each role that runs the program."""
-    framework = framework_of(source)
-    assert framework is not None, f"{source.title} is of no kind of v1"
+    name = _framework(source).container
     for spec in _replica_specs(source).values():
         containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
-        named = [container for container in containers if container.get("name") == framework.container]
+        named = [container for container in containers if container.get("name") == name]
         yield from (named or containers)[:1]
+
+
+def _framework(source: SourceObject) -> AnyFramework:
+    framework = framework_of(source)
+    assert framework is not None, f"{source.title} is of no kind of v1"
+    return framework
 
 
 def _marked(obj: Json, annotations: dict[str, str]) -> Json:
