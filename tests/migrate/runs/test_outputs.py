@@ -55,6 +55,14 @@ def test_only_what_both_write_to_is_shared() -> None:
     assert [str(output) for output in shared(original, trial)] == ["address s3://b/logs"]
 
 
+def test_a_part_of_a_claim_that_a_variable_names_is_of_one_run() -> None:
+    def writing(run: str) -> dict[str, Any]:
+        return pod(volume=CLAIM, mount={"subPathExpr": "runs/$(RUN)"}, env=[{"name": "RUN", "value": run}])
+
+    assert shared([writing("one")], [writing("two")]) == []
+    assert [str(output) for output in shared([writing("one")], [writing("one")])] == ["PersistentVolumeClaim ml/results/runs/one"]
+
+
 def asking(**requests: str) -> dict[str, Any]:
     return pod(resources={"requests": {name.replace("gpu", "nvidia.com/gpu"): amount for name, amount in requests.items()}})
 

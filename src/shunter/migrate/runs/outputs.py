@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.cluster.node.expansion import expand
 from shunter.migrate.proof.effective import seen
 from shunter.migrate.runs.program import settings
 
@@ -48,11 +49,12 @@ def outputs(pod: Json) -> Iterator[Output]:
     spec = pod["spec"]
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or []}
     for container in [*(spec.get("initContainers") or []), *spec["containers"]]:
+        told = seen(pod, container)
         for mount in container.get("volumeMounts") or []:
-            output = _on_volume(pod, volumes.get(mount["name"], {}), mount)
+            below = mount.get("subPath") or expand(mount.get("subPathExpr") or "", told.environment)
+            output = _on_volume(pod, volumes.get(mount["name"], {}), mount, below.strip("/"))
             if output is not None:
                 yield output
-        told = seen(pod, container)
         for name, value in settings([*(told.command or []), *told.arguments], told.environment):
             if _TRACKED.fullmatch(name):
                 yield Output("run", f"{name}={value}")
@@ -60,13 +62,13 @@ def outputs(pod: Json) -> Iterator[Output]:
                 yield from (Output("address", match[0].rstrip("'\",;/)")) for match in _ADDRESS.finditer(value))
 
 
-def _on_volume(pod: Json, volume: Json, mount: Json) -> Output | None:
+def _on_volume(pod: Json, volume: Json, mount: Json, part: str) -> Output | None:
+    """`part` is the directory in the volume that is mounted, empty for all of it."""
     if mount.get("readOnly"):
         return None
     kind = next((field for field in volume if field != "name"), "emptyDir")
     source = volume.get(kind) or {}
-    path = mount.get("subPath") or mount.get("subPathExpr") or ""
-    below = f"/{path.strip('/')}" if path else ""
+    below = f"/{part}" if part else ""
     if kind in _OWN or source.get("readOnly"):
         return None
     if kind == "persistentVolumeClaim":
