@@ -64,14 +64,16 @@ async def start(client: Client, trial: Trial) -> Json:
     refuses; nothing is left behind then."""
     if trial.runtime is None:
         return await client.create(TRAIN_JOBS, trial.train_job, field_validation="Strict")
-    runtime = await client.create(TRAINING_RUNTIMES, trial.runtime, field_validation="Strict")
+    made = [(TRAINING_RUNTIMES, await client.create(TRAINING_RUNTIMES, trial.runtime, field_validation="Strict"))]
     try:
         job = await client.create(TRAIN_JOBS, trial.train_job, field_validation="Strict")
+        made.insert(0, (TRAIN_JOBS, job))
+        owner = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": trial.name, "uid": job["metadata"]["uid"]}
+        await client.patch(TRAINING_RUNTIMES, trial.name, trial.namespace, {"metadata": {"ownerReferences": [owner]}})
     except ApiError:
-        await client.delete(TRAINING_RUNTIMES, trial.name, trial.namespace, uid=runtime["metadata"]["uid"])
+        for resource, obj in made:
+            await remove(client, resource, obj)
         raise
-    owner = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": trial.name, "uid": job["metadata"]["uid"]}
-    await client.patch(TRAINING_RUNTIMES, trial.name, trial.namespace, {"metadata": {"ownerReferences": [owner]}})
     return job
 
 

@@ -1,0 +1,32 @@
+"""Objects of a trial are all made, or none is left."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+
+from migrate.proof.jobs import pytorch
+from shunter.api.resources import NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden
+from shunter.kube.faults import FaultTransport, Refuse
+from shunter.migrate.options import Options
+from shunter.migrate.runs.deploying import start
+from shunter.migrate.runs.trial import Wishes, trial_of
+from shunter.migrate.source.objects import SourceObject
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", TRAIN_JOBS.plural), ("PATCH", TRAINING_RUNTIMES.plural)])
+async def test_nothing_is_left_of_a_trial_that_is_refused_midway(method: str, path: str, client: Client) -> None:
+    namespace = f"trial-{uuid.uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    wishes = Wishes(namespace=namespace)
+    made = trial_of(SourceObject(pytorch(1), "bert.yaml"), wishes, Options(), now=datetime(2026, 11, 21, tzinfo=UTC))
+    transport = FaultTransport(client.transport)
+    transport.inject(Refuse(403, "Forbidden", "not you"), method=method, path=path)
+    with pytest.raises(Forbidden, match="not you"):
+        await start(client.through(transport), made)
+    for resource in (TRAIN_JOBS, TRAINING_RUNTIMES):
+        assert (await client.list(resource, namespace)).items == []
