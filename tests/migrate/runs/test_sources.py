@@ -130,6 +130,9 @@ def test_the_history_of_a_run_comes_from_a_file_store(tmp_path: Path) -> None:
     assert found == {"loss": [((1,), 0.75), ((2,), 0.4)], "eval/acc": [((0,), 0.9)]}
     with pytest.raises(InputError, match="no run 'x'"):
         mlflow.series_of(str(tmp_path), "x")
+    (metrics / ".DS_Store").write_bytes(b"\0\xff")
+    with pytest.raises(InputError, match="not a metric of MLflow"):
+        mlflow.series_of(str(tmp_path), RUN_ID)
 
 
 def test_a_log_file_is_a_source(tmp_path: Path) -> None:

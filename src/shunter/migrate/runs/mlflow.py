@@ -80,8 +80,8 @@ def _in_files(store: Path, run_id: str) -> Iterator[tuple[str, tuple[Point, ...]
     if directory is None:
         raise InputError(f"{store}: there is no run {run_id!r} of MLflow.", "Name the directory that holds the experiments.")
     for file in sorted(path for path in directory.rglob("*") if path.is_file()):
-        rows = [line.split() for line in file.read_text().splitlines() if line.strip()]
         try:
+            rows = [line.split() for line in file.read_text().splitlines() if line.strip()]
             values = [(int(row[2]) if len(row) > 2 else 0, float(row[1]), int(row[0])) for row in rows]
         except (ValueError, IndexError) as error:
             raise InputError(f"{file}: not a metric of MLflow: {error}.", "A line is: time, value, step.") from error
