@@ -14,6 +14,7 @@ from shunter.kube.informer import Informer
 from shunter.kube.manager import Manager
 from shunter.kube.store import key_of
 from shunter.operator.trainer.reconciler import RUNTIME_INDEX, RUNTIMES, RuntimeReconciler, TrainJobReconciler, by_runtime
+from shunter.operator.trainer.snapshot import job_of_snapshot
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
 from shunter.operator.trainer.views import ConfigMap, Runtime
 
@@ -58,7 +59,10 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         reconciler,
         primary=jobs,
         owned=(jobsets, *companions),
-        mapped=[(informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()],
+        mapped=[
+            *((informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()),
+            (config_maps, job_of_snapshot),
+        ],
         optional=optional,
         workers=workers,
         recorder=manager.recorder(COMPONENT),

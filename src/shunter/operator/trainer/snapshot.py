@@ -7,12 +7,14 @@ job, deleting it takes the present runtime.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import yaml
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.plan import Key
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.views import ConfigMap
 
@@ -20,9 +22,18 @@ DATA_KEY = "runtime"
 KINDS = {(resource.kind, resource.group): resource for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)}
 """The runtimes a TrainJob may refer to, by kind and API group."""
 
+_SUFFIX = "-runtime-snapshot"
+
 
 def snapshot_name(job_name: str) -> str:
-    return f"{job_name}-runtime-snapshot"
+    return f"{job_name}{_SUFFIX}"
+
+
+def job_of_snapshot(config_map: ConfigMap) -> Iterable[Key]:
+    """The job that takes a ConfigMap of this name for its snapshot, whoever owns it: one that is in the way may be deleted."""
+    metadata = config_map.metadata
+    name = metadata.name.removesuffix(_SUFFIX)
+    return (Key(metadata.namespace, name),) if name != metadata.name else ()
 
 
 def snapshot_of(job: TrainJob, runtime: Json) -> Json:

@@ -9,6 +9,7 @@ from shunter.api.podgroups import PodGroup
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
 from shunter.kube.informer import Handler
 from shunter.kube.manager import Manager
+from shunter.kube.mapping import own_key
 from shunter.kube.plan import Key
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, JobView, Settings
@@ -57,8 +58,9 @@ def add_controllers(
             name,
             reconciler,
             primary=jobs,
-            owned=(pods, services, *groups, *kept.values()),
-            mapped=((autoscalers, nobody),),
+            owned=(pods, services, *kept.values()),
+            # By its name, as a job may wait for the PodGroup of another to go.
+            mapped=((autoscalers, nobody), *((group, own_key) for group in groups)),
             optional=groups,
             workers=workers(framework.resource) or DEFAULT_WORKERS,
             recorder=manager.recorder(name, form="v1"),

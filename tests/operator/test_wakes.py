@@ -1,0 +1,52 @@
+"""Whom a change concerns beside the owner of what has changed: jobs that are told to wait for it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import VOLCANO_POD_GROUPS, PodGroup
+from shunter.kube.client import Client
+from shunter.kube.manager import Manager
+from shunter.kube.store import Difference
+from shunter.operator.trainer import controllers as trainer
+from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.training import controllers as training
+
+
+def woken(manager: Manager, name: str) -> list[str]:
+    (controller,) = (one.controller for one in manager._controllers if one.controller.name == name)
+    return [str(key) for key in controller.queue._dirty]
+
+
+def head(name: str, kind: str, owner: str) -> Json:
+    owners = [{"apiVersion": "kubeflow.org/v1", "kind": kind, "name": owner, "uid": "theirs", "controller": True}]
+    return {"name": name, "namespace": "team-a", "ownerReferences": owners if owner else []}
+
+
+@pytest.fixture
+def manager() -> Manager:
+    """Its informers hear only what a test tells them."""
+    return Manager(Client(cast(Any, object())), component="test", owns_process=False)
+
+
+def test_a_job_hears_that_the_pod_group_of_another_kinds_job_is_gone(manager: Manager) -> None:
+    """It says that it waits for that."""
+    training.add_controllers(manager, gang_scheduler="volcano")
+    group = msgspec.convert({"metadata": head("bert", "TFJob", "bert")}, PodGroup)
+    manager.informer(VOLCANO_POD_GROUPS, PodGroup).tell(Difference(group, None))
+    assert woken(manager, "pytorchjob-controller") == ["team-a/bert"]
+
+
+@pytest.mark.parametrize("owner", ["", "somebody"])
+def test_a_train_job_hears_that_a_snapshot_in_its_way_is_gone(manager: Manager, owner: str) -> None:
+    """Its condition asks for that."""
+    trainer.add_controllers(manager)
+    informer = trainer.config_map_informer(manager)
+    for name in ("mnist-runtime-snapshot", "mnist-hostfile"):
+        config_map = msgspec.convert({"metadata": head(name, "Workflow", owner)}, ConfigMap)
+        informer.tell(Difference(config_map, None))
+    assert woken(manager, "trainjob_controller") == ["team-a/mnist"]
