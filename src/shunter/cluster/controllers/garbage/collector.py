@@ -1,12 +1,13 @@
 """The shell of garbage collection: a metadata informer for every kind served, and one controller over the graph they make.
 
-Kinds come and go with their CRDs. An owner that no informer has is asked for before anything is deleted on account of it, since
-informers of different kinds do not keep step.
+Kinds come and go with their CRDs. Informers of different kinds do not keep step: an owner that none of them has is asked for, and
+so is an object that its owners left behind, before it is deleted: they may have let go of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import datetime
 from functools import partial
 from logging import getLogger
@@ -15,7 +16,7 @@ from typing import Any
 from shunter.api.meta import MetadataOnly
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from shunter.cluster.controllers.garbage.graph import Graph
-from shunter.cluster.controllers.garbage.plan import FOREGROUND, Observed, plan
+from shunter.cluster.controllers.garbage.plan import FOREGROUND, Member, Observed, plan
 from shunter.cluster.controllers.served_kinds import NOT_COLLECTED, served_kinds
 from shunter.kube.client import Client
 from shunter.kube.controller import Controller
@@ -24,7 +25,7 @@ from shunter.kube.executor import Executor
 from shunter.kube.expectations import Expectations
 from shunter.kube.informer import Informer
 from shunter.kube.metadata_transport import MetadataTransport
-from shunter.kube.plan import NOTHING, Failure, Key, Plan, Ref
+from shunter.kube.plan import NOTHING, Delete, Failure, Key, Plan, Ref
 from shunter.kube.store import Store
 
 log = getLogger(__name__)
@@ -48,6 +49,8 @@ class GarbageCollector:
         self._stores: dict[Resource, Store[Any]] = {}
         self._informers: dict[Resource, tuple[Informer[MetadataOnly], asyncio.Task[None]]] = {}
         self._verifying: set[asyncio.Task[None]] = set()
+        self._confirmed: dict[Key, Member] = {}
+        """Objects that the server was asked for just now, and that name the owners that they are known to have."""
         self._look_again = asyncio.Event()
         self._controller = Controller("garbage-collector", self, Executor(client), Expectations(self._stores), workers=workers)
 
@@ -70,10 +73,14 @@ class GarbageCollector:
     def observe(self, key: Key) -> Observed | None:
         seen = self._graph.look_at(key.name)
         if isinstance(seen, list):
-            self._verify(key, seen)
+            self._verify(self._verified(key, seen))
             return None
         if seen is not None and FOREGROUND in seen.member.metadata.finalizers and not self._is_complete():
             self._controller.queue.add_after(key, RETRY_SECONDS)
+            return None
+        is_confirmed = seen is not None and self._confirmed.pop(key, None) == seen.member
+        if seen is not None and not is_confirmed and any(isinstance(write, Delete) for write in plan(seen).writes):
+            self._verify(self._confirm(key, seen.member))
             return None
         return seen
 
@@ -115,10 +122,28 @@ class GarbageCollector:
         for uid in uids:
             self._controller.add(Key("", uid))
 
-    def _verify(self, key: Key, owners: list[Ref]) -> None:
-        task = asyncio.create_task(self._verified(key, owners))
+    def _verify(self, question: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(question)
         self._verifying.add(task)
         task.add_done_callback(self._verifying.discard)
+
+    async def _confirm(self, key: Key, member: Member) -> None:
+        """Asks the server whether the object has the owners that are known; it is looked at again when it has."""
+        ref = member.ref
+        wait = 0.0
+        try:
+            found = await self._client.get(ref.resource, ref.name, ref.namespace, view=MetadataOnly)
+        except NotFound:
+            return
+        except ApiError as error:
+            log.warning("asking for %s %s: %s", ref.resource.kind, ref.name, error.message)
+            wait = RETRY_SECONDS
+        else:
+            if (found.metadata.uid, found.metadata.owner_references) == (ref.uid, member.metadata.owner_references):
+                self._confirmed[key] = member
+            else:
+                wait = RETRY_SECONDS
+        self._controller.queue.add_after(key, wait)
 
     async def _verified(self, key: Key, owners: list[Ref]) -> None:
         """Asks the server for the owners; the object is looked at again when that is known."""
