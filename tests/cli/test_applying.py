@@ -34,11 +34,10 @@ class Answers:
         status, answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         return Response(status, {}, msgspec.json.encode(answer))
 
-    async def stream(
+    def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
         raise AssertionError("nothing is streamed")
-        yield b""
 
     async def close(self) -> None:
         return
@@ -63,5 +62,5 @@ async def test_a_webhook_that_is_away_for_a_moment_is_waited_for_and_said(capsys
 
 async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(applying, "ADMISSION_SECONDS", -1.0)
-    with pytest.raises(EnvironmentProblem, match="a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
+    with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
         await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST)

@@ -9,7 +9,7 @@ import string
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
-from shunter.cli.console import errors
+from shunter.cli.console import say
 from shunter.cli.target import Target
 from shunter.cli.watching import follow
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
@@ -52,7 +52,7 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
     for resource, manifest, _ in in_the_way:
         await try_out(target.client, resource, manifest)
     for resource, manifest, existing in in_the_way:
-        errors().print(f"deleting the {overview(existing).state.lower()} {manifest.title}")
+        say(f"deleting the {overview(existing).state.lower()} {manifest.title}")
         await delete_and_wait(target.client, resource, existing)
     return [(resource, await apply(target.client, resource, manifest)) for resource, manifest in jobs]
 
@@ -84,7 +84,7 @@ async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest
     for name in sorted(wanted - given):
         with contextlib.suppress(AlreadyExists):
             await target.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-            errors().print(f"created namespace {name}")
+            say(f"created namespace {name}")
 
 
 async def present(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> Json | None:
@@ -141,7 +141,7 @@ async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
             if asyncio.get_running_loop().time() > deadline:
                 raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
             if not told:
-                errors().print(f"{error.message} Trying again.", soft_wrap=True, markup=False)
+                say(f"{error.message} Trying again.")
                 told = True
             await asyncio.sleep(0.2)
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import Output, errors, output, print_as
+from shunter.cli.console import Output, errors, output, print_as, print_table, say
 from shunter.errors import InputError
 
 if TYPE_CHECKING:
     from shunter.cluster.lifecycle import Started
+    from shunter.cluster.state_dir import StateDir
 
 
 class RealLevel(StrEnum):
@@ -87,11 +88,19 @@ def up(
 
 
 def announce(started: Started) -> None:
+    """Says so; the line on standard output is for a shell's `eval`."""
     if started.already:
-        errors().print(f"the cluster is already up: {started.record.server}")
+        say(f"the cluster is already up: {started.record.server}")
     else:
-        errors().print(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
-    output().print(f"export KUBECONFIG={started.state.kubeconfig}", soft_wrap=True)
+        say(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
+    output().print(export_line(started.state), soft_wrap=True, markup=False)
+
+
+def export_line(state: StateDir) -> str:
+    """What to type to use the cluster."""
+    import shlex
+
+    return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
 
 
 def check_images(path: Path) -> None:
@@ -146,7 +155,7 @@ def status(
     record = state.read_record()
     if record is None:
         if form is Output.table:
-            errors().print(f"no cluster is up in {state.root}; start one with: shunter up")
+            say(f"no cluster is up in {state.root}; start one with: shunter up")
         else:
             print_as({"up": False, "stateDir": str(state.root)}, form)
         raise typer.Exit(1)
@@ -173,18 +182,19 @@ def status(
     if form is not Output.table:
         print_as(summary, form)
         return
+    from rich.markup import escape
     from rich.table import Table
 
     output().print(f"server      {record.server}", soft_wrap=True)
-    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True)
+    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True, markup=False)
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for name, process in summary["processes"].items():
         log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
-        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), log)
-    output().print(table)
+        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), escape(log))
+    print_table(table)
 
 
 LEVELS = {

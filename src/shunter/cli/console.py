@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+WIDEST = 10_000
+"""Columns of a table where there is no terminal."""
 
 
 class Output(StrEnum):
@@ -30,6 +34,19 @@ def errors() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """A line on standard error as it stands: not wrapped, and with no markup in it, which paths may look like."""
+    errors().print(text, soft_wrap=True, markup=False)
+
+
+def print_table(table: Table) -> None:
+    """On standard output. Where that is no terminal nothing is cut short or folded: who reads it there looks for whole names."""
+    from rich.console import Console
+
+    console = output()
+    (console if console.is_terminal else Console(highlight=False, width=WIDEST)).print(table)
 
 
 def print_as(value: Any, form: Output) -> None:

@@ -153,7 +153,8 @@ def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> 
     """Removes the demo's directory after a success; after a failure says what failed and where the logs are, exit code 1."""
     import shutil
 
-    from shunter.cli.console import errors
+    from shunter.cli.clusters import export_line
+    from shunter.cli.console import errors, say
 
     for row in rows:
         if not row.is_good:
@@ -162,9 +163,9 @@ def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> 
                 f"{len(row.reported)} of {row.job.ranks} ranks reported a world size ({row.world_size})[/]"
             )
     if keep:
-        errors().print(f"the cluster is still up; use it with: export KUBECONFIG={state.kubeconfig}", soft_wrap=True)
+        say(f"the cluster is still up; use it with: {export_line(state)}")
     elif succeeded:
         shutil.rmtree(state.root, ignore_errors=True)
     if not succeeded:
-        errors().print(f"logs: {state.node}/pods and {state.logs}", soft_wrap=True)
+        say(f"logs: {state.node}/pods and {state.logs}")
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import Output, errors, output, print_as
+from shunter.cli.console import Output, errors, output, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def jobs(
         print_as([msgspec.to_builtins(row) for row in rows], form)
         return
     if not rows:
-        errors().print("no jobs; run one with: shunter run FILE")
+        say("no jobs; run one with: shunter run FILE")
         return
     from rich.table import Table
 
@@ -49,12 +49,12 @@ def jobs(
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "NAME", "KIND", "STATE", "RANKS", "AGE", "RAN"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row in rows:
         state = f"[{STATE_COLOURS.get(row.state, 'default')}]{row.state}[/]"
         ran = age(row.created, row.finished) if row.finished else ""
         table.add_row(row.namespace, row.name, row.kind, state, str(row.ranks), age(row.created), ran)
-    output().print(table)
+    print_table(table)
 
 
 def describe(
@@ -96,6 +96,8 @@ def delete(
     """Delete a job and its pods, and wait until they are gone."""
     import asyncio
 
+    from rich.markup import escape
+
     from shunter.cli.target import connect
 
     async def run() -> str:
@@ -106,9 +108,9 @@ def delete(
             await delete_and_wait(client, resource, found)
             return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
 
-    with errors().status(f"deleting {job}"):
+    with errors().status(f"deleting {escape(job)}"):
         title = asyncio.run(run())
-    errors().print(f"deleted {title}")
+    say(f"deleted {title}")
 
 
 async def listed(client: Client, namespace: str) -> list[tuple[Resource, Json]]:

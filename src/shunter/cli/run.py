@@ -59,18 +59,18 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
     import asyncio
 
     from shunter.cli.applying import apply_all
-    from shunter.cli.console import errors
+    from shunter.cli.console import say
 
     async with target.client:
-        errors().print(f"on {target.description}", soft_wrap=True)
+        say(f"on {target.description}")
         jobs = await apply_all(target, manifests, replace=replace)
         if not jobs:
-            errors().print(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
+            say(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
         try:
             return all(outcome.succeeded for outcome in await outcomes(target.client, jobs))
         except asyncio.CancelledError:
             for _, job in jobs:
-                errors().print(goes_on(job), soft_wrap=True, markup=False)
+                say(goes_on(job))
             raise
 
 
@@ -114,7 +114,7 @@ class Outcome:
 
         title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
         if self.succeeded:
-            errors().print(f"[green]{title} succeeded[/]")
+            errors().print(f"[green]{title} succeeded[/]", soft_wrap=True)
             return
         message = f": {self.job.message}" if self.job.message else ""
         errors().print(f"[bold red]{title} {'failed' if self.end.job else 'was deleted'}[/]{escape(message)}", soft_wrap=True)
@@ -123,4 +123,4 @@ class Outcome:
         logs = await last_words(client, self.end.job, self.end.pods)
         for line in failure_lines(self.end.job, self.end.pods, logs):
             errors().print(f"  {escape(line)}", soft_wrap=True)
-        errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}")
+        errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}", soft_wrap=True)

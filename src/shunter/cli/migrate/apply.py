@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import errors
+from shunter.cli.console import errors, say
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.moving_options import (
@@ -110,11 +110,11 @@ def live_migrate(
     plan = planned_for(connect(kubeconfig, context), wishes, flags.meaning(suspend=True, suffix=suffix), None)
     tell(plan)
     if dry_run:
-        errors().print(f"the plan would be in {path} (not written in a dry run)", soft_wrap=True)
+        say(f"the plan would be in {path} (not written in a dry run)")
 
     def keep() -> None:
         write_whole(path, text(plan))
-        errors().print(f"the plan is in {path}", soft_wrap=True)
+        say(f"the plan is in {path}")
 
     applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes, keep=keep)
 
@@ -148,9 +148,7 @@ def resumed(path: Path, target: Target, wishes: Wishes) -> Plan:
             return [job.title for job in (await gathering.read(client, plan.namespaces)).jobs if job.title not in planned]
 
     since = asyncio.run(made_since())
-    errors().print(
-        f"{path} is there: going on with its plan {plan.id} as it is; flags that make plans do nothing now", soft_wrap=True
-    )
+    say(f"{path} is there: going on with its plan {plan.id} as it is; flags that make plans do nothing now")
     tell_each("not in it (to plan them, name another file with --plan):", ((title, "") for title in since))
     return plan
 
@@ -195,9 +193,7 @@ def applied(
             return done.is_complete
 
     if not asyncio.run(run()):
-        errors().print(
-            f"not all of it is done: run it again, or take it back: shunter migrate rollback --plan {path}", soft_wrap=True
-        )
+        say(f"not all of it is done: run it again, or take it back: shunter migrate rollback --plan {path}")
         raise typer.Exit(exit_codes.INCOMPLETE)
 
 
@@ -244,4 +240,4 @@ def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: b
             write_whole(directory / patch.file, patch.text)
     if patches:
         where = f"{directory}" if not dry_run else f"{directory} (not written in a dry run)"
-        errors().print(f"what others look after ({len(patches)}), and what to change at the source: {where}", soft_wrap=True)
+        say(f"what others look after ({len(patches)}), and what to change at the source: {where}")

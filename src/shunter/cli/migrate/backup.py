@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.console import errors
+from shunter.cli.console import say
 from shunter.cli.migrate.moving_options import NamespacesOption
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -51,4 +51,4 @@ def backup(
 
     index = asyncio.run(run())
     checked = "each accepted by the server in a dry run" if index.verified else "not verified"
-    errors().print(f"{directory}: {len(index.objects)} objects, {checked}", soft_wrap=True)
+    say(f"{directory}: {len(index.objects)} objects, {checked}")

@@ -77,7 +77,7 @@ def compare(
     """
     import asyncio
 
-    from shunter.cli.console import errors
+    from shunter.cli.console import say
     from shunter.errors import InputError
     from shunter.migrate.runs.comparison import compared
     from shunter.migrate.runs.record import encoded, stored
@@ -101,7 +101,7 @@ def compare(
     original = _with_metrics(kept or read, original_metrics or [], extra)
     if export_baseline:
         write_whole(export_baseline, encoded(original).decode())
-        errors().print(f"wrote {export_baseline}: {original.title}, {original.state}", soft_wrap=True)
+        say(f"wrote {export_baseline}: {original.title}, {original.state}")
     if successor is not None:
         comparison = compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance)
         asyncio.run(_note(kubeconfig, context, comparison))

@@ -33,7 +33,7 @@ def report(
     """
     from datetime import UTC, datetime
 
-    from shunter.cli.console import errors
+    from shunter.cli.console import say
     from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate.batch import converted
@@ -54,11 +54,11 @@ def report(
         batch = converted(jobs, options, [other.value for other in given.others], advance)
     batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
     tell(faults, with_notes=False)
-    references = None
+    references, known = None, entries(configuration)
     if scan:
         paths = paths_below(scan)
         with counting("scanning", len(paths)) as advance:
-            references = marked(scanned(paths, advance).findings, entries(configuration))
+            references = marked(scanned(paths, advance).findings, known)
     with counting("proving", len(jobs)) as advance:
         facts = gathered(
             batch,
@@ -69,6 +69,7 @@ def report(
             runs=runs,
             readiness=readiness,
             is_live=source.cluster,
+            mark=lambda findings: marked(findings, known),
             advance=advance,
         )
     count = 0
@@ -78,8 +79,8 @@ def report(
             count += 1
             advance(1)
     said = verdict(facts)
-    errors().print(f"{said.word}: {said.sentence}", soft_wrap=True)
-    errors().print(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}", soft_wrap=True)
+    say(f"{said.word}: {said.sentence}")
+    say(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}")
     if facts.blocking_faults:
         raise typer.Exit(exit_codes.BLOCKED)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.cli.console import output
+from shunter.cli.console import output, print_table
 from shunter.cli.migrate.form_option import Form, FormOption
 from shunter.cli.migrate.moving_options import JournalOption, PlanOption, known_journal, tell_each
 from shunter.cli.target import ContextOption, KubeconfigOption
@@ -62,7 +62,7 @@ def show_progress(found: Progress) -> None:
     for row in found.rows:
         stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"
         table.add_row(row.wave, escape(row.job), row.action, row.v1, escape(row.twin), stage, escape(row.next))
-    output().print(table)
+    print_table(table)
     stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())
     output().print(f"\n{len(found.rows)} jobs of the plan: {stages or 'none'}", soft_wrap=True)
