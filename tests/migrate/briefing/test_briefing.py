@@ -142,6 +142,27 @@ def test_metrics_have_real_figures() -> None:
     assert f"{lines.train_jobs} in TrainJobs" in now["Configuration"]
 
 
+def test_a_job_whose_runs_differ_is_not_ready() -> None:
+    """Of several comparisons the worst counts."""
+    runs = [RunComparison(verdict, "PyTorchJob team-a/a", "TrainJob team-a/a") for verdict in ("equal", "different")]
+    found = facts([job("a"), job("b")], runs=runs)
+    said = decision.verdict(found)
+    assert (said.word, said.tone) == ("Partly ready", "mild")
+    assert said.sentence == "1 of 2 unfinished jobs can move as they are; 1 needs a look."
+    written = dict(files(found))
+    assert "pods compared, runs different" in written[PurePath("index.html")]
+    assert "PROOF017" in written[PurePath("jobs/team-a-pytorchjob-a.html")]
+
+
+def test_what_is_taken_on_of_the_proof_leaves_a_job_proved() -> None:
+    name = "env: [{name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n            args: [--host, $(POD)]"
+    text = TEXT.replace("resources:", f"{name}\n            resources:").replace("NAME", "a").replace("POLICY", "OnFailure")
+    (source,) = text_file(text, "a.yaml").documents[0].objects
+    assert not facts([source]).jobs[0].is_proved
+    taken_on = facts([source], mark=lambda findings: tuple(one._replace(suppressed="it is no host") for one in findings))
+    assert taken_on.jobs[0].is_proved
+
+
 def test_nothing_is_called_measured_that_was_not() -> None:
     found = facts([job("a")])
     now = {metric.name: metric.now for metric in decision.metrics(found)}

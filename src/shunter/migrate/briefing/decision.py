@@ -59,7 +59,7 @@ def verdict(facts: Facts) -> Verdict:
 
 def _verdict_on_jobs(facts: Facts) -> Verdict:
     unfinished = facts.unfinished
-    ready = [job for job in unfinished if job.entry.job_class in ("simple", "standard") and job.is_proved]
+    ready = [job for job in unfinished if job.entry.job_class in ("simple", "standard") and job.is_proved and not job.is_refuted]
     blocked, owned = facts.of_class("blocked"), facts.of_class("owned")
     if not unfinished:
         return Verdict("Nothing to move", "No unfinished v1 job is left.", "good")

@@ -21,7 +21,7 @@ from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.inventory.fleet import Fleet, fleet
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, climbed
-from shunter.migrate.proof.runs import RunComparison
+from shunter.migrate.proof.runs import RunComparison, compared
 from shunter.migrate.source.objects import SourceObject
 
 
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     """The manifest of its runtime; empty when it has none of its own or nothing was converted."""
     train_job: str
     ladder: Ladder | None
-    """How far its proof went; None when nothing was converted."""
+    """How far its proof went, with what comparisons of its runs said; None when nothing was converted."""
     runs: tuple[RunComparison, ...]
     is_masked: bool = False
     """Whether credentials are hidden in its texts."""
@@ -51,7 +51,12 @@ class Job(NamedTuple):
     @property
     def is_proved(self) -> bool:
         """Whether its pods were compared with those of v1, and hold."""
-        return self.ladder is not None and self.ladder.holds and self.ladder.reached == "pods"
+        return self.ladder is not None and any(step.rung == "pods" and step.holds for step in self.ladder.steps)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something of its proof does not hold, the comparison of its runs among it."""
+        return self.ladder is not None and self.ladder.is_refuted
 
 
 class Lines(NamedTuple):
@@ -122,13 +127,14 @@ def gathered(
     runs: Sequence[RunComparison] = (),
     readiness: Readiness | None = None,
     is_live: bool = False,
+    mark: Callable[[Iterable[Finding]], tuple[Finding, ...]] = tuple,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Facts:
-    """The facts about a batch; `advance` hears of each job, as proofs take a while."""
+    """The facts about a batch; `mark` marks what is taken on of proofs, `advance` hears of each job, as they take a while."""
     jobs = []
     for outcome in batch.outcomes:
         row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
-        jobs.append(_job(row, outcome, batch.options, runs))
+        jobs.append(_job(row, outcome, batch.options, runs, mark))
         advance(1)
     lines = _lines(jobs)
     jobs = [_masked(job) for job in jobs]
@@ -137,13 +143,20 @@ def gathered(
     return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, _told(faults, ()), told, readiness, is_live, now)
 
 
-def _job(row: Entry, outcome: Outcome, options: Options, runs: Sequence[RunComparison]) -> Job:
+def _job(
+    row: Entry,
+    outcome: Outcome,
+    options: Options,
+    runs: Sequence[RunComparison],
+    mark: Callable[[Iterable[Finding]], tuple[Finding, ...]],
+) -> Job:
     conversion = outcome.conversion
     own = tuple(run for run in runs if run.is_about(row.title))
     if conversion is None:
         return Job(row, outcome, _before(outcome.source), "", "", None, own)
     texts = written(conversion, is_whole_document=False)
-    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, climbed(conversion, options), own)
+    ladder = compared(climbed(conversion, options).taken_on(mark), runs)
+    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, ladder, own)
 
 
 def _before(source: SourceObject) -> str:

@@ -8,6 +8,7 @@ from shunter.migrate.briefing.decision import Point, checklist, metrics, phases,
 from shunter.migrate.briefing.facts import Facts, Job
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.forms.html import TONES, blockers, classes, parts
+from shunter.migrate.proof.runs import worst
 from shunter.migrate.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"
@@ -63,7 +64,7 @@ def proof_of(job: Job) -> str:
         return "not converted"
     if job.outcome.is_blocked:
         return "not to be used"
-    runs = f", runs {job.runs[0].verdict}" if job.runs else ""
+    runs = f", runs {worst(job.runs).verdict}" if job.runs else ""
     if job.is_proved:
         return f"pods compared{runs}"
     held = f"{job.ladder.reached} holds" if job.ladder.reached else "nothing holds"
@@ -152,7 +153,8 @@ def _references(facts: Facts) -> list[Html]:
 def _row(job: Job, path: str) -> tuple[object, ...]:
     row = job.entry
     name = element("div", element("a", row.title, href=path), element("div", row.inside or row.place, class_="faint"))
-    tone = "bad" if job.ladder is None or job.outcome.is_blocked else "good" if job.is_proved else "mild"
+    is_bad = job.ladder is None or job.outcome.is_blocked or (job.is_proved and job.is_refuted)
+    tone = "bad" if is_bad else "good" if job.is_proved else "mild"
     return (
         name,
         badge(row.job_class, TONES[row.job_class]),

@@ -34,13 +34,17 @@ def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
     own = [comparison for comparison in comparisons if comparison.is_about(source.title)]
     if not own or not ladder.holds:
         return ladder
-    worst = max(own, key=lambda comparison: _BADNESS.index(comparison.verdict))
-    if worst.verdict == "not comparable":
-        return ladder.higher(Step("runs", (), f"{worst.successor or 'its successor'} was not comparable", was_tried=False))
-    if worst.verdict == "different":
-        text = f"{worst.successor} did not train as {source.title} did."
+    found = worst(own)
+    if found.verdict == "not comparable":
+        return ladder.higher(Step("runs", (), f"{found.successor or 'its successor'} was not comparable", was_tried=False))
+    if found.verdict == "different":
+        text = f"{found.successor} did not train as {source.title} did."
         return ladder.higher(Step("runs", (Finding(TRAINED_DIFFERENTLY, source.title, source.place(), (), text),)))
-    return ladder.higher(Step("runs", (), f"{worst.verdict}: {worst.successor}"))
+    return ladder.higher(Step("runs", (), f"{found.verdict}: {found.successor}"))
+
+
+def worst(comparisons: Sequence[RunComparison]) -> RunComparison:
+    return max(comparisons, key=lambda comparison: _BADNESS.index(comparison.verdict))
 
 
 _BADNESS: tuple[Verdict, ...] = ("equal", "within tolerance", "not comparable", "different")
