@@ -14,6 +14,7 @@ from shunter.migrate.batch import converted
 from shunter.migrate.briefing import decision, sdk_page
 from shunter.migrate.briefing.facts import Facts, Readiness, gathered
 from shunter.migrate.briefing.front_page import LISTED_FAULTS
+from shunter.migrate.briefing.job_page import commands
 from shunter.migrate.briefing.site import files
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
@@ -240,6 +241,20 @@ def test_a_page_says_what_to_type_next(site: dict[PurePath, str]) -> None:
     assert "shunter migrate test pytorchjob/a -n team-a" in site[PurePath("jobs/team-a-pytorchjob-a.html")]
     assert "do not run it again" in site[PurePath("jobs/team-a-pytorchjob-c.html")]
     assert "shunter migrate explain RESTART001" in site[PurePath("jobs/team-a-pytorchjob-b.html")]
+
+
+@pytest.mark.parametrize(
+    ("source", "given"),
+    [
+        ("jobs/a b.yaml", "-f 'jobs/a b.yaml'"),
+        ("standard input", "-f -"),
+        ("kustomize build overlays/prod", "-k overlays/prod"),
+        ("helm release trainers", "--helm-release trainers -n team-a"),
+    ],
+)
+def test_commands_name_the_input_as_it_was_named(source: str, given: str) -> None:
+    (found,) = facts([SourceObject(job("a").value, source)]).jobs
+    assert f"shunter migrate validate {given}" in commands(found, is_live=False)
 
 
 def test_the_same_facts_give_the_same_bytes(site: dict[PurePath, str]) -> None:

@@ -13,6 +13,7 @@ from shunter.migrate.proof.ladder import RUNGS
 from shunter.migrate.report.contents import told
 from shunter.migrate.report.html import finding
 from shunter.migrate.report.page import Html, badge, code, element, page, table
+from shunter.migrate.source.provider import STANDARD_INPUT
 
 MASKED = (
     f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like."
@@ -49,13 +50,23 @@ def commands(job: Job, *, is_live: bool) -> list[str]:
     row = job.entry
     name = f"{row.kind.lower()}/{row.name}"
     space = f" -n {row.namespace}" if row.namespace else ""
-    given = f"--cluster{space}" if is_live else f"-f {shlex.quote(job.outcome.source.source)}"
+    given = f"--cluster{space}" if is_live else _named(job.outcome.source.source, space)
     listed = [f"shunter migrate convert {given}", f"shunter migrate validate {given}", f"shunter migrate diff {given}"]
     if row.job_class == "finished":
         listed = [f"shunter migrate backup{space}   # it has ended: keep it, do not run it again"]
     elif is_live:
         listed += [f"shunter migrate test {name}{space}", f"shunter migrate compare {name}{space}"]
     return [*listed, *(f"shunter migrate explain {id}" for id in row.topics)]
+
+
+def _named(source: str, space: str) -> str:
+    """The flags that name an input, as `cli.migrate.input_options` calls what it reads."""
+    if source == STANDARD_INPUT:
+        return "-f -"
+    for beginning, flag, more in (("kustomize build ", "-k", ""), ("helm release ", "--helm-release", space)):
+        if source.startswith(beginning):
+            return f"{flag} {shlex.quote(source.removeprefix(beginning))}{more}"
+    return f"-f {shlex.quote(source)}"
 
 
 def _decision(job: Job) -> list[tuple[object, object]]:
