@@ -123,6 +123,18 @@ async def test_environment_comes_from_every_source(node: NodeUnderTest) -> None:
     assert (await node.log("p")).strip() == "p blue s3cret blue 2 hello-p-$(NAME) ."
 
 
+async def test_a_restarted_container_gets_the_environment_as_it_is_now(node: NodeUnderTest) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": node.namespace}}
+    await node.client.create(CONFIG_MAPS, {**body, "data": {"RATE": "old"}})
+    script = 'echo $RATE; [ "$RATE" = new ] || sleep 1; [ "$RATE" = new ]'
+    main = {"name": "main", "image": "any", "command": ["sh", "-c", script], "envFrom": [{"configMapRef": {"name": "cm"}}]}
+    await node.create("p", {"restartPolicy": "OnFailure", "containers": [main]})
+    await node.ready("p")
+    await node.client.patch(CONFIG_MAPS, "cm", node.namespace, {"data": {"RATE": "new"}})
+    assert (await node.finished("p"))["status"]["containerStatuses"][0]["restartCount"] == 1
+    assert (await node.log("p"), await node.log("p", previous=True)) == ("new\n", "old\n")
+
+
 async def test_a_config_map_is_mounted_at_its_path(node: NodeUnderTest) -> None:
     metadata = {"name": "script", "namespace": node.namespace}
     data = {"train.py": "print('trained')\n", "unused": ""}

@@ -24,7 +24,7 @@ from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
-from shunter.cluster.node.references import MissingSourceError, Sources
+from shunter.cluster.node.references import MissingSourceError, Sources, names_sources
 from shunter.cluster.node.resources import limits
 from shunter.cluster.node.runtime import ContainerRequest, Runtime
 from shunter.cluster.node.service_account_tokens import is_fresh, stored_tokens
@@ -120,6 +120,10 @@ class ContainerStarter:
         body = pod.as_json()
         directory = self._directory.attempt(container["name"], number)
         image = container.get("image", "")
+        if number and names_sources(container):
+            # What changed since the run before counts; while the server is away, what was known then.
+            with suppress(StartProblem):
+                self._sources = await self._fetch(pod)
         try:
             found = self._equipment.images.find(image)
             platform = api_server_variables(*self._equipment.runtime.api_server(body))

@@ -96,12 +96,9 @@ def references(pod: Json) -> References:
     claims: set[str] = set()
     spec = pod["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
-        for source in container.get("envFrom") or ():
-            config_maps.update(_names(source, "configMapRef"))
-            secrets.update(_names(source, "secretRef"))
-        for variable in container.get("env") or ():
-            config_maps.update(_names(variable.get("valueFrom") or {}, "configMapKeyRef"))
-            secrets.update(_names(variable.get("valueFrom") or {}, "secretKeyRef"))
+        found_config_maps, found_secrets = _of_environment(container)
+        config_maps |= found_config_maps
+        secrets |= found_secrets
     for volume in spec.get("volumes") or ():
         if "persistentVolumeClaim" in volume:
             claims.add(volume["persistentVolumeClaim"]["claimName"])
@@ -114,8 +111,26 @@ def references(pod: Json) -> References:
     return References(frozenset(config_maps - {""}), frozenset(secrets - {""}), frozenset(tokens), frozenset(claims))
 
 
+def names_sources(container: Json) -> bool:
+    """Whether the container's environment is made of ConfigMaps or Secrets."""
+    return any(_of_environment(container))
+
+
 def token_key(projection: Json) -> TokenKey:
     return TokenKey(projection.get("audience", ""), projection.get("expirationSeconds") or 3600)
+
+
+def _of_environment(container: Json) -> tuple[set[str], set[str]]:
+    """ConfigMaps and Secrets."""
+    config_maps: set[str] = set()
+    secrets: set[str] = set()
+    for source in container.get("envFrom") or ():
+        config_maps.update(_names(source, "configMapRef"))
+        secrets.update(_names(source, "secretRef"))
+    for variable in container.get("env") or ():
+        config_maps.update(_names(variable.get("valueFrom") or {}, "configMapKeyRef"))
+        secrets.update(_names(variable.get("valueFrom") or {}, "secretKeyRef"))
+    return config_maps, secrets
 
 
 def _names(holder: Json, field: str) -> Iterator[str]:
