@@ -14,7 +14,7 @@ import pytest
 from shunter.api.resources import CONFIG_MAPS, NODES, PODS, SERVICES
 from shunter.cluster.node.cgroups import NoCgroups, find_cgroups
 from shunter.cluster.node.launch import user_namespace
-from shunter.cluster.node.layout import NodeDirectory
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.levels import find_level
 from shunter.cluster.node.namespaces import NamespaceRuntime
 from shunter.cluster.node.network import owner_name
@@ -268,3 +268,10 @@ async def test_a_pod_for_which_no_address_is_left_says_so_and_gets_the_next_free
     assert "All 253 pod addresses" in (await node.event("FailedCreatePodSandBox"))["message"]
     runtime._addresses.clear()
     assert (await node.finished("p"))["status"]["phase"] == "Succeeded"
+
+
+async def test_a_pod_that_an_agent_of_level_plain_left_has_no_sandbox(node: NodeUnderTest, tmp_path: Path) -> None:
+    runtime = node.node._runtime
+    assert isinstance(runtime, NamespaceRuntime)
+    (tmp_path / "sandbox.json").write_text('{"address": "127.0.0.1"}')
+    assert runtime.adopt_sandbox(PodDirectory(tmp_path)) == ""

@@ -119,8 +119,8 @@ class NamespaceRuntime:
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
         stored = attempt.read_json(str(directory.sandbox_file))
-        # After a reboot the files are there, but not what was mounted on them.
-        if not stored or stored["generation"] != self._launcher.generation:
+        # After a reboot the files are there, but not what was mounted on them; pods of level plain have no sandbox.
+        if not stored or stored.get("generation") != self._launcher.generation:
             return ""
         if not stored["on_host"]:
             self._addresses[directory.uid] = stored["address"]
