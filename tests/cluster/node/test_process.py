@@ -19,6 +19,7 @@ from shunter.cluster.node.process import (
     own_address,
     running_process,
     serving_certificate,
+    stop_process,
 )
 from shunter.cluster.node.resources import claimed, written
 from shunter.cluster.node.runtime import HostPort
@@ -101,6 +102,13 @@ def test_one_process_at_a_time_runs_a_node_on_a_directory(tmp_path: Path) -> Non
         with pytest.raises(EnvironmentProblem, match="Another process runs a node"), alone(directory):
             pass
     assert running_process(directory) == 0
+
+
+async def test_a_process_that_ended_by_itself_needs_no_stopping(tmp_path: Path) -> None:
+    with alone(tmp_path):
+        pass
+    assert (tmp_path / "lock").read_text() == str(os.getpid())
+    await stop_process(tmp_path)
 
 
 def pod(name: str, phase: str = "Running", owner: str = "Job") -> Pod:

@@ -85,14 +85,14 @@ async def run(options: NodeOptions) -> None:
     state_dir = options.state_dir or default_state_dir(name)
     connection = kubeconfig.find(options.kubeconfig)
     async with connect(connection, component=COMPONENT) as client:
-        if options.drain and (pid := running_process(state_dir)):
+        if options.drain and (drained := running_process(state_dir) > 0):
             await drain(client, name)
-            await stop_process(pid, state_dir)
+            await stop_process(state_dir)
         with alone(state_dir):
             if not options.drain:
                 await serve_pods(client, await new_node(client, connection, options, name, state_dir), options)
                 return
-            if not pid:
+            if not drained:
                 await drain_as_node(client, await new_node(client, connection, options, name, state_dir), name)
             await remove_node(client, name)
             await asyncio.to_thread(remove_files, state_dir)
@@ -151,10 +151,11 @@ async def _drained(client: Client, node: Node, name: str) -> None:
     await drain(client, name)
 
 
-async def stop_process(pid: int, state_dir: Path) -> None:
-    """Has the process that runs the node end, and waits for that."""
-    os.kill(pid, signal.SIGTERM)
-    await asyncio.to_thread(_wait_for_lock, state_dir / _LOCK)
+async def stop_process(state_dir: Path) -> None:
+    """Has the process that runs the node end, if there is one, and waits for that."""
+    if pid := running_process(state_dir):
+        os.kill(pid, signal.SIGTERM)
+        await asyncio.to_thread(_wait_for_lock, state_dir / _LOCK)
 
 
 def _wait_for_lock(path: Path) -> None:
