@@ -152,15 +152,31 @@ async def test_one_answer_names_all_faults(make_runtime: MakeRuntime) -> None:
         assert text in answer.message
 
 
+def snapshot_by(job: TrainJob, runtime: Json) -> ConfigMap:
+    body = snapshot_of(job, runtime)
+    owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
+    return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}, ConfigMap)
+
+
 async def test_an_update_after_the_runtime_went_is_judged_by_the_snapshot(make_runtime: MakeRuntime) -> None:
     """9-S8"""
-    job = msgspec.convert(review().object, TrainJob)
-    body = snapshot_of(job, make_runtime())
-    owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
-    snapshot = msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}, ConfigMap)
+    snapshot = snapshot_by(msgspec.convert(review().object, TrainJob), make_runtime())
     request = review("UPDATE", suspend=True)
     assert (await trainer_admission(Server(), snapshots=(snapshot,)).validate(request)).allowed
     assert not (await trainer_admission(Server()).validate(request)).allowed
+
+
+async def test_a_change_of_the_runtime_keeps_no_job_that_met_it_before_from_being_updated(make_runtime: MakeRuntime) -> None:
+    """It may have to be suspended. Its snapshot counts, as it does for its objects."""
+    patch = {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"nodeSelector": {}}}}}}]}}
+    patches = [{"manager": "acme.io/a", "trainingRuntimeSpec": {"template": patch}}]
+    request = review("UPDATE", suspend=True, runtimePatches=patches)
+    snapshot = snapshot_by(msgspec.convert(request.object, TrainJob), make_runtime())
+    changed = make_runtime()
+    changed["spec"]["template"]["spec"]["replicatedJobs"][0]["name"] = "renamed"
+    assert (await trainer_admission(Server(), changed, snapshots=(snapshot,)).validate(request)).allowed
+    created = review(suspend=True, runtimePatches=patches)
+    assert not (await trainer_admission(Server(), changed, snapshots=(snapshot,)).validate(created)).allowed
 
 
 ANCESTORS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}

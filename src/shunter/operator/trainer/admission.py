@@ -1,12 +1,13 @@
 """The admission webhooks of trainer.kubeflow.org, under upstream's paths and names (2.1).
 
 A runtime is looked up in the cache, and at the server when it is not there: it may have been created a moment ago. Updates of a
-job whose runtime is gone are judged by the job's snapshot, and a job that is being deleted may lose its finalizers (9-S8).
+job are judged by its snapshot, where it has one, and a job that is being deleted may lose its finalizers (9-S8).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -108,7 +109,7 @@ class TrainerAdmission:
         if unsupported:
             return denied(unsupported)
         resource = KINDS[reference.kind, reference.api_group]
-        runtime = await self._runtime(job, resource)
+        runtime = await self._runtime(job, resource, is_new=old is None)
         if runtime is None:
             answer = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
             return denied(str(validation.missing_runtime_error(reference, answer)))
@@ -124,8 +125,12 @@ class TrainerAdmission:
             faults += validation.patch_change_errors(job, old, self._active_jobs(job))
         return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
 
-    async def _runtime(self, job: TrainJob, resource: Resource) -> Json | None:
-        """The present runtime, else the job's snapshot of it."""
+    async def _runtime(self, job: TrainJob, resource: Resource, *, is_new: bool) -> Json | None:
+        """The job's snapshot of the runtime if it may have one, else the present runtime."""
+        snapshot = None if is_new else self._config_maps.get(Key(job.metadata.namespace, snapshot_name(job.metadata.name)))
+        if snapshot is not None:
+            with suppress(BuildError):
+                return runtime_in(job, snapshot)
         name = job.spec.runtime_ref.name
         namespace = job.metadata.namespace if resource.namespaced else ""
         cached = self._runtimes[resource].get(Key(namespace, name))
@@ -134,11 +139,6 @@ class TrainerAdmission:
         try:
             return (await self._client.get(resource, name, namespace, view=Runtime)).json(resource)
         except NotFound:
-            pass
-        snapshot = self._config_maps.get(Key(job.metadata.namespace, snapshot_name(job.metadata.name)))
-        try:
-            return runtime_in(job, snapshot) if snapshot is not None else None
-        except BuildError:
             return None
 
     async def _missing_priority_classes(self, names: Iterable[str]) -> dict[str, str]:
