@@ -29,7 +29,7 @@ def node(
         bool, typer.Option("--strict-resources", help="Refuse an --allocatable beyond what this machine has.")
     ] = False,
     address: Annotated[str, typer.Option(help="Where the API server reaches this machine [default: found out].")] = "",
-    port: Annotated[int, typer.Option(help="Port of the node's own server; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the node's own server; 0 takes a free one.")] = 0,
     client_ca_file: Annotated[
         Path | None, typer.Option(help="Authority of client certificates [default: what the cluster says].")
     ] = None,

@@ -6,6 +6,7 @@ import os
 import socket
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from shunter.cluster.node.draining import eviction, to_evict
 from shunter.cluster.node.process import (
     allocatable_amounts,
     alone,
+    checked_address,
+    client_authority,
     node_name,
     own_address,
     running_process,
@@ -92,6 +95,27 @@ def test_a_serving_certificate_is_made_or_read(tmp_path: Path) -> None:
     assert serving_certificate(tmp_path, "n", "127.0.0.1") == made
     with pytest.raises(InputError, match=r"--tls-cert-dir: .*tls\.crt cannot be read"):
         serving_certificate(tmp_path / "missing", "n", "127.0.0.1")
+
+
+def test_certificates_that_are_none_are_named_by_their_flag(tmp_path: Path) -> None:
+    (tmp_path / "tls.crt").write_text("nothing")
+    (tmp_path / "tls.key").write_text("nothing")
+    with pytest.raises(InputError, match=r"--tls-cert-dir .* no certificate and its key"):
+        serving_certificate(tmp_path, "n", "127.0.0.1")
+
+
+@pytest.mark.parametrize("content", [b"nothing", b"\xff", b""])
+async def test_an_authority_that_is_none_is_named_by_its_flag(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "ca.crt").write_bytes(content)
+    unused: Any = None
+    with pytest.raises(InputError, match=r"--client-ca-file .* holds no certificate"):
+        await client_authority(unused, unused, tmp_path / "ca.crt")
+
+
+def test_an_address_is_no_name() -> None:
+    assert checked_address("::1") == "::1"
+    with pytest.raises(InputError, match="--address 'my-box' is not an IP address"):
+        checked_address("my-box")
 
 
 def test_one_process_at_a_time_runs_a_node_on_a_directory(tmp_path: Path) -> None:

@@ -67,8 +67,9 @@ class KubeletServer:
         """Starts to serve; returns the port, which the system chooses for 0. Raises EnvironmentProblem when it is taken."""
         self._server = web.Server(self._handle, handler_cancellation=True, access_log=None)
         loop = asyncio.get_running_loop()
+        tls = self._tls()
         try:
-            self._listener = await loop.create_server(self._server, address, port, ssl=self._tls())
+            self._listener = await loop.create_server(self._server, address, port, ssl=tls)
         except OSError as error:
             raise EnvironmentProblem(
                 f"The node's server cannot listen on {address} port {port}: {error.strerror or error}.",

@@ -15,6 +15,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -102,7 +103,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
     """The node that the options describe. Raises InputError and EnvironmentProblem."""
     capacity = machine_capacity()
     api_server = HostPort(*connection.address)
-    address = options.address or own_address(api_server)
+    address = checked_address(options.address) if options.address else own_address(api_server)
     access = KubeletAccess(
         serving=serving_certificate(options.tls_cert_dir, name, address),
         client_ca=await client_authority(client, connection, options.client_ca_file),
@@ -210,17 +211,30 @@ def own_address(api_server: HostPort) -> str:
         raise EnvironmentProblem(f"There is no way to the API server at {api_server.host}: {error.strerror or error}.") from error
 
 
+def checked_address(text: str) -> str:
+    """An address that was given. Raises InputError: a Node has no names for its server."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError as error:
+        raise InputError(f"--address {text!r} is not an IP address.", "Give one that the API server reaches.") from error
+
+
 def serving_certificate(directory: Path | None, name: str, address: str) -> KeyPair:
     """tls.crt and tls.key of the directory, else a self-signed certificate: API servers verify a kubelet's certificate only when
     started with --kubelet-certificate-authority. Raises InputError."""
     if directory is None:
-        host = str(ipaddress.ip_address(address))
         authority = new_authority(f"{COMPONENT}-{name}")
-        return issue(authority, f"system:node:{name}", [name, host], organizations=["system:nodes"], days=_SERVING_DAYS)
+        return issue(authority, f"system:node:{name}", [name, address], organizations=["system:nodes"], days=_SERVING_DAYS)
+    certificate, key = directory / "tls.crt", directory / "tls.key"
     try:
-        return KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
+        pair = KeyPair(certificate.read_bytes(), key.read_bytes())
+        # Without a password: nobody is there to type one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except ssl.SSLError as error:
+        raise InputError(f"--tls-cert-dir {directory}: tls.crt and tls.key are no certificate and its key: {error}.") from error
     except OSError as error:
         raise InputError(f"--tls-cert-dir: {error.filename} cannot be read: {error.strerror}.") from error
+    return pair
 
 
 async def client_authority(client: Client, connection: Connection, file: Path | None) -> bytes:
@@ -228,9 +242,13 @@ async def client_authority(client: Client, connection: Connection, file: Path | 
     else (a node may not read that) the one that the kubeconfig trusts. Waits for a server that is away. Raises InputError."""
     if file is not None:
         try:
-            return file.read_bytes()
+            authority = file.read_bytes()
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=authority.decode())
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(f"--client-ca-file {file} holds no certificate: {error}.") from error
         except OSError as error:
             raise InputError(f"--client-ca-file {file} cannot be read: {error.strerror}.") from error
+        return authority
     while True:
         try:
             published = await client.get(CONFIG_MAPS, "extension-apiserver-authentication", "kube-system", view=dict)
