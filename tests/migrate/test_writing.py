@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -73,3 +74,24 @@ def test_asking_whether_a_file_could_be_written_leaves_what_is_there(tmp_path: P
     for place in (path / "b.json", tmp_path):
         with pytest.raises(EnvironmentProblem, match="cannot be written"):
             require_writable(place)
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    require_writable(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, "text\n")
+        assert os.read(reader, 100) == b"text\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_standard_output_is_written_to_by_its_name() -> None:
+    program = (
+        "from pathlib import Path; from shunter.migrate.writing import write_whole; write_whole(Path('/dev/stdout'), 'text')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "text"
