@@ -62,6 +62,13 @@ HIDDEN = {
     "a text for a shell": (f"\n            - |\n              export HF_TOKEN={SECRET}\n              python train.py", "[]"),
     "a text for a shell, in quotes": (f"\n            - python train.py --api-key '{SECRET}' --lr 1", "[]"),
     "a text in YAML's quotes": (f'["python train.py --token=\\"{SECRET}\\" --lr 1"]', "[]"),
+    "a key of an account": ("[]", f"[{{name: KAGGLE_KEY, value: '{SECRET}'}}]"),
+    "a passphrase": (f'["--key-passphrase={SECRET}"]', "[]"),
+    "a private key": ("[]", f"[{{name: SSH_PRIVATE_KEY, value: '{SECRET}'}}]"),
+    "an address": (
+        f"[--tracking=https://me:{SECRET}@mlflow.example.org/x]",
+        f"[{{name: STORE, value: 'redis://:{SECRET}@store'}}]",
+    ),
     "twice": (f"[--run={SECRET}]", f"\n            - name: HF_TOKEN\n              value: {SECRET}  # {SECRET}"),
 }
 
@@ -86,6 +93,8 @@ def test_no_page_shows_a_credential(case: tuple[str, str]) -> None:
 SHOWN = {
     "a reference to a variable": ('["--token=$(HF_TOKEN)", "--token=$HF_TOKEN", --password, "${PW}"]', "[]"),
     "a Secret's key": ("[]", "[{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf, key: token}}}]"),
+    "an address that refers to a password": ('["--db=postgres://me:$(PW)@db:5432/x"]', "[]"),
+    "a key that sorts": ("[--sort-key=loss, --keys=1]", "[{name: KEYBOARD, value: german}]"),
     "a tokenizer": ("[--tokenizer=bert-base, --tokenizer, bert]", "[{name: LR, value: '3'}]"),
     "a flag without a value": ("[--use-auth-token, --epochs=3]", "[]"),
 }

@@ -16,7 +16,8 @@ from shunter.migrate.report.page import Html, badge, code, element, page, table
 from shunter.migrate.source.provider import STANDARD_INPUT
 
 MASKED = (
-    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like."
+    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like, and"
+    " passwords in addresses."
     " It stands in the manifest, and in what convert writes; a Secret is a better place for it."
 )
 

@@ -1,7 +1,7 @@
 """Credentials that stand in a job's variables and arguments, hidden in texts: pages go to more people than may read the job.
 
-By name alone, so a value may be hidden that is none: in a page that costs little. What only refers to a value (`$HF_TOKEN`) is
-shown. Manifests that `convert` writes are never masked.
+By name alone, and in addresses (`https://user:password@host`), so a value may be hidden that is none: in a page that costs
+little. What only refers to a value (`$HF_TOKEN`) is shown. Manifests that `convert` writes are never masked.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ HIDDEN = "***"
 SHORTEST = 6
 """Characters of a value that is looked for where nothing says what it is: `true` and `4096` are words of their own."""
 
-_NAMED = r"(?:token|secret|password|passwd|credential|api[_-]?key|access[_-]?key)"
+_NAMED = (
+    r"(?:token|secret|password|passwd|passphrase|credential"
+    r"|(?:api|access|private|account|storage|encryption|kaggle)[_-]?key)"
+)
 _NAME = re.compile(_NAMED, re.IGNORECASE)
 # A tokenizer is no token, and half of all jobs name one.
 _NO_TOKENIZER = re.compile(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
 _FLAG = re.compile(r"--?[\w.-]+")
 _REFERENCE = r"(?!\\?[\"']{0,2}\$[\w({])"
 _VALUE = r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:[^\s"',\]}]|,(?=\S))+)"""
+_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
 # Names are judged apart, so that no text takes more than one look at each character.
 _ASSIGNED = re.compile(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
 _FOLLOWING = re.compile(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
@@ -46,6 +50,7 @@ def credentials(value: Any) -> set[str]:
         else:
             matches = (match for pattern in (_ASSIGNED, _FOLLOWING) for match in pattern.finditer(part))
             found.update(match[2].strip("\\\"'") for match in matches if _NO_TOKENIZER.search(match[1]))
+            found.update(match[2] for match in _IN_ADDRESS.finditer(part))
     return found - {""}
 
 
@@ -53,6 +58,7 @@ def masked(text: str, known: Collection[str]) -> str:
     """A message, or another text that is no manifest, without credentials; `known` are those of its job."""
     for value in sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
+    text = _IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
     return _FOLLOWING.sub(_hidden, _ASSIGNED.sub(_hidden, text)) if _NAME.search(text) else text
 
 
