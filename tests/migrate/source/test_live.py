@@ -9,6 +9,7 @@ import json
 import sys
 import uuid
 
+import pytest
 import yaml
 
 from faults.planes import Plane
@@ -16,7 +17,9 @@ from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, SECRETS
 from shunter.api.training.pytorch import KIND as PYTORCH_JOB
 from shunter.api.training.tensorflow import KIND as TF_JOB
+from shunter.errors import InputError
 from shunter.kube.client import Client
+from shunter.migrate.source.helm_release import manifest_of_release
 from shunter.migrate.source.live import KINDS, jobs
 
 
@@ -83,3 +86,16 @@ async def test_convert_reads_what_a_helm_release_installed(client: Client, plane
     code, found, told = await convert(plane, "--helm-release", "absent", "-n", space)
     assert (code, found) == (1, [])
     assert f"there is no Helm release absent in namespace {space}" in told
+
+
+async def test_a_helm_release_of_a_name_that_two_namespaces_have_is_refused(client: Client) -> None:
+    spaces = sorted(f"live-{uuid.uuid4().hex[:8]}" for _ in range(2))
+    for revision, space in enumerate(spaces):
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+        packed = base64.b64encode(json.dumps({"name": "twice", "manifest": "kind: A\n"}).encode())
+        metadata = {"name": f"sh.helm.release.v1.twice.v{revision}", "labels": {"owner": "helm", "name": "twice"}}
+        body = {"metadata": {**metadata, "namespace": space}, "data": {"release": base64.b64encode(packed).decode()}}
+        await client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", **body})
+    with pytest.raises(InputError, match=f"in the namespaces {spaces[0]}, {spaces[1]}"):
+        await manifest_of_release(client, "", "twice")
+    assert await manifest_of_release(client, spaces[0], "twice") == "kind: A\n"

@@ -27,12 +27,15 @@ class Release(msgspec.Struct, frozen=True):
 
 
 async def manifest_of_release(client: Client, namespace: str, name: str) -> str:
-    """The manifest of the newest revision, a YAML stream. InputError when there is no such release."""
+    """The manifest of the newest revision, a YAML stream. InputError unless there is one release of this name."""
     page = await client.list(SECRETS, namespace, label_selector=f"owner=helm,name={name}")
     revisions = [secret for secret in page.items if _NAME.fullmatch(secret["metadata"]["name"])]
     if not revisions:
         where = f"namespace {namespace}" if namespace else "any namespace"
         raise InputError(f"there is no Helm release {name} in {where}.", "List them with: helm list -A")
+    places = sorted({secret["metadata"]["namespace"] for secret in revisions})
+    if len(places) > 1:
+        raise InputError(f"there are Helm releases {name} in the namespaces {', '.join(places)}.", "Name one of them with -n.")
     return release_of(max(revisions, key=_revision)).manifest
 
 
