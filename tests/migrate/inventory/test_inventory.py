@@ -20,8 +20,11 @@ from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.inventory.fleet import Fleet, fleet
 from shunter.migrate.inventory.forms import FORMS
 from shunter.migrate.inventory.forms.json import schema
+from shunter.migrate.inventory.taking import insides, of_batch
 from shunter.migrate.options import Options
+from shunter.migrate.source.files import text_file
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import Input
 from shunter.migrate.suppression import applied, parsed
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -88,6 +91,13 @@ def test_the_first_rule_that_holds_decides(value: dict, options: dict, job_class
     found = row(value, **options)
     assert (found.job_class, found.reasons[0].rule) == (job_class, rule)
     assert why in found.reasons[0].why
+
+
+def test_a_job_in_a_text_has_the_place_of_the_text() -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\ndata:\n  job: '{json.dumps(job())}'\n"
+    given = Input((text_file(text, "x.yaml"),))
+    (found,) = of_batch(converted([embedded.job for embedded in given.embedded], Options()), NOW, insides(given))
+    assert (found.place, found.inside) == ("x.yaml:4:3", "ConfigMap *")
 
 
 def test_a_job_inside_another_object_is_complex_and_has_no_state() -> None:

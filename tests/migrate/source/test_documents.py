@@ -98,6 +98,19 @@ def test_places_are_those_of_the_file_in_every_document_and_item() -> None:
     assert str(second.place(("metadata", "name"))) == "x.yaml:12:5"
 
 
+def test_an_object_of_json_that_is_no_yaml_stands_in_its_file() -> None:
+    text = '---\n{"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": "\\ud83d\\ude00"}}'
+    ((job,),) = (document.objects for document in parsed(text, "x.json"))
+    assert (job.node, str(job.place(("metadata",)))) == (None, "x.json:1:1")
+
+
+def test_data_without_objects_are_not_taken_apart() -> None:
+    data = f"[{', '.join(['1'] * 600_000)}]\n"
+    (document, last) = parsed(f"{data}---\n{JOB}", "x")
+    assert (document.value, document.findings, document.text) == (None, (), data)
+    assert len(last.objects) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "is_template"),
     [

@@ -56,6 +56,12 @@ def test_a_job_in_values_of_a_chart_is_found_and_not_converted_there() -> None:
     assert str(found.finding.place) == "values.yaml:1:1"
 
 
+def test_a_job_in_a_text_stands_where_the_text_does() -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\ndata:\n  job.yaml: |\n    {TEXT.replace(chr(10), chr(10) + '    ')}"
+    (found,) = parsed(text, "x.yaml")[0].embedded
+    assert (str(found.job.place()), str(found.job.place(("spec",)))) == ("x.yaml:4:3", "x.yaml:4:3")
+
+
 def test_a_job_by_itself_or_in_a_list_is_not_within_something() -> None:
     items = "".join(f"- {line}" if not number else f"  {line}" for number, line in enumerate(TEXT.splitlines(keepends=True)))
     assert parsed(TEXT, "x")[0].embedded == ()

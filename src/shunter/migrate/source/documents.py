@@ -49,6 +49,9 @@ UNRELATED = Topic(
     remedy="Nothing, if it is no manifest.",
 )
 
+LARGEST_WITHOUT_OBJECTS = 1024 * 1024
+"""Characters of a document that names no apiVersion. A larger one is data, whose nodes would take a hundred times its size."""
+
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
 _NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t\r]*(?:[#%][^\n]*)?(?:\n|\Z))*\Z")
 _SEPARATOR_LINE = re.compile(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
@@ -88,7 +91,8 @@ class Document:
         """The v1 jobs within its objects, or within its values when it is no object."""
         if V1 not in self.text or not isinstance(self.value, dict):
             return ()
-        hosts = self.objects or (SourceObject(self.value, self.source, self.node, self.first_line, self.text),)
+        at = Place(self.source, self.first_line + 1, 1)
+        hosts = self.objects or (SourceObject(self.value, self.source, self.node, self.first_line, self.text, at=at),)
         return tuple(inner for host in hosts if not is_v1_job(host) for inner in found_in(host))
 
     @property
@@ -128,7 +132,7 @@ def _with_directives(found: list[str]) -> list[str]:
 
 
 def _document(text: str, source: str, first_line: int, *, is_of_chart: bool) -> Document:
-    if _NOTHING.match(text):
+    if _NOTHING.match(text) or (len(text) > LARGEST_WITHOUT_OBJECTS and "apiVersion" not in text):
         return Document(source, text, first_line)
     template = Document(source, text, first_line, is_template=True, is_of_chart=is_of_chart)
     has_actions = templates.has_actions(text)
@@ -193,7 +197,7 @@ def _objects(value: Any, node: yaml.Node | None, source: str, first_line: int, t
         return
     items = value.get("items")
     if not isinstance(items, list) or not value["kind"].endswith("List"):
-        yield SourceObject(value, source, node, first_line, text)
+        yield SourceObject(value, source, node, first_line, text, at=Place(source, first_line + 1, 1))
         return
     nodes = _item_nodes(node)
     for index, item in enumerate(items):

@@ -87,7 +87,8 @@ def found_in(host: SourceObject) -> list[Embedded]:
 def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -> Iterator[Embedded]:
     if isinstance(value, str):
         if V1 in value:
-            yield from (Embedded(SourceObject(job, host.source), host, path, is_text=True) for job in _jobs_in_text(value))
+            for inner in _jobs_in_text(value):
+                yield Embedded(SourceObject(inner, host.source, at=host.place(path)), host, path, is_text=True)
         return
     if isinstance(value, dict):
         # Owners name their jobs themselves, so what stands there may have no metadata.

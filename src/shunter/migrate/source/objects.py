@@ -27,6 +27,8 @@ class SourceObject:
     text: str = field(default="", repr=False)
     is_embedded: bool = False
     """Whether it stands within another object, whose owner creates it and may name it."""
+    at: Place | None = None
+    """Where it stands although it has no nodes: the text that holds it, or the document of JSON that is no YAML."""
     host_namespace: str = ""
     """Of an object within another: the namespace of that one, in which it is created when it names none itself."""
 
@@ -62,7 +64,7 @@ class SourceObject:
         """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field. With an
         offset, where that character of its text stands."""
         if self.node is None:
-            return Place(f"{self.title}:.{shown(path)}" if path else self.title)
+            return self.at or Place(f"{self.title}:.{shown(path)}" if path else self.title)
         mark = self.node.start_mark
         node: Any = self.node
         for step in path:
