@@ -65,4 +65,5 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def _queued(facts: Facts) -> list[str]:
     """v1 jobs of a queue."""
-    return [outcome.source.title for outcome in facts.unfinished if (outcome.source.metadata.get("labels") or {}).get(KUEUE_QUEUE)]
+    jobs = (outcome.source for outcome in facts.unfinished)
+    return [job.title for job in jobs if (job.metadata.get("labels") or {}).get(KUEUE_QUEUE)]
