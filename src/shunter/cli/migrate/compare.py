@@ -163,15 +163,20 @@ async def _runs(
 
 
 async def successor_of(client: Client, original: Json) -> Json:
-    """The latest trial of the job, else the TrainJob made of it, else that of its name. InputError when there is none."""
+    """The latest trial of the job, else the TrainJob made of it, else that of its name; of all namespaces, or of the job's own
+    where no others may be read. InputError when there is none."""
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.jobs import find, jobs_of
+    from shunter.kube.errors import Forbidden
     from shunter.migrate.moving.marks import SOURCE, mark
     from shunter.migrate.runs.marks import SOURCE_UID, is_trial
 
     metadata = original["metadata"]
     title = f"{original['kind']} {metadata['namespace']}/{metadata['name']}"
-    every = await jobs_of(client, TRAIN_JOBS, "")
+    try:
+        every = await jobs_of(client, TRAIN_JOBS, "")
+    except Forbidden:
+        every = await jobs_of(client, TRAIN_JOBS, metadata["namespace"])
     trials = [job for job in every if is_trial(job) and mark(job, SOURCE_UID) == metadata["uid"]]
     twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title]
     if trials or twins:
