@@ -30,6 +30,9 @@ class Display(Protocol):
     def note(self, text: str) -> None:
         """Something about the job: a condition, a warning event."""
 
+    def trouble(self, text: str) -> None:
+        """Why less is seen than there is: the server does not answer, or refuses something."""
+
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """The state of the job and the phase of each of its pods, by label."""
 
@@ -51,6 +54,9 @@ class TerminalDisplay:
 
     def note(self, text: str) -> None:
         self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
+
+    def trouble(self, text: str) -> None:
+        self.note(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         colour = STATE_COLOURS.get(job.state, "default")
@@ -80,6 +86,9 @@ class PipeDisplay:
         sys.stderr.write(f"-- {text}\n")
         sys.stderr.flush()
 
+    def trouble(self, text: str) -> None:
+        self.note(text)
+
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         return
 
@@ -88,7 +97,7 @@ class PipeDisplay:
 
 
 class OneRank:
-    """Shows the log lines of one rank of a job (of all with None) on another display, and nothing else."""
+    """Shows the log lines of one rank of a job (of all with None) on another display, and else only why there are none."""
 
     def __init__(self, screen: Display, rank: int | None) -> None:
         self._screen = screen
@@ -100,6 +109,9 @@ class OneRank:
 
     def note(self, text: str) -> None:
         return
+
+    def trouble(self, text: str) -> None:
+        self._screen.trouble(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         return

@@ -50,16 +50,18 @@ class JobFollower:
         self._early: dict[str, list[Json]] = {}
         """Warnings about pods that the other watch has not told of yet, by uid."""
         self._waiting = ""
-        self._unwritable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._refusals: set[tuple[type[ApiError], str]] = set()
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets the error of a part that cannot go on for a reason that is not the server's."""
 
     async def run(self) -> End:
         """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
         finished = asyncio.create_task(self._until_finished())
         watches = [self._start(self._watch_pods()), self._start(self._watch_events())]
         try:
-            await asyncio.wait((finished, self._unwritable), return_when=asyncio.FIRST_COMPLETED)
-            if self._unwritable.done():
-                self._unwritable.result()
+            await asyncio.wait((finished, self._broken), return_when=asyncio.FIRST_COMPLETED)
+            if self._broken.done():
+                self._broken.result()
             job = await finished
             await self._drain()
             return End(job, list(self._pods.values()), self._lines)
@@ -71,15 +73,25 @@ class JobFollower:
             self._display.close()
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Runs beside the others; when its output has no reader any more, `run` ends."""
+        """Runs beside the others. What the server refuses it is told, and the others go on; any other error, as that of an output
+        without reader, ends `run`."""
         task = asyncio.create_task(part)
-        task.add_done_callback(self._end_when_unwritable)
+        task.add_done_callback(self._look_at_error)
         return task
 
-    def _end_when_unwritable(self, task: asyncio.Task[None]) -> None:
+    def _look_at_error(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, BrokenPipeError) and not self._unwritable.done():
-            self._unwritable.set_exception(error)
+        if isinstance(error, ApiError):
+            self._tell_refusal(error)
+        elif error is not None and not self._broken.done():
+            self._broken.set_exception(error)
+
+    def _tell_refusal(self, error: ApiError) -> None:
+        """Once for a kind of objects: the logs of all pods are refused in the same words but for the name."""
+        kind = (type(error), error.status.details.kind if error.status.details else "")
+        if kind not in self._refusals:
+            self._refusals.add(kind)
+            self._display.trouble(f"not all of it is shown: {error.message}")
 
     async def _until_finished(self) -> Json | None:
         name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
@@ -89,7 +101,7 @@ class JobFollower:
             self._namespace,
             field_selector=f"metadata.name={name}",
             known=[self._job],
-            on_silence=lambda error: self._display.note(f"{error.message} Trying again."),
+            on_silence=lambda error: self._display.trouble(f"{error.message} Trying again."),
         )
         async for seen in changes:
             if seen.object["metadata"]["uid"] != uid:
