@@ -181,6 +181,33 @@ def test_a_finding_about_a_container_explains_none_of_its_fields() -> None:
     ]
 
 
+def _no_deadline(train_job: Json, runtime: Json) -> None:
+    train_job["spec"].pop("activeDeadlineSeconds", None)
+
+
+def _a_deadline_of_the_jobs(train_job: Json, runtime: Json) -> None:
+    job_spec(runtime)["activeDeadlineSeconds"] = 60
+
+
+@pytest.mark.parametrize(
+    ("seconds", "change", "message"),
+    [
+        pytest.param(3600, _no_deadline, "The job ends after 3600 s in v1 and by itself only in v2.", id="lost"),
+        pytest.param(3600, _a_deadline_of_the_jobs, "The job ends after 3600 s in v1 and after 60 s in v2.", id="another"),
+        pytest.param(None, _a_deadline_of_the_jobs, "The job ends by itself only in v1 and after 60 s in v2.", id="new"),
+    ],
+)
+def test_another_deadline_is_another_ending(seconds: int | None, change: Change, message: str) -> None:
+    policy = {} if seconds is None else {"activeDeadlineSeconds": seconds}
+    assert message in told(pytorch(1, run_policy=policy), change)
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.3"])
+def test_a_deadline_that_is_carried_ends_the_job_alike(version: str) -> None:
+    job = pytorch(1, run_policy={"activeDeadlineSeconds": 3600})
+    assert compared(converted(job, Options(target_version=version))).is_alike
+
+
 def test_pods_without_host_names_meet_nobody() -> None:
     def without_names(train_job: Json, runtime: Json) -> None:
         runtime["spec"]["template"]["spec"]["network"] = {"enableDNSHostnames": False}

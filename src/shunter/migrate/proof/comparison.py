@@ -176,6 +176,10 @@ def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> I
 
 def _of_endings(source: SourceObject, both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> Iterator[Finding]:
     """The first of several cases that are about the same."""
+    before, after = endings.deadlines(both)
+    if before != after and (before is None or before > 0):
+        shown = ("by itself only" if seconds is None else f"after {seconds} s" for seconds in (before, after))
+        yield tell(OTHER_ENDING, (), f"The job ends {' in v1 and '.join(shown)} in v2.")
     seen: set[tuple[str, ...]] = set()
     for one in endings.disagreements(both):
         topic = MORE_PATIENT if _is_more_patient(one) else OTHER_ENDING

@@ -68,6 +68,14 @@ def disagreements(both: Matched) -> tuple[Disagreement, ...]:
     return _answered(_Question(_key(both), both))
 
 
+def deadlines(both: Matched) -> tuple[int | None, int | None]:
+    """Seconds after which a job that still runs is ended, on either side; None where nothing ends it. When they begin to count
+    is another matter."""
+    jobs = (job["spec"].get("activeDeadlineSeconds") for job in both.v2.jobs)
+    given = [seconds for seconds in (both.v2.train_job["spec"].get("activeDeadlineSeconds"), *jobs) if seconds is not None]
+    return both.v1.job.run_policy.active_deadline_seconds, min(given, default=None)
+
+
 @dataclass(frozen=True)
 class _Question:
     """Jobs of one shape get one answer: a fleet has few shapes."""
