@@ -250,6 +250,7 @@ def test_a_snapshot_of_somebody_else_is_not_used(make_trainjob: MakeTrainJob, ma
             "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: other}",
             "refers to the wrong runtime",
         ),
+        ("apiVersion: 1\nmetadata: []", "refers to the wrong runtime"),
     ],
 )
 def test_a_broken_snapshot_is_named(
@@ -260,6 +261,21 @@ def test_a_broken_snapshot_is_named(
     good = snapshot(job, make_runtime())
     broken = msgspec.structs.replace(good, data={} if text is None else {"runtime": text})
     assert reason in plan(Observed(job=job, snapshot=broken), now).events[0].message
+
+
+def test_a_snapshot_with_nulls_is_read_as_without(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    """Somebody has edited it, and left a key with nothing behind it."""
+    job = make_trainjob(trainer={"env": [{"name": "A", "value": "1"}]})
+    nulls = {"env": None, "ports": None, "volumeMounts": None, "resources": None, "command": None}
+    (edited,) = plan(Observed(job=job, snapshot=snapshot(job, make_runtime(node=nulls))), now).writes
+    (plain,) = plan(Observed(job=job, snapshot=snapshot(job, make_runtime())), now).writes
+    assert isinstance(edited, Apply)
+    assert isinstance(plain, Apply)
+    containers = [
+        write.body["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+        for write in (edited, plain)
+    ]
+    assert {**containers[0], "resources": {}} == {**containers[1], "resources": {}}
 
 
 def test_an_unsupported_runtime_kind_fails_the_job(make_trainjob: MakeTrainJob, now: datetime) -> None:

@@ -130,11 +130,11 @@ def _count(job_spec: Json, ancestor: str, policy: MLPolicy | None) -> int:
 
 
 def _own(container: Json) -> Json:
-    """A copy whose lists may be appended to, the empty ones as well. Quantities are as the API server keeps them, or a JobSet
-    that is applied again would differ from itself."""
-    own: dict[str, Any] = {**container}
+    """A copy whose lists may be appended to, the empty ones as well; nulls, as a snapshot edited by hand has them, are left out.
+    Quantities are as the API server keeps them, or a JobSet that is applied again would differ from itself."""
+    own: dict[str, Any] = {name: value for name, value in container.items() if value is not None}
     for name in ("env", "ports", "volumeMounts"):
-        if own.get(name) is not None:
+        if name in own:
             own[name] = [*own[name]]
     if own.get("resources"):
         own["resources"] = canonical_resources(own["resources"])

@@ -64,8 +64,9 @@ def runtime_in(job: TrainJob, snapshot: ConfigMap) -> Json:
         raise _invalid(job, "unable to unmarshal the snapshot: it is not an object")
     reference = job.spec.runtime_ref
     wanted = (reference.name, reference.api_group, reference.kind)
-    name = (runtime.get("metadata") or {}).get("name", "")
-    found = (name, runtime.get("apiVersion", "").partition("/")[0], runtime.get("kind", ""))
+    metadata = runtime.get("metadata")
+    name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+    found = (name, str(runtime.get("apiVersion", "")).partition("/")[0], runtime.get("kind", ""))
     if found != wanted:
         expected, got = (", ".join(f'"{part}"' for part in parts) for parts in (wanted, found))
         raise _invalid(
