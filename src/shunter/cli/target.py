@@ -46,14 +46,22 @@ def connect(kubeconfig: Path | None, context: str) -> Target:
     if is_named(kubeconfig, context):
         connection = kubeconfigs.load(kubeconfig, context=context)
         embedded = embedded_at(connection.server, kubeconfig)
-        return Target(client.connect(connection), embedded, connection.server)
+        return Target(patient(client.connect(connection), connection.server), embedded, connection.server)
     state = StateDir(default_state_dir())
     if state.read_record() is None:
         raise EnvironmentProblem(
             "no cluster was named and no embedded cluster is up.", "Start one with `shunter up`, or set KUBECONFIG."
         )
     connection = kubeconfigs.load(state.kubeconfig)
-    return Target(client.connect(connection), state, f"embedded cluster {connection.server}")
+    return Target(patient(client.connect(connection), connection.server), state, f"embedded cluster {connection.server}")
+
+
+def patient(api: Client, server: str) -> Client:
+    """The client, which says so when the server lets it wait."""
+    from shunter.cli.patience import Telling
+
+    api.transport = Telling(api.transport, server)
+    return api
 
 
 def embedded_at(server: str, kubeconfig: Path | None) -> StateDir | None:
@@ -71,6 +79,7 @@ async def embedded_node(state: StateDir) -> Json:
     from shunter.api.resources import NODES
     from shunter.kube import client, kubeconfig
 
-    async with client.connect(kubeconfig.load(state.kubeconfig)) as api:
+    connection = kubeconfig.load(state.kubeconfig)
+    async with patient(client.connect(connection), connection.server) as api:
         nodes = (await api.list(NODES)).items
     return nodes[0] if nodes else {}
