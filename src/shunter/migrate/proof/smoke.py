@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -25,12 +25,14 @@ from shunter.api.resources import (
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.topics import NOT_STARTED
 from shunter.migrate.runs.deploying import start
 from shunter.migrate.runs.trial import Wishes, trial_of
+from shunter.migrate.surroundings import surroundings_of
 from shunter.operator.overview import overview
 
 NEEDED = (CONFIG_MAPS, SECRETS, PERSISTENT_VOLUME_CLAIMS, SERVICE_ACCOUNTS)
@@ -45,11 +47,13 @@ async def tried(
     """The rung `smoke`. `namespace` is a scratch one (`server.scratch_namespace`); `others` are the other objects of the input;
     the job may take as long as `wishes` give it."""
     source = ladder.conversion.source
+    needed = [*_needed(others, source.namespace, namespace)]
+    beside = surroundings_of((source,), [obj for _, obj in needed])
     try:
-        for resource, obj in _needed(others):
-            await client.apply(resource, {**obj, "metadata": {**obj["metadata"], "namespace": namespace}})
+        for resource, obj in needed:
+            await client.apply(resource, obj)
         wishes = replace(wishes, namespace=namespace)
-        job = await start(client, trial_of(source, wishes, options, now=now))
+        job = await start(client, trial_of(source, wishes, options, beside, now=now))
     except (ApiError, InputError) as error:
         return Step("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), error.message, error.remedy),))
     return await _followed(ladder, client, job, wishes.deadline_seconds)
@@ -70,8 +74,11 @@ async def _followed(ladder: Ladder, client: Client, job: Json, seconds: int) -> 
     return Step("smoke", (), f"still running after {seconds} s: name its flag for one step with --steps-arg", was_tried=False)
 
 
-def _needed(others: Iterable[Json]) -> Iterable[tuple[Resource, Json]]:
+def _needed(others: Iterable[Json], own: str, namespace: str) -> Iterator[tuple[Resource, Json]]:
+    """The objects of the job's `own` namespace, as their users wrote them, for `namespace`."""
     for obj in others:
         for resource in NEEDED:
-            if (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind):
-                yield resource, obj
+            is_needed = (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind)
+            if is_needed and (not own or (obj["metadata"].get("namespace") or own) == own):
+                cleaned = clean(obj)
+                yield resource, {**cleaned, "metadata": {**cleaned["metadata"], "namespace": namespace}}
