@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.containers import Attempt, Role, Seen
-from shunter.cluster.node.lifecycle import Decision, back_off, decide, decide_stop, next_streak
+from shunter.cluster.node.lifecycle import Decision, back_off, decide, decide_stop, next_streak, will_restart
+from shunter.cluster.node.pod_status import pod_phase
 
 NOW = 1000.0
 RUNNING = Attempt(0, "id", started_at=900.0)
@@ -113,6 +114,38 @@ def main(attempt: Attempt | None = None, **known: Any) -> Seen:
 )
 def test_the_next_step(wanted_spec: Any, containers: dict[str, Seen], decision: Decision) -> None:
     assert decide(wanted_spec, containers, NOW) == decision
+
+
+def rule(operator: str, *values: int) -> Any:
+    return {"action": "Restart", "exitCodes": {"operator": operator, "values": list(values)}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "container", "role", "code", "restarts"),
+    [
+        pytest.param("Always", {"restartPolicy": "Never"}, Role.MAIN, 1, False, id="never-of-its-own"),
+        pytest.param("Never", {"restartPolicy": "OnFailure"}, Role.MAIN, 1, True, id="on-failure-of-its-own"),
+        pytest.param("Never", {"restartPolicy": "OnFailure"}, Role.MAIN, 0, False, id="success"),
+        pytest.param("Never", {"restartPolicy": "Always"}, Role.MAIN, 0, True, id="always-of-its-own"),
+        pytest.param("Never", {"restartPolicyRules": [rule("In", 42)]}, Role.MAIN, 42, True, id="a-rule-is-met"),
+        pytest.param("Never", {"restartPolicyRules": [rule("In", 42)]}, Role.MAIN, 1, False, id="no-rule-is-met"),
+        pytest.param("Never", {"restartPolicyRules": [rule("NotIn", 1)]}, Role.MAIN, 42, True, id="not-in"),
+        pytest.param("OnFailure", {"restartPolicy": "Never"}, Role.INIT, 1, False, id="init-container"),
+        pytest.param("Always", {"restartPolicyRules": [rule("In", 0)]}, Role.INIT, 0, False, id="init-container-that-is-done"),
+    ],
+)
+def test_a_containers_own_policy_and_rules_go_before_the_pods(
+    policy: str, container: Any, role: Role, code: int, *, restarts: bool
+) -> None:
+    assert will_restart({"restartPolicy": policy}, {"restartPolicy": "Never", **container}, role, code) is restarts
+
+
+def test_a_pod_goes_on_while_a_container_restarts_by_its_own_rules() -> None:
+    wanted = spec("Never")
+    wanted["containers"] = [{"name": "main", "restartPolicy": "Never", "restartPolicyRules": [rule("In", 1)]}]
+    assert decide(wanted, {"main": main(FAILED)}, NOW).start == ("main",)
+    assert pod_phase(wanted, {"main": main(FAILED)}, ending=False) == "Running"
+    assert pod_phase(wanted, {"main": main(FAILED)}, ending=True) == "Failed"
 
 
 def test_sidecars_stop_after_the_others_from_last_to_first() -> None:

@@ -33,11 +33,10 @@ class Decision(NamedTuple):
 
 def decide(spec: Json, containers: Containers, now: float) -> Decision:
     """The next steps of a pod that shall run."""
-    policy = spec.get("restartPolicy", "Always")
-    mains = [name for name, seen in containers.items() if seen.role is Role.MAIN]
-    if all(_is_final(containers[name], policy) for name in mains):
+    mains = [(container, containers[container["name"]]) for container, role in declared(spec) if role is Role.MAIN]
+    if all(_is_final(spec, container, seen) for container, seen in mains):
         return decide_stop(spec, containers)  # sidecars have nobody left to serve
-    initialized = any(containers[name].attempt is not None for name in mains)
+    initialized = any(seen.attempt is not None for _, seen in mains)
     start: list[str] = []
     waits: list[tuple[str, float]] = []
     for container, role in declared(spec):
@@ -47,9 +46,9 @@ def decide(spec: Json, containers: Containers, now: float) -> Decision:
             continue
         if role is Role.INIT and seen.is_over and seen.has_succeeded:
             continue
-        if role is Role.INIT and _is_final(seen, policy):
+        if role is Role.INIT and _is_final(spec, container, seen):
             return decide_stop(spec, containers)
-        if not seen.is_active and not _is_final(seen, policy):
+        if not seen.is_active and not _is_final(spec, container, seen):
             wait = restart_wait(seen, now)
             if wait > 0:
                 waits.append((name, wait))
@@ -91,17 +90,27 @@ def next_streak(seen: Seen) -> int:
     return seen.streak + 1
 
 
-def will_restart(policy: str, role: Role, exit_code: int) -> bool:
-    """Whether a container that ended like this is started again."""
+def will_restart(spec: Json, container: Json, role: Role, exit_code: int) -> bool:
+    """Whether a container that ended like this is started again. Its own rules and policy go before the pod's."""
     if role is Role.SIDECAR:
         return True
-    if role is Role.INIT:
-        return exit_code != 0 and policy != "Never"
+    if role is Role.INIT and exit_code == 0:
+        return False
+    if any(_is_met(rule, exit_code) for rule in container.get("restartPolicyRules") or ()):
+        return True
+    policy = container.get("restartPolicy") or spec.get("restartPolicy", "Always")
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
-def _is_final(seen: Seen, policy: str) -> bool:
+def _is_met(rule: Json, exit_code: int) -> bool:
+    """Every rule there is asks for a restart."""
+    codes = rule["exitCodes"]
+    is_named = exit_code in (codes.get("values") or ())
+    return is_named if codes["operator"] == "In" else not is_named
+
+
+def _is_final(spec: Json, container: Json, seen: Seen) -> bool:
     """Whether a container has ended for good."""
     if seen.attempt is None or seen.attempt.exit_code is None:
         return False
-    return not will_restart(policy, seen.role, seen.attempt.exit_code)
+    return not will_restart(spec, container, seen.role, seen.attempt.exit_code)

@@ -66,18 +66,17 @@ def pod_status(pod: Json, containers: Containers, situation: Situation, now: dat
 
 def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
     """Pending, Running, Succeeded or Failed (kubelet: getPhase)."""
-    policy = spec.get("restartPolicy", "Always")
     mains = [seen for seen in containers.values() if seen.role is Role.MAIN]
     sidecars = [seen for seen in containers.values() if seen.role is Role.SIDECAR]
     initialized = any(seen.attempt is not None and seen.attempt.started_at for seen in mains)
     pending_inits = 0
-    for seen in containers.values():
-        if seen.role is not Role.INIT:
+    for container, role in declared(spec):
+        if role is not Role.INIT:
             continue
-        last = _last_run(seen)
+        last = _last_run(containers[container["name"]])
         if last is None:
             pending_inits += 1
-        elif last.exit_code and not will_restart(policy, Role.INIT, last.exit_code):
+        elif last.exit_code and not will_restart(spec, container, role, last.exit_code):
             return "Failed"
     pending_sidecars = sum(1 for seen in sidecars if (not seen.started if seen.is_running else _last_run(seen) is None))
     waiting = sum(1 for seen in mains if not seen.is_running and _last_run(seen) is None)
@@ -86,12 +85,16 @@ def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
         return "Pending"
     if any(seen.is_running for seen in (*mains, *sidecars)):
         return "Running"
-    endings = [last.exit_code or 0 for seen in mains if (last := _last_run(seen)) is not None]
+    endings = [
+        (container, last.exit_code or 0)
+        for container, role in declared(spec)
+        if role is Role.MAIN and (last := _last_run(containers[container["name"]])) is not None
+    ]
     if not endings:
         return "Pending"
-    if not ending and any(will_restart(policy, Role.MAIN, code) for code in endings):
+    if not ending and any(will_restart(spec, container, Role.MAIN, code) for container, code in endings):
         return "Running"
-    return "Failed" if any(endings) else "Succeeded"
+    return "Failed" if any(code for _, code in endings) else "Succeeded"
 
 
 def qos_class(spec: Json) -> str:
