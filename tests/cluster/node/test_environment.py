@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.downward import Surroundings, field_value, resource_value
-from shunter.cluster.node.environment import declared_environment, program
+from shunter.cluster.node.environment import declared_environment, program, unsupported_source
 from shunter.cluster.node.expansion import expand
 from shunter.cluster.node.quantities import binary_bytes, quantity
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey, references
@@ -81,6 +81,13 @@ def test_missing_sources_are_named_as_kubelet_names_them_unless_optional(source:
     assert str(raised.value) == message
     kind, reference = next(iter(source.items()))
     assert environment({"name": "A", "valueFrom": {kind: {**reference, "optional": True}}}) == {}
+
+
+def test_a_source_that_nobody_here_reads_is_named() -> None:
+    variable = {"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "f", "key": "k"}}}
+    plain = {"name": "B", "value": "1"}
+    assert unsupported_source({"env": [plain, variable]}) == "variable A: fileKeyRef is not supported by this node"
+    assert unsupported_source({"env": [plain]}) == ""
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import Cgroups
 from shunter.cluster.node.containers import declared
 from shunter.cluster.node.downward import Surroundings
-from shunter.cluster.node.environment import declared_environment
+from shunter.cluster.node.environment import declared_environment, unsupported_source
 from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher
@@ -125,6 +125,8 @@ class ContainerStarter:
             with suppress(StartProblem):
                 self._sources = await self._fetch(pod)
         try:
+            if problem := unsupported_source(container):
+                raise ValueError(problem)
             found = self._equipment.images.find(image)
             platform = api_server_variables(*self._equipment.runtime.api_server(body))
             links = self._service_variables(pod)

@@ -38,6 +38,14 @@ def declared_environment(
     return declared
 
 
+def unsupported_source(container: Json) -> str:
+    """What is wrong with a variable whose source nobody here reads; empty when there is none."""
+    for variable in container.get("env") or ():
+        if "fileKeyRef" in (variable.get("valueFrom") or {}):
+            return f"variable {variable['name']}: fileKeyRef is not supported by this node"
+    return ""
+
+
 def program(container: Json, declared: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
     """command, or else the image's entrypoint, and args with their `$(VAR)` expanded. Raises ValueError when there is nothing to
     run: an image here is a Python environment or a directory, few of which have an ENTRYPOINT."""

@@ -23,7 +23,8 @@ async def run_hook(launcher: Launcher, directory: Path, container: Json, handler
     if "sleep" in handler:
         await asyncio.sleep(min(float(handler["sleep"].get("seconds") or 0), timeout))
         return ""
-    kind = next(iter(handler.keys() - {"initialDelaySeconds", "periodSeconds"}), "handler")
+    # What else a probe has are numbers.
+    kind = next((name for name, value in handler.items() if isinstance(value, dict)), "none")
     return f"handler {kind} is not supported by this node"
 
 
