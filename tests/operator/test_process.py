@@ -19,8 +19,10 @@ from shunter.cluster.lifecycle import free_port
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
+from shunter.kube.errors import Forbidden, Status
 from shunter.kube.registration import bundles
-from shunter.operator.process import OperatorOptions, run
+from shunter.operator.process import OperatorOptions, RuntimeInstallation, run
+from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.statusserver.place import audience
 
 HEAD = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
@@ -217,3 +219,27 @@ async def test_what_needs_the_webhooks_certificate_is_refused_without_it(
     async with started.session:
         with pytest.raises(InputError, match=re.escape(message)):
             await run(started.options)
+
+
+async def test_runtimes_that_are_refused_are_asked_for_less_and_less_and_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waits: list[float] = []
+
+    async def waited(seconds: float) -> None:
+        waits.append(seconds)
+
+    class Refusing(Client):
+        async def apply(self, *arguments: object, **options: object) -> Any:
+            if len(waits) < 60:
+                raise Forbidden(Status(code=403, reason="Forbidden", message="may not"))
+
+    monkeypatch.setattr("shunter.operator.process.asyncio.sleep", waited)
+    installation = RuntimeInstallation(Refusing.__new__(Refusing))
+    running = asyncio.create_task(installation.run())
+    async with asyncio.timeout(10):
+        while installation.why_not_ready():
+            await asyncio.wait({running}, timeout=0)
+    running.cancel()
+    assert (waits[0], waits[-1], waits) == (0.05, 5.0, sorted(waits))
+    assert caplog.messages == [f"ClusterTrainingRuntime {shipped()[0]['metadata']['name']}: may not"]

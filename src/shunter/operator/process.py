@@ -42,13 +42,20 @@ from shunter.operator.training import init_template
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
 from shunter.operator.training.framework import Settings
-from shunter.operator.webhooks import WebhookOptions, Webhooks, called_host
+from shunter.operator.webhooks import (
+    FIRST_RETRY_SECONDS,
+    LASTING_RETRY_SECONDS,
+    LONGEST_RETRY_SECONDS,
+    RETRY_GROWTH,
+    WebhookOptions,
+    Webhooks,
+    called_host,
+)
 
 log = getLogger(__name__)
 
 COMPONENT = "shunter-operator"
 CLUSTER_DOMAIN_VARIABLE = "CUSTOM_CLUSTER_DOMAIN"
-RUNTIME_RETRY_SECONDS = 0.05
 DEFAULT_CONFIGURATION = Configuration(api_version=configuration_file.API_VERSION, kind=configuration_file.KIND)
 
 
@@ -320,12 +327,16 @@ class RuntimeInstallation:
 
     async def run(self) -> None:
         """Applies, then waits to be cancelled."""
-        waiting = shipped()
+        waiting, retry, said = shipped(), FIRST_RETRY_SECONDS, ""
         while waiting:
             if await self._is_applied(waiting[0]):
                 waiting.pop(0)
-            else:
-                await asyncio.sleep(RUNTIME_RETRY_SECONDS)
+                continue
+            if retry > LASTING_RETRY_SECONDS and self._trouble != said:
+                said = self._trouble
+                log.warning("%s", said)
+            await asyncio.sleep(retry)
+            retry = min(RETRY_GROWTH * retry, LONGEST_RETRY_SECONDS)
         self._trouble = ""
         await asyncio.Event().wait()
 
