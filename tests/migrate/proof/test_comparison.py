@@ -208,6 +208,14 @@ def test_a_deadline_that_is_carried_ends_the_job_alike(version: str) -> None:
     assert compared(converted(job, Options(target_version=version))).is_alike
 
 
+@pytest.mark.parametrize("names", [["node"], ["node-1", "node"]], ids=["free", "taken"])
+def test_containers_that_give_way_to_the_training_one_are_found_again(names: list[str]) -> None:
+    job = pytorch(1)
+    for role in job["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["initContainers"] = [{"name": name, "image": f"{name}:1"} for name in names]
+    assert compared(converted(job)).is_alike
+
+
 def test_pods_without_host_names_meet_nobody() -> None:
     def without_names(train_job: Json, runtime: Json) -> None:
         runtime["spec"]["template"]["spec"]["network"] = {"enableDNSHostnames": False}
@@ -297,7 +305,8 @@ def test_names_of_v1_pods_are_those_of_their_services() -> None:
 def test_the_account_of_a_conversion_is_held_to_its_results() -> None:
     conversion = converted(pytorch(1, run_policy={"activeDeadlineSeconds": 60}))
     conversion.train_job["spec"]["activeDeadlineSeconds"] = 61
-    assert "activeDeadlineSeconds, but is 61 there, and 60 in v1" in compared(conversion).findings[0].message
+    found = {finding.topic.id: finding.message for finding in compared(conversion).findings}
+    assert "activeDeadlineSeconds, but is 61 there, and 60 in v1" in found["PROOF004"]
 
 
 def test_roles_of_their_own_are_compared_with_the_replicated_job_of_their_name() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any, TypeAlias
 
 import msgspec
@@ -71,8 +72,7 @@ class Side:
     def _container(self, found: Facts, replica: Replica, container: Json, field: str) -> None:
         name = container["name"]
         is_training = field == "containers" and name == replica.container
-        # Another container of that name is renamed by the conversion (rules/containers).
-        place = (field, TRAINING if is_training else f"{TRAINING}-1" if name == TRAINING else name)
+        place = (field, TRAINING if is_training else _beside_training(replica) if name == TRAINING else name)
         sees = seen(replica.pod, container)
         for variable, text in sees.environment.items():
             found[*place, "env", variable] = self._text(text)
@@ -165,6 +165,13 @@ class Side:
             "matchLabels": {key: value for key, value in chosen.match_labels.items() if not _is_own(key)},
             "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
         }
+
+
+def _beside_training(replica: Replica) -> str:
+    """What another container of that name is called by the conversion (`rules/containers`): the first name that is free."""
+    spec = replica.pod["spec"]
+    known = {container["name"] for field in ("containers", "initContainers") for container in spec.get(field) or ()}
+    return next(name for number in count(1) if (name := f"{TRAINING}-{number}") not in known)
 
 
 def _is_own(label: str) -> bool:
