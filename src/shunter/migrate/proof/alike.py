@@ -56,9 +56,7 @@ def _environments(pod: Json, first: Json, stored: Json) -> list[list[Json]] | No
         for variable, model, done in zip(ours, theirs, known, strict=True):
             if variable is model or variable == model:
                 variables.append(done)
-            elif (
-                variable.keys() == {"name", "value"} == model.keys() and isinstance(variable["value"], str) and variable["value"]
-            ):
+            elif _is_text(variable) and model.keys() == variable.keys():
                 variables.append({"name": variable["name"], "value": variable["value"]})
             else:
                 return None
