@@ -50,6 +50,13 @@ def test_state_and_ranks_of_a_job(job: dict[str, Any], state: str, ranks: int) -
     assert (row.state, row.ranks) == (state, ranks)
 
 
+@pytest.mark.parametrize(("kind", "field", "ranks"), [("MPIJob", "mpiReplicaSpecs", 1), ("PaddleJob", "paddleReplicaSpecs", 2)])
+def test_roles_that_say_no_number_have_their_kinds(kind: str, field: str, ranks: int) -> None:
+    job = pytorch_job()
+    first = "Launcher" if kind == "MPIJob" else "Master"
+    assert overview({**job, "kind": kind, "spec": {field: {first: {}, "Worker": {}}}}).ranks == ranks
+
+
 def test_a_trainjob_that_cannot_be_made_shows_why() -> None:
     job = train_job()
     told = {"type": "Created", "status": "False", "reason": "RuntimeNotFound", "message": "Create it."}

@@ -21,6 +21,7 @@ V2_STATES = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Sus
 """Condition types of TrainJobs, and the states that they name."""
 V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind in JOB_KINDS}
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
+V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
@@ -68,7 +69,7 @@ def overview(job: Json) -> Overview:
         ranks = v2_ranks(job)
     else:
         state, condition = v1_state(job)
-        ranks = sum(spec.get("replicas", 1) for spec in replica_specs(job).values())
+        ranks = sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items())
     metadata = job["metadata"]
     finished = None
     if state in FINISHED_STATES:
@@ -129,7 +130,7 @@ def member(job: Json, pod: Json) -> Member:
     role = labels.get("training.kubeflow.org/replica-type", "worker")
     index = int(labels.get("training.kubeflow.org/replica-index", "0"))
     place = _place(job, role)
-    before = sum(spec.get("replicas", 1) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
+    before = sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
     return Member(role=role, index=index, rank=before + index)
 
 
@@ -143,6 +144,11 @@ def replica_specs(job: Json) -> Json:
         if field.endswith("ReplicaSpecs") and isinstance(value, dict):
             return {name: spec for name, spec in value.items() if isinstance(spec, dict)}
     return {}
+
+
+def _replicas(job: Json, role: str, spec: Json) -> int:
+    """The pods of one role, with the kind's default."""
+    return int(spec.get("replicas", 0 if role in V1_IDLE_ROLES.get(job["kind"], ()) else 1))
 
 
 def _place(job: Json, role: str) -> tuple[int, str]:

@@ -37,6 +37,8 @@ class JobKind(NamedTuple):
     """The default port of that container (D2)."""
     restart_policy: str
     """The restart policy of a role that says none (D1)."""
+    idle_roles: tuple[str, ...] = ()
+    """Roles that have no pods where the job does not say how many; others have one (D1)."""
     added_containers: tuple[str, ...] = ()
     """Containers that the operator adds to pods: what they print says nothing about the training."""
     is_scalable: bool = False

@@ -59,5 +59,6 @@ KIND = JobKind(
     container=CONTAINER,
     port=None,
     restart_policy="Never",
+    idle_roles=(WORKER,),
     added_containers=(DELIVERY_CONTAINER,),
 )

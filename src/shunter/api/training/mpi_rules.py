@@ -20,7 +20,7 @@ _ROLES = (LAUNCHER, WORKER)
 def with_defaults(spec: MPIJobSpec) -> MPIJobSpec:
     """The spec as the operator reads it (D1, D6): both roles are there, the Worker with no replicas where nothing is said."""
     given = spec.mpi_replica_specs
-    specs = {role: _with_defaults(given.get(role) or ReplicaSpec(), 1 if role == LAUNCHER else 0) for role in _ROLES}
+    specs = {role: _with_defaults(given.get(role) or ReplicaSpec(), 0 if role in KIND.idle_roles else 1) for role in _ROLES}
     return replace(spec, run_policy=_run_policy(spec), mpi_replica_specs=specs)
 
 
