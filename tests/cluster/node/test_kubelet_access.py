@@ -16,6 +16,7 @@ from shunter.cluster.node.kubelet_access import (
     KnownCallers,
     ReviewedCallers,
     node_access_review,
+    subresource,
     user_of_certificate,
 )
 from shunter.kube import reviews
@@ -137,8 +138,18 @@ def test_a_token_that_is_not_authenticated_is_nobodys() -> None:
     assert reviewed_user({"authenticated": False, "user": {"username": "ann"}}) is None
 
 
-def test_access_is_to_the_nodes_proxy_subresource() -> None:
-    spec = node_access_review(User("ann", "1", ("g",)), "create", "here")["spec"]
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [("/stats/summary", "stats"), ("/containerLogs/n/p/c", "proxy"), ("/exec/n/p/c", "proxy"), ("/x", "proxy")],
+)
+async def test_stats_are_a_right_of_their_own(guard: ReviewedCallers, reviewer: Reviewer, path: str, wanted: str) -> None:
+    await guard.refusal(Approach("GET", CERTIFICATE, "", subresource(path)))
+    await guard.refusal(Approach("GET", CERTIFICATE, "", "other"))
+    assert [one["spec"]["resourceAttributes"]["subresource"] for one in reviewer.asked] == [wanted, "other"]
+
+
+def test_access_is_to_a_subresource_of_the_node() -> None:
+    spec = node_access_review(User("ann", "1", ("g",)), "create", "here", "proxy")["spec"]
     assert spec == {
         "user": "ann",
         "uid": "1",

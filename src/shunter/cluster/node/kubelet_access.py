@@ -1,7 +1,8 @@
 """Who may use the node's HTTPS server: a guard decides about each request.
 
 On the embedded cluster everybody who is known is an administrator. On any other cluster the API server is asked, as kubelet's
-webhook mode does: TokenReview says who a token belongs to, SubjectAccessReview whether they may use `nodes/proxy` of this node.
+webhook mode does: TokenReview says who a token belongs to, SubjectAccessReview whether they may use `nodes/proxy` or `nodes/stats` of
+this node.
 Source: kubelet 1.36 `pkg/kubelet/server/auth.go` and its cache times.
 """
 
@@ -22,17 +23,18 @@ TOKEN_SECONDS = 120.0
 ALLOWED_SECONDS = 300.0
 DENIED_SECONDS = 30.0
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SUBRESOURCE = "proxy"
-"""What logs, exec, attach and port forwarding are to kubelet's authorization: all that this server has."""
+_PROXY = "proxy"
+"""What logs, exec, attach and port forwarding are to kubelet's authorization."""
 
 
 class Approach(NamedTuple):
     """Who stands behind a request, as far as they showed it: `certificate` is a verified one as `ssl.getpeercert()` shows it,
-    `token` a bearer token that nobody has looked at yet."""
+    `token` a bearer token that nobody has looked at yet. `subresource` of the node is what they want."""
 
     method: str
     certificate: Mapping[str, Any] | None
     token: str
+    subresource: str = _PROXY
 
 
 class Refusal(NamedTuple):
@@ -86,12 +88,12 @@ class ReviewedCallers:
             user = user_of_certificate(approach.certificate or {}) or await self._user_of_token(approach.token)
             if user is None:
                 return UNAUTHORIZED
-            verb = _VERBS.get(approach.method, "")
-            if await self._is_allowed(user, verb):
+            verb, wanted = _VERBS.get(approach.method, ""), approach.subresource
+            if await self._is_allowed(user, verb, wanted):
                 return None
         except ApiError as error:
             return Refusal(500, f"the API server could not be asked about this request: {error.message}")
-        return Refusal(403, f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{_SUBRESOURCE}])\n")
+        return Refusal(403, f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{wanted}])\n")
 
     async def _user_of_token(self, token: str) -> User | None:
         if not token:
@@ -104,13 +106,14 @@ class ReviewedCallers:
         self._users.put(token, user, TOKEN_SECONDS)
         return user
 
-    async def _is_allowed(self, user: User, verb: str) -> bool:
-        known = self._decisions.get((user, verb))
+    async def _is_allowed(self, user: User, verb: str, wanted: str) -> bool:
+        known = self._decisions.get((user, verb, wanted))
         if known is not None:
             return known[0]
-        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, node_access_review(user, verb, self._node), view=dict)
+        review = node_access_review(user, verb, self._node, wanted)
+        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, review, view=dict)
         allowed = bool((answer.get("status") or {}).get("allowed"))
-        self._decisions.put((user, verb), allowed, ALLOWED_SECONDS if allowed else DENIED_SECONDS)
+        self._decisions.put((user, verb, wanted), allowed, ALLOWED_SECONDS if allowed else DENIED_SECONDS)
         return allowed
 
 
@@ -122,7 +125,12 @@ def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
     return User(name, groups=(*groups, "system:authenticated")) if name else None
 
 
-def node_access_review(user: User, verb: str, node: str) -> Json:
+def subresource(path: str) -> str:
+    """The subresource of a node that a path of its server is."""
+    return "stats" if path.startswith("/stats/") else _PROXY
+
+
+def node_access_review(user: User, verb: str, node: str, wanted: str) -> Json:
     """The SubjectAccessReview that asks whether a user may use a node's server."""
-    resource = {"verb": verb, "version": NODES.version, "resource": NODES.plural, "subresource": _SUBRESOURCE, "name": node}
+    resource = {"verb": verb, "version": NODES.version, "resource": NODES.plural, "subresource": wanted, "name": node}
     return access_review(user, {"resourceAttributes": resource})

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 
 from aiohttp import web
 
-from shunter.cluster.node.kubelet_access import Approach, KubeletAccess
+from shunter.cluster.node.kubelet_access import Approach, KubeletAccess, subresource
 from shunter.cluster.node.logs import LogOptions, read_log
 from shunter.cluster.node.stats import Stats
 from shunter.cluster.node.streams import endpoints
@@ -132,7 +132,8 @@ def approach(request: web.BaseRequest) -> Approach:
     """What a request shows of who sent it."""
     certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return Approach(request.method, certificate or None, token.strip() if scheme.lower() == "bearer" else "")
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    return Approach(request.method, certificate or None, bearer, subresource(request.path))
 
 
 def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bool]:
@@ -140,7 +141,7 @@ def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bo
     try:
         since = datetime.fromisoformat(query["sinceTime"]) if query.get("sinceTime") else None
         if query.get("sinceSeconds"):
-            since = datetime.fromtimestamp(now.timestamp() - int(query["sinceSeconds"]), UTC)
+            since = datetime.fromtimestamp(max(0.0, now.timestamp() - int(query["sinceSeconds"])), UTC)
         options = LogOptions(
             follow=query.get("follow", "") in _TRUE,
             tail_lines=int(query["tailLines"]) if query.get("tailLines") else None,
