@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.resources import machine_capacity, shortfalls, written
+from shunter.cluster.node.cgroups import Limits
+from shunter.cluster.node.resources import limits, machine_capacity, shortfalls, written
 
 CAPACITY = {"cpu": Fraction(4), "memory": Fraction(24 << 30) - 1, "pods": Fraction(100)}
 
@@ -45,3 +46,15 @@ def test_gpus_are_counted_by_their_devices(tmp_path: Path) -> None:
     assert capacity["nvidia.com/gpu"] == 2
     assert written(capacity)["nvidia.com/gpu"] == "2"
     assert written(capacity)["memory"].endswith("Ki")
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [
+        pytest.param({"cpu": "500m", "memory": "1Ki"}, Limits(1024, Fraction(1, 2)), id="both"),
+        pytest.param({"cpu": "0", "memory": 0}, Limits(), id="zero-is-no-limit"),
+        pytest.param({}, Limits(), id="none"),
+    ],
+)
+def test_limits(declared: Any, found: Limits) -> None:
+    assert limits({"resources": {"limits": declared}}) == found

@@ -68,11 +68,11 @@ def shortfalls(spec: Json, capacity: Capacity) -> list[str]:
 
 
 def limits(container: Json) -> Limits:
-    """The cgroup limits of a container."""
+    """The cgroup limits of a container; 0 is none."""
     declared_limits = (container.get("resources") or {}).get("limits") or {}
     return Limits(
-        memory=int(quantity(declared_limits["memory"])) if "memory" in declared_limits else None,
-        cpu=quantity(declared_limits["cpu"]) if "cpu" in declared_limits else None,
+        memory=int(quantity(declared_limits.get("memory", 0))) or None,
+        cpu=quantity(declared_limits.get("cpu", 0)) or None,
     )
 
 
