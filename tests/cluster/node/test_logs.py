@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from shunter.cluster.node.file_watch import FileWatch
+from shunter.cluster.node.kubelet_api import log_options
 from shunter.cluster.node.launch.log_writer import MAX_LINE, LogWriter
 from shunter.cluster.node.logs import LogOptions, last_lines, read_log
 
@@ -50,7 +52,9 @@ async def test_timestamps_are_rfc3339_and_since_filters_by_them(tmp_path: Path) 
     moment = datetime.fromisoformat(stamp[:26] + "+00:00")
     assert abs(datetime.now(UTC) - moment) < timedelta(minutes=1)
     assert await text(tmp_path / "log", LogOptions(since=moment - timedelta(seconds=1))) == "a\n"
-    assert await text(tmp_path / "log", LogOptions(since=moment + timedelta(seconds=1))) == ""
+    elsewhere = timezone(timedelta(hours=2))
+    assert await text(tmp_path / "log", LogOptions(since=(moment + timedelta(seconds=1)).astimezone(elsewhere))) == ""
+    assert await text(tmp_path / "log", LogOptions(since=(moment - timedelta(seconds=1)).astimezone(elsewhere))) == "a\n"
 
 
 async def test_a_full_disk_costs_lines_and_not_the_container(tmp_path: Path) -> None:
@@ -65,6 +69,17 @@ async def test_a_full_disk_costs_lines_and_not_the_container(tmp_path: Path) -> 
     writer.write("stdout", b"after\n")
     writer.close()
     assert await text(tmp_path / "log", LogOptions()) == "before\nafter\n"
+
+
+async def test_a_log_is_watched_also_where_nothing_is_left_to_watch_with(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        watch = FileWatch(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    with watch:
+        await watch.changed(within=0.01)
 
 
 async def test_rotation_bounds_the_disk_and_reading_spans_it(tmp_path: Path) -> None:
@@ -98,3 +113,8 @@ def test_the_end_of_a_log_is_a_termination_message(tmp_path: Path) -> None:
     written(tmp_path / "log", b"".join(b"%d\n" % number for number in range(100)))
     assert last_lines(tmp_path / "log", lines=2, max_bytes=100) == "98\n99\n"
     assert last_lines(tmp_path / "none", lines=2, max_bytes=100) == ""
+
+
+def test_all_of_a_log_is_younger_than_any_number_of_seconds() -> None:
+    options, _ = log_options({"sinceSeconds": str(2**63 - 1)}, datetime.now(UTC))
+    assert options.since == datetime.fromtimestamp(0, UTC)

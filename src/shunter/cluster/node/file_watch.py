@@ -1,4 +1,5 @@
-"""Waiting for something to change in a directory without looking again and again: inotify on Linux, a short sleep elsewhere."""
+"""Waiting for something to change in a directory without looking again and again: inotify on Linux; elsewhere, and where the user
+has no more instances of it (128 are usual), a short sleep."""
 
 from __future__ import annotations
 
@@ -22,11 +23,10 @@ class FileWatch:
         self._descriptor = -1
         self._event = asyncio.Event()
         if sys.platform == "linux":
-            libc = ctypes.CDLL(None, use_errno=True)
+            libc = ctypes.CDLL(None)
             self._descriptor = libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC)
-            if self._descriptor < 0:
-                raise OSError(ctypes.get_errno(), "inotify_init1")
-            libc.inotify_add_watch(self._descriptor, os.fsencode(directory), _IN_MODIFY | _IN_MOVED_TO | _IN_CREATE)
+            if self._descriptor >= 0:
+                libc.inotify_add_watch(self._descriptor, os.fsencode(directory), _IN_MODIFY | _IN_MOVED_TO | _IN_CREATE)
 
     def __enter__(self) -> FileWatch:
         if self._descriptor >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ def _records(data: bytes) -> Iterator[Record]:
 
 def _wanted(records: Iterable[Record], options: LogOptions) -> Iterable[Record]:
     if options.since is not None:
-        bound = options.since.strftime("%Y-%m-%dT%H:%M:%S.%f").encode()
+        bound = options.since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f").encode()
         records = (record for record in records if record.stamp >= bound)
     if options.tail_lines is None:
         return records
