@@ -77,9 +77,9 @@ OTHER_ENDING = Topic(
     grade="N",
     explanation=(
         "Both operators were asked, in memory, what becomes of the job when certain pods succeed or fail; their answers"
-        " differ, and no finding of the conversion says so."
+        " differ, and no finding of the conversion says so. Or the job has another deadline than in v1."
     ),
-    remedy="Look at successPolicy, failurePolicy, podFailurePolicy and backoffLimit of the runtime.",
+    remedy="Look at successPolicy, failurePolicy, podFailurePolicy, backoffLimit and activeDeadlineSeconds of the result.",
     effort=3,
     traps=("T2", "T4", "T5"),
     acceptable=True,
