@@ -10,6 +10,7 @@ import pytest
 from shunter.errors import InputError
 from shunter.migrate import suppression
 from shunter.migrate.batch import Batch, converted
+from shunter.migrate.catalogue import topics
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
@@ -76,6 +77,12 @@ def test_an_entry_that_does_nothing_is_told_with_its_line(entry: str, told: str,
     assert [(fault.topic.id, str(fault.place)) for fault in applied.faults] == [(told, "migration.yaml:2:3")]
     assert remedy in applied.faults[0].advice
     assert applied.batch.is_blocked
+
+
+@pytest.mark.parametrize("id", ["SCAN016", "HELM002", "KUSTOMIZE006", "PROOF001", "INPUT016"])
+def test_what_other_verbs_tell_is_not_unneeded(id: str) -> None:
+    assert id in topics()
+    assert suppression.applied(batch(job("bert")), entries(f"- {{id: {id}, reason: r}}"), TODAY).faults == []
 
 
 def test_an_entry_holds_until_the_day_it_names() -> None:

@@ -85,6 +85,25 @@ def test_one_input_has_to_be_named(verb: str, arguments: tuple[str, ...], messag
     assert message in done.stderr
 
 
+def test_an_inventory_of_a_chart_says_that_its_templates_are_not_listed_and_ends_with_3(folder: Path) -> None:
+    (folder / "chart").mkdir()
+    (folder / "chart" / "Chart.yaml").write_text("name: train\n")
+    (folder / "chart" / "job.yaml").write_text(JOB.replace("POLICY", "{{ .Values.policy }}"))
+    done = migrate("inventory", "-f", "chart", folder=folder)
+    assert (done.returncode, "Jobs: 0" in done.stdout) == (3, True)
+    assert "chart/job.yaml:1:1: blocking INPUT016" in done.stderr
+    (folder / "migration.yaml").write_text("suppressions:\n- {id: INPUT016, reason: counted elsewhere}\n")
+    done = migrate("inventory", "-f", "chart", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_scan_tells_which_entries_of_migration_yaml_are_over(folder: Path) -> None:
+    over = "- {id: SCAN016, reason: an old script, expires: 2026-01-01}"
+    (folder / "migration.yaml").write_text(f"suppressions:\n{over}\n- {{id: RESTART001, reason: it loops}}\n")
+    done = migrate("scan", "--strict", folder=folder)
+    assert (done.returncode, "SUPPRESS002" in done.stderr, "SUPPRESS001" in done.stderr) == (2, True, False)
+
+
 def test_a_scan_tells_lines_and_counts(folder: Path) -> None:
     done = migrate("scan", folder=folder)
     assert done.returncode == 0

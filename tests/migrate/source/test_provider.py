@@ -79,6 +79,20 @@ def test_standard_input_is_one_of_the_files(monkeypatch: pytest.MonkeyPatch) -> 
     assert [str(job.place()) for job in read(["-"]).jobs] == ["standard input:1:1"]
 
 
+def test_a_file_whose_name_is_no_text_has_one_that_can_be_printed(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path / "caf") + b"\xe9.yaml"
+    with open(path, "w") as file:
+        file.write(JOB)
+    for named in (tmp_path, Path(os.fsdecode(path))):
+        (job,) = read([str(named)]).jobs
+        assert str(job.place()) == f"{tmp_path}/caf\ufffd.yaml:1:1"
+
+
+def test_what_has_an_impossible_name_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        read(["x" * 300])
+
+
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
 def test_a_path_without_manifests_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
@@ -98,3 +112,12 @@ def test_a_template_in_quotes_is_one_within_a_chart_only(tmp_path: Path) -> None
         (tmp_path / folder / "job.yaml").write_text("run: docker ps --format '{{.ID}}'\n")
     (tmp_path / "chart" / "Chart.yaml").write_text("name: x\n")
     assert [document.source for document in read([str(tmp_path)]).templates] == [str(tmp_path / "chart/templates/job.yaml")]
+
+
+def test_templates_with_jobs_are_told_to_those_who_list_jobs(tmp_path: Path) -> None:
+    (tmp_path / "Chart.yaml").write_text("name: x\n")
+    (tmp_path / "job.yaml").write_text(f"# one\n---\n{JOB}spec: {{pytorchReplicaSpecs: {{{{ .Values.roles }}}}}}\n")
+    (tmp_path / "role.yaml").write_text("kind: {{ .Values.kind }}\nrules: [{apiGroups: [kubeflow.org]}]\n")
+    given = read([str(tmp_path)])
+    assert given.findings == []
+    assert [(str(finding.place), finding.topic.id) for finding in given.unrendered] == [(f"{tmp_path}/job.yaml:2:1", "INPUT016")]

@@ -12,7 +12,7 @@ from shunter.cli.console import output
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions
 from shunter.cli.migrate.input_options import InputOptions
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, taken_on
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, faults_of, taken_on
 from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def inventory(
 ) -> None:
     """List v1 jobs with the work that each means: simple, standard, complex, blocked, finished or owned, and why.
 
-    Reads only. Exit codes: 0, 3 when the cluster does not let a kind be listed.
+    Reads only. Exit codes: 0, 3 when not all of the input could be read.
     """
     import sys
     from datetime import UTC, datetime
@@ -68,7 +68,9 @@ def inventory(
     options = flags.meaning(suspend=source.cluster)
     now = datetime.now(UTC)
     if source.cluster:
-        jobs, faults = of_cluster(source, taking.Wanted(options, now, entries(configuration)))
+        known = entries(configuration)
+        jobs, faults = of_cluster(source, taking.Wanted(options, now, known))
+        faults += faults_of(known)
     else:
         given, faults = source.read()
         jobs, faults = of_input(given, faults, options, configuration, now)
@@ -80,7 +82,7 @@ def inventory(
         sys.stdout.write(FORMS[form](found))
     for name, path in wanted:
         write_whole(path, FORMS[name](found))
-    if source.cluster and any(fault.is_blocking for fault in faults):
+    if any(fault.is_blocking for fault in faults):
         raise typer.Exit(exit_codes.BLOCKED)
 
 
@@ -94,7 +96,7 @@ def of_input(
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
-    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
+    batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
     return of_batch(batch, now, insides(given)), faults
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked
+from shunter.cli.migrate.taking_on import ConfigurationOption, entries, faults_of, marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,7 @@ def scan(
     import sys
 
     from shunter.cli.console import errors
+    from shunter.cli.migrate.telling import tell
     from shunter.cli.progress import counting
     from shunter.migrate import report as reports
     from shunter.migrate.report.contents import by_source, contents
@@ -53,12 +54,14 @@ def scan(
     files = paths_below(paths or [Path()])
     with counting("scanning", len(files)) as advance:
         found = scanned(files, advance)
-    findings = marked(found.findings, entries(configuration))
+    known = entries(configuration)
+    findings = marked(found.findings, known)
     said = contents("scan", by_source(findings))
     if form is not Form.text:
         sys.stdout.write(reports.FORMS[form](said))
     elif not quiet:
         show(findings)
+    tell(faults_of(known), with_notes=False)
     for name, path in wanted:
         write_whole(path, reports.FORMS[name](said))
     counts = f"{said.summary.errors} errors, {said.summary.warnings} warnings, {said.summary.infos} notes"

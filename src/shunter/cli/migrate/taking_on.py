@@ -44,6 +44,18 @@ def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) ->
     return applied.batch, [*suppression.marked(faults, known, today), *unneeded]
 
 
+def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
+    """What is wrong with the entries themselves, whatever a run finds; for verbs that make only some of all findings."""
+    if not known:
+        return []
+    from datetime import UTC, datetime
+
+    from shunter.migrate import suppression
+
+    told = suppression.faults((), known, datetime.now(UTC).date())
+    return [fault for fault in told if fault.topic is not suppression.UNUSED]
+
+
 def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Finding, ...]:
     """Findings that are no batch's, those that are taken on with the reason."""
     if not known:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.scan import files, manifests, notebooks, python_code, text
 from shunter.migrate.scan.reference import WORDS, Reference
+from shunter.migrate.source.files import name_of
 
 _WORDS = tuple(word.encode() for word in WORDS)
 _OBJECTS = (".yaml", ".yml", ".json")
@@ -38,7 +39,7 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
         if content is None:
             skipped += 1
         elif _may_speak_of_v1(content):
-            findings += findings_of(str(path), content.decode(errors="replace"))
+            findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
     return Scanned(tuple(findings), len(paths) - skipped, skipped)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,11 @@ class TextFile:
     @property
     def text(self) -> str:
         return self.prefix + "".join(document.text for document in self.documents)
+
+
+def name_of(path: str | Path) -> str:
+    """A file's name as text that can be printed, whatever bytes it is made of."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def text_file(text: str, source: str, *, is_of_chart: bool = False) -> TextFile:

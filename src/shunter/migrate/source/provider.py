@@ -16,8 +16,8 @@ from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.source import experiments, templates
 from shunter.migrate.source.documents import Document
-from shunter.migrate.source.embedded import Embedded
-from shunter.migrate.source.files import TextFile, text_file
+from shunter.migrate.source.embedded import V1, Embedded
+from shunter.migrate.source.files import TextFile, name_of, text_file
 from shunter.migrate.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.versions import is_v1_job
@@ -47,6 +47,22 @@ UNREAD = Topic(
     grade="N",
     explanation="It stands in a directory that was named, and the system does not give it out: nobody knows what jobs it holds.",
     remedy="Make it readable or remove it (a link that leads nowhere), or take the finding on in migration.yaml.",
+    effort=1,
+    acceptable=True,
+)
+
+UNRENDERED = Topic(
+    id="INPUT016",
+    title="a Helm template, whose jobs nobody can list",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "A template of a chart holds a v1 job. The values of the chart decide what jobs it makes, so they are known only when it "
+        "is rendered: none of them is in this list or in its figures."
+    ),
+    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or take the finding on in migration.yaml.",
     effort=1,
     acceptable=True,
 )
@@ -95,6 +111,21 @@ class Input:
         return [document for file in self.files for document in file.documents if document.is_template]
 
     @property
+    def unrendered(self) -> list[Finding]:
+        """What those tell of templates with v1 jobs who list jobs, and convert no templates."""
+        return [
+            Finding(
+                UNRENDERED,
+                document.source,
+                Place(document.source, document.first_line + 1, 1),
+                (),
+                "A v1 job stands in a template.",
+            )
+            for document in self.templates
+            if V1 in document.text and "replicaspecs" in document.text.lower()
+        ]
+
+    @property
     def findings(self) -> list[Finding]:
         """What is told of the input itself, in its order."""
         found: list[Finding] = []
@@ -132,15 +163,15 @@ def _files(path: str) -> Iterator[TextFile]:
         yield _decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml"))
         return
     named = Path(path)
-    if not named.is_dir():
-        yield _file(named, path, Path(named.name))
+    if not os.path.isdir(named):  # a Path raises what `_file` tells
+        yield _file(named, name_of(path), Path(named.name))
         return
     closed: list[OSError] = []
     found = sorted(_below(named, closed.append))
     if not (found or closed):
         raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
     for error in closed:
-        yield _unread(str(error.filename), error.strerror or "", Path(error.filename).relative_to(named))
+        yield _unread(name_of(error.filename), error.strerror or "", Path(error.filename).relative_to(named))
     for file in found:
         yield replace(_found_file(file, file.relative_to(named)), is_found=True)
 
@@ -160,11 +191,11 @@ def _found_file(path: Path, relative: Path) -> TextFile:
     """One that nobody named: where it cannot be read the others are read nevertheless."""
     try:
         if path.exists() and not path.is_file():
-            return _unread(str(path), "neither a file nor a link to one", relative)
+            return _unread(name_of(path), "neither a file nor a link to one", relative)
         with path.open("rb") as file:
-            return _decoded(_content(file), str(path), path, relative)
+            return _decoded(_content(file), name_of(path), path, relative)
     except OSError as error:
-        return _unread(str(path), error.strerror or "", relative)
+        return _unread(name_of(path), error.strerror or "", relative)
 
 
 def _unread(source: str, reason: str, relative: Path) -> TextFile:
