@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.console import Output
-from shunter.cli.install import Screen, install, named_cluster, read_values
+from shunter.cli.install import Form, Screen, install, named_cluster, read_values
 from shunter.errors import InputError
 from shunter.install.changes import Change
 
 
 def test_objects_are_printed_only_where_nothing_is_installed() -> None:
     with pytest.raises(InputError, match="-o prints objects and installs nothing"):
-        install(form=Output.yaml)
+        install(form=Form.yaml)
 
 
 def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,14 +23,14 @@ def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
-    [("a: [", "not YAML"), ("- replicas", "holds no object"), (None, "No such file")],
-    ids=["not YAML", "a list", "no file"],
+    ("content", "named"),
+    [(b"a: [", "not YAML"), (b"a: \xff", "not YAML"), (b"- replicas", "holds no object"), (None, "No such file")],
+    ids=["not YAML", "no text", "a list", "no file"],
 )
-def test_a_values_file_that_holds_none_is_named(tmp_path: Path, text: str | None, named: str) -> None:
+def test_a_values_file_that_holds_none_is_named(tmp_path: Path, content: bytes | None, named: str) -> None:
     path = tmp_path / "values.yaml"
-    if text is not None:
-        path.write_text(text)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(InputError, match=f"{path}.*{named}"):
         read_values(path)
 

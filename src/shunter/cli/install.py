@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import Output, errors, output
+from shunter.cli.console import errors, output
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cli.target import Target
     from shunter.install.changes import Change
+
+
+class Form(StrEnum):
+    """What the objects can be printed as."""
+
+    yaml = "yaml"
+    json = "json"
+
 
 InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would be done.")]
@@ -37,7 +46,7 @@ def install(
     ] = None,
     dry_run: DryRunOption = False,
     form: Annotated[
-        Output | None, typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster.")
+        Form | None, typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator's webhooks answer.")] = True,
     timeout: Annotated[float, typer.Option(help="Seconds to wait.")] = 180.0,
@@ -161,7 +170,7 @@ def read_values(path: Path) -> Json:
     import yaml
 
     try:
-        content = yaml.load(path.read_text(), yaml.CSafeLoader)
+        content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
     except OSError as error:
         raise InputError(f"--values {path}: {error.strerror}.") from error
     except yaml.YAMLError as error:
@@ -171,14 +180,14 @@ def read_values(path: Path) -> Json:
     return content or {}
 
 
-def print_objects(objects: list[Json], form: Output) -> None:
+def print_objects(objects: list[Json], form: Form) -> None:
     """As one stream of YAML documents, or a JSON List."""
     import sys
 
-    from shunter.cli.console import print_as
+    from shunter.cli.console import Output, print_as
 
-    if form is Output.json:
-        print_as({"apiVersion": "v1", "kind": "List", "items": objects}, form)
+    if form is Form.json:
+        print_as({"apiVersion": "v1", "kind": "List", "items": objects}, Output.json)
         return
     import msgspec
 

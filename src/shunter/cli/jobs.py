@@ -157,11 +157,12 @@ async def find(client: Client, wanted: str, namespace: str, *, among: Sequence[R
     ]
     if len(matches) == 1:
         return matches[0]
+    what = among[0].kind if len(among) == 1 else "job"
     where = f"in namespace {namespace}" if namespace else "in any namespace"
     if not matches:
         close = difflib.get_close_matches(name, [job["metadata"]["name"] for _, job in every], n=1)
         raise InputError(
-            f"there is no job {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
+            f"there is no {what} {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
         )
     titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")

@@ -18,7 +18,9 @@ def node(
         Literal["namespaces", "plain", "simulated"] | None,
         typer.Option(help="How pods run [default: the best this machine allows]."),
     ] = None,
-    images: Annotated[Path | None, typer.Option(help="Maps image names to environments.")] = None,
+    images: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
+    ] = None,
     allocatable: Annotated[
         str,
         typer.Option(

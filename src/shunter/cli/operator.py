@@ -22,7 +22,7 @@ def operator(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
     webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
-    webhook_port: Annotated[int, typer.Option(help="Port of the webhook server; 0 takes a free one.")] = 9443,
+    webhook_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the webhook server; 0 takes a free one.")] = 9443,
     webhook_cert_dir: Annotated[Path | None, typer.Option(help="Holds tls.crt and tls.key [default: made anew].")] = None,
     webhook_service: Annotated[
         str, typer.Option(help="Service in our namespace through which the API server calls the webhooks.", show_default=False)
@@ -42,10 +42,11 @@ def operator(
     health_probe_bind_address: Annotated[str, typer.Option(help="Address of /healthz and /readyz; 0 switches it off.")] = ":8081",
     leader_elect: Annotated[bool, typer.Option("--leader-elect/--no-leader-elect", help="Only the leader reconciles.")] = True,
     kube_api_qps: Annotated[
-        float, typer.Option(help="Requests a second to the API server, on average; 0 leaves it to the server's own fairness.")
+        float,
+        typer.Option(min=0, help="Requests a second to the API server, on average; 0 leaves it to the server's own fairness."),
     ] = 0.0,
     kube_api_burst: Annotated[
-        int, typer.Option(help="How many of them may go at once after a pause; 0 means twice --kube-api-qps.")
+        int, typer.Option(min=0, help="How many of them may go at once after a pause; 0 means twice --kube-api-qps.")
     ] = 0,
     feature_gates: Annotated[
         str, typer.Option(help="Alpha features: NAME=true, several with commas; there is TrainJobStatus.", show_default=False)
@@ -54,9 +55,12 @@ def operator(
         str,
         typer.Option(help="Name under which pods report progress [default: that of --webhook-service].", show_default=False),
     ] = "",
-    status_server_port: Annotated[int, typer.Option(help="Port of the status server (feature gate TrainJobStatus).")] = 10443,
+    status_server_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the status server (feature gate TrainJobStatus).")
+    ] = 10443,
     default_backoff_limit: Annotated[
-        int | None, typer.Option(help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream].")
+        int | None,
+        typer.Option(min=0, help="Restarts allowed to v1 jobs that set no backoffLimit [default: unlimited, as upstream]."),
     ] = None,
     gang_scheduler_name: Annotated[
         str,

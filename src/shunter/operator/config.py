@@ -137,8 +137,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 def read(path: Path) -> Configuration:
     """The file's content. InputError names the field that is wrong."""
     try:
-        text = path.read_text()
-        content = yaml.load(text, Loader=yaml.CSafeLoader)
+        content = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
     except OSError as error:
         raise InputError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:

@@ -80,9 +80,13 @@ def demo(
     from shunter.cli.demo import end_cluster, found
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
+    from shunter.errors import EnvironmentProblem
 
     planned = steps(found(examples), results)
-    results.mkdir(parents=True, exist_ok=True)
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentProblem(f"--results {results}: {error.strerror}.", "Name a directory that can be made.") from error
     state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -98,10 +98,13 @@ def load_images(path: Path | None) -> Images:
     if path is None or not path.exists():
         return Images()
     try:
-        entries = yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []
+        entries = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or []
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:
         raise InputError(
-            f"{path}: not YAML: {error}", "Write a list of `- image: PATTERN` entries, each with venv or root."
+            f"{path}: not YAML: {' '.join(str(error).split())}",
+            "Write a list of `- image: PATTERN` entries, each with venv or root.",
         ) from error
     if not isinstance(entries, list):
         raise InputError(f"{path}: holds {type(entries).__name__}, not a list.", "Write `- image: PATTERN` entries.")

@@ -1,0 +1,39 @@
+"""Flags that cannot be meant, as people call the commands: a message, a remedy and an exit code, before anything is done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WRONG = {
+    "a configuration that is no text": (("operator", "--config", "binary"), 2, "The configuration binary is not YAML"),
+    "a port beyond all ports": (("operator", "--webhook-port", "70000"), 2, "70000 is not in the range"),
+    "fewer restarts than none": (("operator", "--default-backoff-limit", "-5"), 2, "-5 is not in the range"),
+    "a mapping that is not there, of a node": (("node", "--images", "missing"), 2, "File 'missing' does not exist"),
+    "a mapping that is no text": (("up", "--images", "binary"), 2, "binary: not YAML"),
+    "values that are no text": (("install", "--dry-run", "-o", "yaml", "--values", "binary"), 2, "--values binary: not YAML"),
+    "objects as a table": (("install", "--dry-run", "-o", "table"), 2, "'table' is not one of 'yaml', 'json'"),
+    "a manifest that is no text": (("run", "binary"), 2, "binary:1: not UTF-8 text: byte 0xff"),
+    "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
+    "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), WRONG.values(), ids=WRONG)
+def test_a_flag_that_cannot_be_meant_is_said(arguments: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    environment = {
+        **os.environ,
+        "NO_COLOR": "1",
+        "COLUMNS": "200",
+        "KUBECONFIG": "",
+        "SHUNTER_STATE_DIR": str(tmp_path / "state"),
+    }
+    command = [sys.executable, "-m", "shunter.cli.main", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
