@@ -114,6 +114,15 @@ def test_what_others_wrote_is_not_run_for_ours(tmp_path: Path) -> None:
     assert "--smoke runs our own conversions" in done.stderr
 
 
+def test_a_job_for_which_others_wrote_nothing_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "naive.yaml").write_text(NAIVE)
+    both = JOB + "---\n" + JOB.replace("name: bert", "name: gpt")
+    done = migrate("diff", "-f", "-", "--against", "naive.yaml", given=both, folder=tmp_path)
+    assert done.returncode == 2
+    assert "PyTorchJob bert -> TrainJob bert" in done.stdout
+    assert "blocking PROOF018 PyTorchJob gpt: no TrainJob of its name to compare with; there are bert." in done.stderr
+
+
 def test_what_cannot_be_read_of_others_is_told(tmp_path: Path) -> None:
     (tmp_path / "naive.yaml").write_text(NAIVE + "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: [\n")
     done = migrate("validate", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)

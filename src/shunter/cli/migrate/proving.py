@@ -53,7 +53,7 @@ def proven(
 
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
-    from shunter.migrate.proof.given import with_given
+    from shunter.migrate.proof.given import each_with_given, with_given
 
     source.require_one_source()
     given, faults = source.read()
@@ -70,8 +70,12 @@ def proven(
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:
         objects, unreadable = _objects(against, source)
+        if len(jobs) == 1:
+            found = [with_given(conversion, objects) for conversion in found]
+        else:
+            found, missing = each_with_given(found, objects)
+            unreadable += missing
         faults = [*faults, *unreadable]
-        found = [with_given(conversion, objects, has_others=len(jobs) > 1) for conversion in found]
     # Thousands of manifests and schemas stay until the end: without them every look for garbage is short.
     gc.freeze()
     return Proven(found, [*faults, *unread], [other.value for other in given.others])

@@ -10,7 +10,9 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import InputError
 from shunter.migrate.conversion import Conversion
+from shunter.migrate.findings import Finding
 from shunter.migrate.proof.admission import admitted, schema_errors, title
+from shunter.migrate.proof.topics import NOTHING_GIVEN
 
 _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 
@@ -32,6 +34,20 @@ def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: b
                 f"{title(obj or {})} is refused by its schema: {aggregate(faults)}.", "Correct what the message names."
             )
     return replace(conversion, train_job=train_job, runtime=runtime, rows=())
+
+
+def each_with_given(conversions: Iterable[Conversion], objects: Iterable[Json]) -> tuple[list[Conversion], list[Finding]]:
+    """Several conversions with what was given for each, by name; and what there is to tell of those for which nothing was."""
+    known = [*objects]
+    found: list[Conversion] = []
+    missing: list[Finding] = []
+    for conversion in conversions:
+        try:
+            found.append(with_given(conversion, known, has_others=True))
+        except InputError as error:
+            source = conversion.source
+            missing.append(Finding(NOTHING_GIVEN, source.title, source.place(), (), error.message, error.remedy))
+    return found, missing
 
 
 def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) -> Json:

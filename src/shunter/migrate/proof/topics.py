@@ -141,6 +141,20 @@ NO_ORIGINAL_PODS = Topic(
     remedy="Correct what the message names, in the source, to have the conversion proved.",
     effort=1,
 )
+NOTHING_GIVEN = Topic(
+    id="PROOF018",
+    title="nothing that others wrote stands for the job",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "With --against the pods of each job are compared with those of a TrainJob that somebody else wrote; for this one there "
+        "is none of its name, or not its runtime, or a server would refuse one of them. The other jobs are compared."
+    ),
+    remedy="Name the file that has it with --against, or leave the job out by naming the others.",
+    effort=1,
+)
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
     title="the text of the result does not say what was meant",
