@@ -14,6 +14,8 @@ import pytest
 
 from shunter.api.resources import PODS
 from shunter.cluster.node.launch.attempt import read_json
+from shunter.cluster.node.launcher import Launcher, LauncherError
+from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.runtime import Level
 
 if TYPE_CHECKING:
@@ -127,6 +129,41 @@ async def test_a_container_whose_supervisor_is_killed_ends_and_says_so(node: Nod
     ended = finished["status"]["containerStatuses"][0]["state"]["terminated"]
     assert (finished["status"]["phase"], ended["reason"], ended["exitCode"]) == ("Failed", "ContainerStatusUnknown", 137)
     await node.eventually(lambda: not Path(f"/proc/{state['pid']}").exists())
+
+
+async def test_a_pod_is_removed_though_the_launcher_is_killed_over_it(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pod = await node.create("p", {"containers": [{"name": "main", "image": "any", "command": ["sleep", "60"]}]})
+    await node.ready("p")
+    assert node.node._runtime is not None
+    remove = node.node._runtime.remove_sandbox
+    refusals = iter([LauncherError("killed")])
+
+    async def removed(directory: PodDirectory) -> None:
+        for refusal in refusals:
+            raise refusal
+        await remove(directory)
+
+    monkeypatch.setattr(node.node._runtime, "remove_sandbox", removed)
+    await node.client.delete(PODS, "p", node.namespace, grace_period_seconds=0)
+    await node.eventually(lambda: not (node.directory / "pods" / pod["metadata"]["uid"]).exists())
+
+
+async def test_what_cannot_be_removed_keeps_no_agent_from_starting(node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    await node.stop()
+    leftover = node.directory / "pods" / "gone"
+    leftover.mkdir(parents=True)
+    request = Launcher.request
+
+    async def refusing(launcher: Launcher, do: str, **arguments: object) -> object:
+        if arguments.get("directory") == str(leftover):
+            raise LauncherError("Operation not permitted")
+        return await request(launcher, do, **arguments)
+
+    monkeypatch.setattr(Launcher, "request", refusing)
+    await node.start()
+    assert (await node.run_shell("p", "true"))["status"]["phase"] == "Succeeded"
 
 
 async def test_pods_start_after_the_launcher_was_killed(node: NodeUnderTest) -> None:

@@ -20,7 +20,7 @@ from shunter.cluster.node.container_start import Equipment
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KubeletAccess
 from shunter.cluster.node.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
-from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import Finding, Trial, find_level
 from shunter.cluster.node.namespaces import NamespaceRuntime
@@ -281,7 +281,11 @@ class Node:
         for directory in self._directory.pods():
             if directory.uid not in known:
                 await asyncio.to_thread(kill_pod, directory)
-                await launcher.request("remove", directory=str(directory.path))
+                try:
+                    await launcher.request("remove", directory=str(directory.path))
+                except LauncherError as error:
+                    # The others want their agent.
+                    log.error("What pod %s left could not be removed: %s", directory.uid, error.message)
 
     async def _stop_pods(self) -> None:
         """Ends our part of every pod; what runs goes on."""

@@ -44,6 +44,7 @@ QUIET_START_SECONDS = 0.05
 """A pod that starts at once is not reported as Pending first: that write would only be in the way of the next one."""
 VOLUME_REFRESH_SECONDS = 60.0
 DEFAULT_GRACE_SECONDS = 30.0
+_REMOVAL_RETRY_SECONDS = 1.0
 _WHOLE_POD = ""
 _DEADLINE_EXCEEDED = ("Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
@@ -204,8 +205,17 @@ class PodWorker:
                         await self._wake.wait()
         self.close()
         self._station.statuses.forget(self._pod.uid)
-        await self._starter.remove()
+        await self._remove()
         self._station.names_changed()
+
+    async def _remove(self) -> None:
+        """Tries until it is done: whatever stayed would keep its address."""
+        while True:
+            try:
+                return await self._starter.remove()
+            except (LauncherError, OSError) as error:
+                log.error("Pod %s could not be removed, trying again: %s", self._pod.title, error)
+            await asyncio.sleep(_REMOVAL_RETRY_SECONDS)
 
     async def _turn(self) -> float | None:
         """Observes, decides, acts, reports. Returns the seconds after which to look again; None means only at an event."""
