@@ -301,6 +301,13 @@ async def test_readiness_follows_its_probe(node: NodeUnderTest) -> None:
     await node.ready("p")
 
 
+async def test_a_probe_that_closes_its_output_and_goes_on_has_failed(node: NodeUnderTest) -> None:
+    probe = {"exec": {"command": ["sh", "-c", "exec >&- 2>&-; sleep 60"]}, "timeoutSeconds": 1, "periodSeconds": 1}
+    main = {"name": "main", "image": "any", "command": ["sleep", "60"], "readinessProbe": probe}
+    await node.create("p", {"containers": [main], "terminationGracePeriodSeconds": 0})
+    assert "timed out after 1s" in (await node.event("Unhealthy"))["message"]
+
+
 async def test_a_container_that_fails_its_liveness_probe_is_restarted(node: NodeUnderTest) -> None:
     main = {
         "name": "main",

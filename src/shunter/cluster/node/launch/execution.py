@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
 from typing import Any, NoReturn
 
@@ -27,7 +28,9 @@ def execute_in_container(request: dict[str, Any]) -> dict[str, Any]:
     if child == 0:
         _become(request["argv"], container, output_in)
     os.close(output_in)
-    text, timed_out = _collect(output, time.monotonic() + request["timeout"])
+    deadline = time.monotonic() + request["timeout"]
+    text, timed_out = _collect(output, deadline)
+    timed_out = timed_out or not _ends_by(deadline, child)
     if timed_out:
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
@@ -45,6 +48,15 @@ def _become(argv: list[str], container: RunningContainer, output: int) -> NoRetu
         os.write(2, execute(argv, container.spec["env"]).encode())
     finally:
         os._exit(126)
+
+
+def _ends_by(deadline: float, child: int) -> bool:
+    """Whether a command that has closed its output ends in time."""
+    if sys.platform != "linux":
+        return True
+    poll = select.poll()
+    poll.register(os.pidfd_open(child), select.POLLIN)
+    return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
 
 
 def _collect(descriptor: int, deadline: float) -> tuple[bytes, bool]:
