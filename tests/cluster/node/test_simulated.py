@@ -52,6 +52,11 @@ async def test_a_pod_that_somebody_keeps_ends_before_it_goes(node: NodeUnderTest
     await node.gone("p")
 
 
+async def test_an_annotation_that_is_no_number_is_none(node: NodeUnderTest) -> None:
+    await node.create("p", SPEC, annotations={SECONDS_ANNOTATION: "2m"})
+    assert (await node.ready("p"))["status"]["phase"] == "Running"
+
+
 async def test_a_restarted_node_ends_pods_in_time(node: NodeUnderTest) -> None:
     await node.create("p", SPEC, annotations={SECONDS_ANNOTATION: "1"})
     await node.ready("p")

@@ -53,7 +53,7 @@ class SimulatedPods:
         moment = datetime.fromisoformat(started).timestamp() if started else time.time()
         if pod.status.get("phase") != "Running":
             self._report(pod, simulated_containers(pod, moment, None), moment)
-        seconds = float(pod.metadata.annotations.get(SECONDS_ANNOTATION, FOR_EVER))
+        seconds = _number(pod, SECONDS_ANNOTATION, FOR_EVER)
         remaining = max(0.0, moment + seconds - time.time())
         self._timers[pod.uid] = asyncio.get_running_loop().call_later(remaining, self._end, pod, moment)
 
@@ -107,7 +107,16 @@ def simulated_containers(pod: AssignedPod, started: float, finished: float | Non
         if role is Role.INIT:
             attempt = attempt._replace(finished_at=started, exit_code=0, reason="Completed")
         elif finished is not None:
-            code = int(pod.metadata.annotations.get(EXIT_CODE_ANNOTATION, "0")) if role is Role.MAIN else 0
+            code = int(_number(pod, EXIT_CODE_ANNOTATION, 0)) if role is Role.MAIN else 0
             attempt = attempt._replace(finished_at=finished, exit_code=code, reason="Error" if code else "Completed")
         containers[container["name"]] = Seen(role, attempt, started=True, ready=True)
     return containers
+
+
+def _number(pod: AssignedPod, annotation: str, default: float) -> float:
+    text = pod.metadata.annotations.get(annotation, "")
+    try:
+        return float(text or default)
+    except ValueError:
+        log.warning("Pod %s: annotation %s is %r, no number; %g counts", pod.title, annotation, text, default)
+        return default
