@@ -1,8 +1,8 @@
 """Who may use the node's HTTPS server: a guard decides about each request.
 
 On the embedded cluster everybody who is known is an administrator. On any other cluster the API server is asked, as kubelet's
-webhook mode does: TokenReview says who a token belongs to, SubjectAccessReview whether they may use `nodes/proxy` or `nodes/stats` of
-this node.
+webhook mode does: TokenReview says who a token belongs to, SubjectAccessReview whether they may use `nodes/proxy` or
+`nodes/stats` of this node.
 Source: kubelet 1.36 `pkg/kubelet/server/auth.go` and its cache times.
 """
 
