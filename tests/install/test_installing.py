@@ -135,6 +135,18 @@ async def test_an_object_that_was_there_before_is_brought_up_to_date_but_never_d
     assert await client.get(CLUSTER_ROLES, "shunter-view")
 
 
+async def test_a_namespace_that_was_there_before_is_left_as_it_is(client: Client, screen: Remembered) -> None:
+    """Others' pods in it may be none that `restricted` lets in."""
+    labels = {"pod-security.kubernetes.io/enforce": "privileged"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
+    before = await client.create(NAMESPACES, namespace)
+    await install(client, wanted(), screen)
+    assert screen.titles("skipped") == [f"Namespace {NAMESPACE}"]
+    assert await client.get(NAMESPACES, NAMESPACE) == before
+    await uninstall(client, Remembered(), namespace=NAMESPACE)
+    assert await client.get(NAMESPACES, NAMESPACE) == before
+
+
 async def test_a_run_that_was_cut_off_is_completed_by_the_next(client: Client, server: RunningApiServer) -> None:
     counted = RecordingTransport(client.transport)
     await install(Client(counted), wanted(), Remembered())

@@ -92,6 +92,12 @@ def is_marked(obj: Json) -> bool:
     return (obj["metadata"].get("labels") or {}).get(MANAGED_BY) == MARK
 
 
+def is_left(wanted: Json, present: Json | None) -> bool:
+    """Whether an object that was there before us is not even changed: a namespace, whose Pod Security level would hold for the
+    pods of others as well."""
+    return resource_of(wanted) == NAMESPACES and present is not None and not is_marked(present)
+
+
 def to_apply(wanted: Json, present: Json | None) -> Json:
     """The object to apply: marked when it is new, or marked already."""
     if present is not None and not is_marked(present):

@@ -21,6 +21,7 @@ from shunter.install.changes import (
     RESOURCES,
     Change,
     change,
+    is_left,
     resource_of,
     title_of,
     to_apply,
@@ -92,6 +93,9 @@ async def install(client: Client, wanted: Wanted, screen: Screen, *, dry_run: bo
         screen.note(f"no monitors: the cluster does not serve {SERVICE_MONITORS.api_version}")
     for obj, present in zip(objects, before, strict=True):
         screen.doing(title_of(obj))
+        if is_left(obj, present):
+            screen.done(Change("skipped", title_of(obj), ("it was there before, and others may have pods in it",)))
+            continue
         screen.done(change(obj, present, await _applied(client, obj, present, dry_run=dry_run)))
     for obj in obsolete:
         screen.doing(title_of(obj))
