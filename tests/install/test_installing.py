@@ -265,6 +265,20 @@ async def test_what_another_tool_looks_after_is_left_to_it(client: Client, metad
     assert await stored(client) == {}
 
 
+async def test_what_is_being_deleted_is_waited_for_by_who_installs(client: Client) -> None:
+    """A definition may be held back for long by its jobs, and would go after the installation that brought it up to date."""
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "shunter-view", "finalizers": ["tests.shunter.dev/held"]},
+    }
+    await client.create(CLUSTER_ROLES, role)
+    await client.delete(CLUSTER_ROLES, "shunter-view")
+    with pytest.raises(EnvironmentProblem, match="ClusterRole shunter-view is being deleted"):
+        await install(client, wanted(), Remembered())
+    assert await stored(client) == {}
+
+
 async def test_the_mpi_operators_definition_is_left_to_it(client: Client) -> None:
     """B1: theirs has the name of ours, and its objects would be lost."""
     (ours,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == "mpijobs.kubeflow.org")

@@ -29,8 +29,14 @@ def require_jobset(values: Json, served: frozenset[str]) -> None:
 
 def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[str, Collection[str]]) -> None:
     """EnvironmentProblem when objects are managed by another tool, another operator answers our webhooks, or a definition is that
-    of another product's kind of the same name (the mpi-operator's MPIJob)."""
+    of another product's kind of the same name (the mpi-operator's MPIJob); also when one is being deleted, since what is applied
+    then goes with it."""
     for obj in present:
+        if obj["metadata"].get("deletionTimestamp"):
+            raise EnvironmentProblem(
+                f"{title_of(obj)} is being deleted.",
+                "Install when it is gone; its conditions and finalizers say what it waits for.",
+            )
         if manager := other_manager(obj):
             raise EnvironmentProblem(
                 f"{title_of(obj)} belongs to {manager}: what is installed here would be undone there.",
