@@ -9,7 +9,7 @@ import pytest
 from shunter.errors import InputError
 from shunter.install.changes import Change, change, changed_fields
 from shunter.install.kinds import RESOURCES
-from shunter.install.values import checked, merged, parsed
+from shunter.install.values import checked, defaults, merged, parsed
 from shunter.install.waiting import pod_troubles, rollout_trouble
 
 
@@ -88,6 +88,12 @@ def test_later_values_win_and_null_takes_a_default_away() -> None:
     assert checked(given)["resources"] == {"limits": {"memory": "2Gi", "cpu": 1}}
 
 
+def test_a_section_of_the_configuration_that_is_taken_away_is_that_of_the_installation() -> None:
+    """Roles and Services are made from it."""
+    given = {"config": {"featureGates": None, "leaderElection": {"resourceName": None}, "metrics": None, "statusServer": None}}
+    assert checked(given) == defaults()
+
+
 @pytest.mark.parametrize(
     ("values", "named"),
     [
@@ -95,6 +101,11 @@ def test_later_values_win_and_null_takes_a_default_away() -> None:
         ({"namespaces": ["Team_A"]}, "namespaces"),
         ({"certificates": {"mode": "acme"}}, "certificates.mode"),
         ({"kinds": dict.fromkeys(RESOURCES, False)}, "all kinds are off"),
+        ({"image": {"tag": 1.1}}, r"image\.tag.* docs/values\.md .* --set 'image\.tag=\"1\.10\"'"),
+        ({"config": {"featureGates": True}}, "config: Expected `object`, got `bool` - at `featureGates`"),
+        ({"config": {"leaderElecton": {}}}, "config: .*`leaderElecton`. Did you mean leaderElection"),
+        ({"config": {"leaderElection": {"renewDeadline": "20s"}}}, "leaderElection: .* each must be longer"),
+        ({"config": {"health": {"healthProbeBindAddress": ":9"}}}, "config.health.healthProbeBindAddress is ':9': .* ':8081'"),
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], named: str) -> None:

@@ -38,8 +38,13 @@ any_values = section(
         caBundle=text,
         issuer=section(name=names, kind=st.sampled_from(["Issuer", "ClusterIssuer"])),
     ),
-    config=st.dictionaries(
-        names, st.one_of(text, flags, st.integers(0, 9), st.dictionaries(names, text, max_size=2)), max_size=2
+    config=section(
+        featureGates=section(TrainJobStatus=flags),
+        metrics=section(bindAddress=st.sampled_from([":8080", "0"]), secureServing=flags, auth=section(enabled=flags)),
+        leaderElection=section(leaderElect=flags, resourceName=names),
+        controller=section(groupKindConcurrency=st.dictionaries(names, st.integers(1, 9), max_size=2)),
+        health=section(readinessEndpointName=text),
+        tls=section(minVersion=text, nextProtos=st.lists(text, max_size=2)),
     ),
     resources=st.sampled_from([{}, {"limits": {"cpu": "2"}}, {"limits": None, "requests": None}]),
     nodeSelector=st.dictionaries(names, text, max_size=2),
@@ -90,6 +95,8 @@ def test_the_chart_brings_the_definitions_in_the_folder_that_helm_never_deletes_
         pytest.param({"kinds": {"SparkJob": True}}, "SparkJob", id="a kind that is not served"),
         pytest.param({"kinds": dict.fromkeys(RESOURCES, False)}, "kinds", id="all kinds off"),
         pytest.param({"image": {"digest": "sha256:12"}}, "digest", id="half a digest"),
+        pytest.param({"config": {"webhook": {"port": 9444}}}, "port", id="a port that no Service leads to"),
+        pytest.param({"config": {"metrics": {"bindAddress": ":8443"}}}, "bindAddress", id="metrics that nobody scrapes"),
     ],
 )
 def test_helm_and_install_refuse_the_same_values_by_name(values: dict[str, Any], named: str) -> None:

@@ -1,11 +1,11 @@
 """What can be set about an installation: the values of `shunter install --set`, of the Helm chart and, at their defaults, of the
-Kustomize base. Descriptions go into values.yaml, values.schema.json and docs/install.md (scripts/deploy_files.py).
+Kustomize base. Descriptions go into values.yaml, values.schema.json and docs/values.md (scripts/deploy_files.py).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -16,8 +16,10 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
-from shunter.install.names import CERTIFICATE, OPERATOR
+from shunter.install.names import CERTIFICATE, HEALTH_PORT, METRICS_PORT, OPERATOR, WEBHOOK_PORT
+from shunter.operator import config as operator_config
 from shunter.operator.config import API_VERSION, KIND, TRAIN_JOB_STATUS
+from shunter.operator.process import OperatorOptions, leader_options
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -98,6 +100,22 @@ class NamespaceValues(Section, frozen=True):
     ] = True
 
 
+FIXED: Mapping[str, tuple[str | int, ...]] = {
+    "webhook.port": (WEBHOOK_PORT,),
+    "metrics.bindAddress": (f":{METRICS_PORT}", "0"),
+    "health.healthProbeBindAddress": (f":{HEALTH_PORT}",),
+}
+"""Settings of `config` that other objects of an installation depend on, and what they may be; they may be left out as well."""
+
+
+def _config_schema() -> Json:
+    sections: Json = {}
+    for path, choices in FIXED.items():
+        section, name = path.split(".")
+        sections.setdefault(section, {"properties": {}})["properties"][name] = {"enum": [*choices, None]}
+    return {"properties": sections}
+
+
 def _default_config() -> Json:
     return {
         "apiVersion": API_VERSION,
@@ -136,9 +154,13 @@ class Values(Section, frozen=True):
     ] = ()
     namespace: NamespaceValues = NamespaceValues()
     certificates: Certificates = Certificates()
-    config: Annotated[Object, _text("The operator's configuration file, config.trainer.kubeflow.org/v1alpha1.")] = msgspec.field(
-        default_factory=_default_config
-    )
+    config: Annotated[
+        Object,
+        _text(
+            "The operator's configuration file, config.trainer.kubeflow.org/v1alpha1; its ports are those of the installation.",
+            extra_json_schema=_config_schema(),
+        ),
+    ] = msgspec.field(default_factory=_default_config)
     gang_scheduler_name: Annotated[
         str,
         _text(
@@ -190,13 +212,28 @@ def checked(given: Json) -> Json:
     try:
         values = msgspec.convert(merged, Values)
     except msgspec.ValidationError as error:
-        raise InputError(f"values: {str(error).replace('`$.', '`')}.", "docs/install.md lists all values.") from None
+        remedy = "docs/values.md lists all values. Text that looks like a number is written --set 'image.tag=\"1.10\"'."
+        raise InputError(f"values: {str(error).replace('`$.', '`')}.", remedy) from None
     if not any(merged["kinds"].values()):
         raise InputError("values: kinds: all kinds are off.", "Leave one on: the operator would have nothing to do.")
     for namespace in values.namespaces:
         if values.namespaces.count(namespace) > 1:
             raise InputError(f"values: namespaces: {namespace} stands twice.", "Name each namespace once.")
-    return _plain(values)
+    plain = _plain(values)
+    return {**plain, "config": _checked_config(plain["config"])}
+
+
+def _checked_config(given: Json) -> Json:
+    """The operator's configuration, with what objects beside it are made from. InputError, as the operator would end with it."""
+    config = _merged(_default_config(), given)
+    configuration = operator_config.checked(config, "values: config")
+    leader_options(OperatorOptions(), configuration, "")
+    for path, choices in FIXED.items():
+        section, name = path.split(".")
+        found = (config.get(section) or {}).get(name)
+        if found is not None and found not in choices:
+            raise InputError(f"values: config.{path} is {found!r}: the installation is made for {choices[0]!r}.", "Leave it out.")
+    return config
 
 
 def schema() -> Json:

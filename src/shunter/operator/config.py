@@ -142,13 +142,18 @@ def read(path: Path) -> Configuration:
         raise InputError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:
         raise InputError(f"The configuration {path} is not YAML: {' '.join(str(error).split())}") from error
+    return checked(content, f"The configuration {path}")
+
+
+def checked(content: Any, source: str) -> Configuration:
+    """What a file holds, as plain values. InputError names `source` and the field that is wrong."""
     try:
         configuration = msgspec.convert(_without_nulls(content), Configuration)
     except msgspec.ValidationError as error:
-        raise InputError(f"The configuration {path}: {_readable(error)}.", _advice(error)) from error
+        raise InputError(f"{source}: {_readable(error)}.", _advice(error)) from error
     problem = _problem(configuration)
     if problem:
-        raise InputError(f"The configuration {path}: {problem}.")
+        raise InputError(f"{source}: {problem}.")
     return configuration
 
 
