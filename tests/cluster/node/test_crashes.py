@@ -166,6 +166,22 @@ async def test_what_cannot_be_removed_keeps_no_agent_from_starting(node: NodeUnd
     assert (await node.run_shell("p", "true"))["status"]["phase"] == "Succeeded"
 
 
+async def test_commands_in_a_container_make_files_as_it_does_whatever_the_agent_was_started_with(
+    node: NodeUnderTest, marks: Path
+) -> None:
+    await node.stop()
+    before = os.umask(0o077)
+    try:
+        await node.start()
+    finally:
+        os.umask(before)
+    hook = {"postStart": {"exec": {"command": ["sh", "-c", 'umask >"$M/hook"']}}}
+    main = {**marked('umask >"$M/main"; sleep 60'), "env": [{"name": "M", "value": "/m"}], "lifecycle": hook}
+    await node.create("p", {"containers": [main], "volumes": volumes(marks), "terminationGracePeriodSeconds": 0})
+    await node.ready("p")
+    assert ((marks / "main").read_text(), (marks / "hook").read_text()) == ("0022\n", "0022\n")
+
+
 async def test_pods_start_after_the_launcher_was_killed(node: NodeUnderTest) -> None:
     assert (await node.run_shell("before", "true"))["status"]["phase"] == "Succeeded"
     launcher = [

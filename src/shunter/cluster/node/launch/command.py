@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch.entering import RunningContainer
-from shunter.cluster.node.launch.supervisor import default_signals, execute, exit_code, read_all
+from shunter.cluster.node.launch.supervisor import execute, exit_code, process_defaults, read_all
 
 HandOver = Callable[[list[int]], None]
 """Sends descriptors to the agent."""
@@ -67,7 +67,7 @@ def _become(
     argv: list[str], environment: dict[str, str], container: RunningContainer, streams: list[int], failure: int, *, terminal: bool
 ) -> NoReturn:
     try:
-        default_signals()
+        process_defaults()
         if terminal:
             os.login_tty(streams[0])
         else:

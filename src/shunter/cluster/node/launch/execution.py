@@ -10,7 +10,7 @@ import time
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch.entering import RunningContainer
-from shunter.cluster.node.launch.supervisor import default_signals, execute, exit_code
+from shunter.cluster.node.launch.supervisor import execute, exit_code, process_defaults
 
 _MAX_OUTPUT = 10 * 1024
 
@@ -39,7 +39,7 @@ def execute_in_container(request: dict[str, Any]) -> dict[str, Any]:
 
 def _become(argv: list[str], container: RunningContainer, output: int) -> NoReturn:
     try:
-        default_signals()
+        process_defaults()
         os.setsid()
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(output, 1)

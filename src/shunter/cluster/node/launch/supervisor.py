@@ -153,7 +153,7 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        default_signals()
+        process_defaults()
         groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in spec["cgroup_files"]]
         if _LINUX:
             linux.die_with_parent(signal.SIGKILL)
@@ -176,9 +176,10 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
     os._exit(_START_ERROR)
 
 
-def default_signals() -> None:
-    """As containers start. What we or our parents ignore (SIGHUP after `nohup shunter up`) their programs would ignore as well,
-    and a shell could not even trap it."""
+def process_defaults() -> None:
+    """As containers start, whatever we were started with. What we or our parents ignore (SIGHUP after `nohup shunter up`) their
+    programs would ignore as well, and a shell could not even trap it; what our umask forbids, their other users would miss."""
+    os.umask(0o022)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError):  # two are the C library's own
             signal.signal(number, signal.SIG_DFL)
