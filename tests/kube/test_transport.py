@@ -79,6 +79,17 @@ async def test_credentials_that_cannot_be_had_refuse_the_request_with_their_reas
     await transport.close()
 
 
+async def test_a_token_that_is_refused_when_its_file_is_gone_is_no_end(url: str, tmp_path: Path) -> None:
+    """Anything but an ApiError would end the process of whoever watches."""
+    (tmp_path / "token").write_text("old")
+    transport = HttpTransport(Connection(server=url, credentials=TokenFile(tmp_path / "token")))
+    assert (await transport.request("GET", "/echo")).status == 401
+    (tmp_path / "token").unlink()
+    with pytest.raises(Unauthorized, match="cannot be read"):
+        await transport.request("GET", "/echo")
+    await transport.close()
+
+
 async def test_a_redirect_is_not_followed_with_our_identity(url: str) -> None:
     transport = HttpTransport(Connection(server=url, credentials=Rotating("good")))
     assert (await transport.request("GET", "/redirect")).status == 302

@@ -116,7 +116,11 @@ class HttpTransport:
         """Whether there may be a better identity now than that of the client whose request was refused. It may be one of TLS, so
         new connections are made for it; of many requests that are refused at once the first does that for all."""
         if self._client is refused:
-            if not await self._connection.credentials.refresh():
+            try:
+                is_fresh = await self._connection.credentials.refresh()
+            except EnvironmentProblem as error:
+                raise _unauthorized(error) from error
+            if not is_fresh:
                 return False
             self._client = None
         return True
@@ -133,9 +137,7 @@ class HttpTransport:
                 origin = Origin(*connection.address, tls, connection.tls.server_name, connection.proxy)
                 self._client = HttpClient(origin, connect_seconds=CONNECT_TIMEOUT)
         except EnvironmentProblem as error:
-            # A token file or a plugin that fails now may work in a minute: informers wait, commands end.
-            status = Status(code=401, reason="Unauthorized", message=error.message)
-            raise Unauthorized(status, remedy=error.remedy) from error
+            raise _unauthorized(error) from error
         return self._client, [("User-Agent", self._user_agent), *identity, *headers.items()]
 
     def _problem(self, method: str, path: str, error: OSError) -> ConnectionProblem:
@@ -146,6 +148,11 @@ class HttpTransport:
             said = _said(error)
             remedy = "Is the cluster running, and is this the right kubeconfig context?"
         return ConnectionProblem(f"{method} {path}: no answer from {self._server}: {said}.", remedy=remedy)
+
+
+def _unauthorized(error: EnvironmentProblem) -> Unauthorized:
+    """A token file or a plugin that fails now may work in a minute: informers wait, commands end."""
+    return Unauthorized(Status(code=401, reason="Unauthorized", message=error.message), remedy=error.remedy)
 
 
 def _said(error: OSError) -> str:
