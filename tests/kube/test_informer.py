@@ -12,7 +12,7 @@ from kube.peer import Peer
 from shunter.api.core import ConfigMap
 from shunter.api.resources import CONFIG_MAPS
 from shunter.kube.client import Client
-from shunter.kube.faults import CutStream, Disconnect, EndStream, FaultTransport, Refuse, Silence
+from shunter.kube.faults import CutStream, Disconnect, EndStream, FaultTransport, Mangle, Refuse, Silence
 from shunter.kube.informer import Informer
 from shunter.kube.plan import Key
 from shunter.kube.reflector import Timing
@@ -120,6 +120,16 @@ async def test_a_page_that_expired_restarts_as_one_full_list(peer: Peer, client:
         assert len(informer.store) == 501
     lists = [params for method, _, params in peer.requests if method == "GET" and not params.get("watch")]
     assert [params.get("limit") for params in lists] == ["500", "500", None]
+
+
+async def test_a_line_that_is_no_event_breaks_the_watch_and_nothing_else(
+    peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually
+) -> None:
+    """As a proxy writes that gives up in the middle."""
+    faults.inject(Mangle(lambda lines: [b'{"kind": "Status", "status": "Failure", "code": 500}']), method="GET")
+    async with running(new_informer(client)) as informer:
+        await peer.put(COLLECTION, config_map("a"))
+        await eventually(lambda: names(informer) == ["a"])
 
 
 @pytest.mark.parametrize("fault", [CutStream(1), EndStream(1)], ids=["cut", "ended"])

@@ -104,7 +104,10 @@ def line_decoder(view: type[T]) -> Decode[T]:
 
 def _other(line: bytes, error: str) -> Bookmark | Malformed:
     """A line that is no change of an object that fits the view."""
-    frame = decoder(_Frame[msgspec.Raw]).decode(line)
+    try:
+        frame = decoder(_Frame[msgspec.Raw]).decode(line)
+    except msgspec.ValidationError as problem:
+        raise ConnectionProblem(f"The watch sent a line that is no event: {problem}.") from problem
     if frame.type == "ERROR":
         raise from_status(decoder(Status).decode(frame.object))
     metadata = decoder(Identified).decode(frame.object).metadata
