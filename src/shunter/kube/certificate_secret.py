@@ -150,7 +150,3 @@ def _encoded(wanted: ServingCertificate) -> dict[str, str]:
     if wanted.staged:
         content |= {STAGED_FIELDS["certificate"]: wanted.staged.certificate, STAGED_FIELDS["key"]: wanted.staged.key}
     return {field: base64.b64encode(text).decode() for field, text in content.items()}
-
-
-def _named(pair: KeyPair, fields: dict[str, str]) -> dict[str, bytes]:
-    return {field: getattr(pair, part) for part, field in fields.items()}
