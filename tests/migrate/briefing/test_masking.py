@@ -128,7 +128,6 @@ def test_a_message_hides_what_is_known_and_what_says_so() -> None:
 
 def test_commands_that_a_scan_quotes_are_shown_without_their_credentials() -> None:
     references = findings_of("a.sh", f"kubectl --token={SECRET} get pytorchjobs\n")
-    assert SECRET in "".join(finding.message for finding in references)
     page = dict(files(facts([], references=references)))[PurePath("references.html")]
     assert "s3cr" not in page
     assert "kubectl --token=*** get pytorchjobs" in page

@@ -47,6 +47,26 @@ def test_of_what_is_nested_too_deep_the_lines_are_looked_at(file: str, text: str
     assert ("SCAN016", 3) in {(finding.topic.id, finding.place.line) for finding in findings_of(file, text)}
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.sh", "kubectl --token=eyJsecret get pytorchjobs\n"),
+        (
+            "a.py",
+            """from kubeflow.training import TrainingClient
+address = "https://me:eyJsecret@example.org"
+TrainingClient().create_job(name="a", train_func=f, env_vars={"HF_TOKEN": "eyJsecret"}, base_image="me:eyJpublic")
+""",
+        ),
+    ],
+    ids=["a command", "arguments of a call"],
+)
+def test_credentials_are_not_told(file: str, text: str) -> None:
+    said = "".join(f"{finding.message} {finding.advice}" for finding in findings_of(file, text))
+    assert "***" in said
+    assert "eyJsecret" not in said
+
+
 def test_a_command_of_many_flags_takes_no_longer_than_others() -> None:
     (finding,) = findings_of("a.sh", f"kubectl {'--a=b ' * 1000}-n team get pytorchjobs; kubectl {'--a=b ' * 1000}kubeflow\n")
     assert finding.topic.id == "SCAN016"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from shunter.migrate.briefing.masking import masked
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.scan import files, manifests, notebooks, python_code, text
 from shunter.migrate.scan.reference import WORDS, Reference
@@ -58,10 +59,13 @@ def findings_of(name: str, content: str) -> list[Finding]:
         told, jobs = found.references, found.jobs
     told += text.references(content, list(told), skipped=jobs)
     told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
-    return [
-        Finding(reference.topic, name, Place(name, reference.line, reference.column), (), reference.message, reference.remedy)
-        for reference in told
-    ]
+    return [_finding(name, reference) for reference in told]
+
+
+def _finding(name: str, reference: Reference) -> Finding:
+    """Without credentials: what is told of a repository stands in logs and pages that more people read."""
+    place = Place(name, reference.line, reference.column)
+    return Finding(reference.topic, name, place, (), masked(reference.message, ()), masked(reference.remedy, ()))
 
 
 def _may_speak_of_v1(content: bytes) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from copy import deepcopy
+
+from shunter.migrate.briefing.masking import HIDDEN, masked
 
 _TO_TRAINER = {
     "train_func": "func",
@@ -23,12 +26,29 @@ _NOT_EXPRESSIBLE = ("job", "num_procs_per_worker", "num_chief_replicas", "num_ps
 
 def suggested(method: str, call: ast.Call) -> str:
     """Advice such as: Write `client.train(...)`. Empty where the arguments do not say enough."""
+    call = _Masked().visit(deepcopy(call))
     given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg}
     write = _SUGGESTIONS.get(method)
     text = write(_client(call), [ast.unparse(argument) for argument in call.args], given) if write else ""
     left = [name for name in _NOT_EXPRESSIBLE if name in given] if method == "create_job" else []
     note = f" ({', '.join(left)}: in a TrainingRuntime of your own)" if left else ""
     return f"Write `{text}`{note}." if text else ""
+
+
+class _Masked(ast.NodeTransformer):
+    """Takes credentials out of mappings (`env_vars={"HF_TOKEN": ...}`), whose keys say what they are."""
+
+    def visit_Dict(self, node: ast.Dict) -> ast.Dict:
+        self.generic_visit(node)
+        node.values = [_without_secret(key, value) for key, value in zip(node.keys, node.values, strict=True)]
+        return node
+
+
+def _without_secret(key: ast.expr | None, value: ast.expr) -> ast.expr:
+    if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(value, ast.Constant)):
+        return value
+    assigned = f"{key.value}=value"
+    return value if masked(assigned, ()) == assigned else ast.Constant(HIDDEN)
 
 
 def _client(call: ast.Call) -> str:
