@@ -24,8 +24,14 @@ def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("content", "named"),
-    [(b"a: [", "not YAML"), (b"a: \xff", "not YAML"), (b"- replicas", "holds no object"), (None, "No such file")],
-    ids=["not YAML", "no text", "a list", "no file"],
+    [
+        (b"a: [", "not YAML"),
+        (b"a: \xff", "not YAML"),
+        (b"replicas: 1\nreplicas: 2", "not YAML: key 'replicas' stands twice"),
+        (b"- replicas", "holds no object"),
+        (None, "No such file"),
+    ],
+    ids=["not YAML", "no text", "a key twice", "a list", "no file"],
 )
 def test_a_values_file_that_holds_none_is_named(tmp_path: Path, content: bytes | None, named: str) -> None:
     path = tmp_path / "values.yaml"

@@ -166,11 +166,13 @@ def named_cluster(kubeconfig: Path | None, context: str) -> Target:
 
 
 def read_values(path: Path) -> Json:
-    """The content of a values file."""
+    """The content of a values file. A key that stands twice is a fault, as for Helm."""
     import yaml
 
+    from shunter.kube.manifests import Loader
+
     try:
-        content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        content = yaml.load(path.read_bytes(), Loader)
     except OSError as error:
         raise InputError(f"--values {path}: {error.strerror}.") from error
     except yaml.YAMLError as error:
