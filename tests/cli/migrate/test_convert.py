@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from cli.migrate.calls import migrate
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -33,9 +34,7 @@ NEVER_IMPORTED = ("cryptography", "aiohttp", "uvloop", "ruamel.yaml", "kubernete
 
 
 def convert(*arguments: str, given: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shunter.cli.main", "migrate", "convert", *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+    return migrate("convert", *arguments, given=given, folder=folder)
 
 
 def test_manifests_go_to_standard_output_and_findings_to_standard_error() -> None:

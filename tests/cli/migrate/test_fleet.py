@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from cli.migrate.calls import migrate
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -37,12 +36,6 @@ spec:
             restartPolicy: Never
             template: {spec: {containers: [{name: pytorch, image: trainer:1, command: [torchrun, train.py]}]}}
 """
-
-
-def migrate(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
 
 
 @pytest.fixture

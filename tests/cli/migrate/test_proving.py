@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from cli.migrate.calls import migrate
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -43,12 +42,6 @@ spec:
     image: example.org/train:1
     command: [python, train.py]
 """
-
-
-def migrate(*arguments: str, given: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, env=environment, check=False)
 
 
 def test_validate_says_how_far_the_proof_reaches() -> None:
