@@ -72,6 +72,15 @@ def test_a_command_of_many_flags_takes_no_longer_than_others() -> None:
     assert finding.topic.id == "SCAN016"
 
 
+@pytest.mark.parametrize(
+    "part", ["wait(d);f.kubeflow='pytorchjobs';", "kubectl get ", "a.b(c)", "bert-worker-1 ", "training_operator_jobs "]
+)
+def test_a_long_line_takes_no_longer_than_many_short_ones(part: str) -> None:
+    """With one look at all of it from each place it would take hours."""
+    found = findings_of("main.js", f"kubeflow {part * (500_000 // len(part))}\n")
+    assert len({finding.topic.id for finding in found}) <= 1
+
+
 def write(root: Path, tree: dict[str, str | bytes]) -> None:
     for name, content in tree.items():
         path = root / name

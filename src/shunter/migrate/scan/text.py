@@ -211,9 +211,10 @@ _LONGEST = 80
 
 
 _VERBS = "get|describe|delete|apply|create|patch|edit|wait|logs|label|annotate|scale|explain|auth|replace|watch|top"
+# A line may be a whole program in a few megabytes: what lies between two words has an end in every pattern.
 _COMMAND = re.compile(
     rf"\b(?:kubectl|oc|k)\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?)*(?:{_VERBS})\b"
-    rf"[^\n|;&]*?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b",
+    rf"[^\n|;&]{{0,400}}?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b",
     re.I,
 )
 
@@ -241,7 +242,7 @@ RULES = (
         CONDITION,
         re.compile(
             rf"--for[= ]+[\"']?condition=(?:Succeeded|Running|Created|Restarting)\b"
-            rf"|status\.replicaStatuses\.\w+|\bwait\b[^\n]*{ANY_PLURAL}[^\n]*condition=(?!Failed|Suspended)\w+",
+            rf"|status\.replicaStatuses\.\w+|\bwait\b[^\n]{{0,200}}?{ANY_PLURAL}[^\n]{{0,200}}?condition=(?!Failed|Suspended)\w+",
             re.I,
         ),
         "{}: no TrainJob gets there.",
@@ -258,7 +259,7 @@ RULES = (
     ),
 )
 _HOST = re.compile(
-    r"(?<![\w-])[\w.${}()-]*[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
+    r"(?<![\w-])[\w.${}()-]{0,253}[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
 )
 _MENTION = re.compile(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b")
 
@@ -275,7 +276,7 @@ def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range]
     for number, line in enumerate(text.split("\n"), 1):
         if number in left_out or not _may_speak_of_v1(line):
             continue
-        taken: list[range] = []
+        taken = bytearray(len(line))
         for rule in RULES:
             for match in rule.pattern.finditer(line):
                 if _is_free(match, taken):
@@ -306,11 +307,11 @@ def _remedy(topic: Topic, found: str) -> str:
     return ""
 
 
-def _is_free(match: re.Match[str], taken: list[range]) -> bool:
+def _is_free(match: re.Match[str], taken: bytearray) -> bool:
     """Whether no earlier rule has a part of it; if so it is taken now."""
-    if any(match.start() < part.stop and part.start < match.end() for part in taken):
+    if taken.find(1, match.start(), match.end()) >= 0:
         return False
-    taken.append(range(match.start(), match.end()))
+    taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
     return True
 
 
