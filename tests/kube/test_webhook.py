@@ -13,9 +13,10 @@ import pytest
 from kube.peer import Peer
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
-from shunter.kube import serving_tls
+from shunter.kube import serving_tls, webhook
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client
+from shunter.kube.http_server import Patience
 from shunter.kube.registration import Configuration, Url, Webhook, register
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
 
@@ -193,3 +194,16 @@ async def test_registration_writes_url_and_authority(peer: Peer, client: Client)
             "operations": ["CREATE", "UPDATE"],
         }
     ]
+
+
+async def test_a_connection_on_which_nothing_is_asked_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes memory, and one of the files that the process may open."""
+    monkeypatch.setattr(webhook, "PATIENCE", Patience(request=60.0, idle=0.05))
+    server = WebhookServer("127.0.0.1", 0, PAIR, {})
+    await server.start()
+    tls = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=tls)
+    async with asyncio.timeout(10):
+        assert await reader.read() == b""
+    writer.close()
+    await server.stop()

@@ -19,7 +19,7 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
 from shunter.kube.certificates import KeyPair
-from shunter.kube.http_server import HttpServer, Request, Response
+from shunter.kube.http_server import HttpServer, Patience, Request, Response
 from shunter.kube.json_patch import difference
 from shunter.kube.serving_tls import ServingTls
 
@@ -30,6 +30,9 @@ MAX_BODY = 8 * 2**20
 
 STOP_SECONDS = 10.0
 """For the requests under way when the server stops."""
+
+PATIENCE = Patience(request=32.0, idle=120.0)
+"""Clients that hold connections would leave none for API servers, which themselves give up an idle one after 90 seconds."""
 
 _REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
 
@@ -134,7 +137,7 @@ class WebhookServer:
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
         self._tls.use(self._certificate)
-        server = HttpServer(self._serve, body_limit=MAX_BODY)
+        server = HttpServer(self._serve, body_limit=MAX_BODY, patience=PATIENCE)
         try:
             self.port = await server.start(self.host, self.port, self._tls.context)
         except OSError as error:
