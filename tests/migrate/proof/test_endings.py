@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 from migrate.proof.jobs import Change, changed, converted, job_spec, pod_spec, pytorch
@@ -66,6 +68,15 @@ def _never(train_job: Json, runtime: Json) -> None:
 )
 def test_what_makes_a_job_end_otherwise_is_found(policy: str, change: Change, text: str) -> None:
     assert text in told(changed(converted(with_policy(policy)), change))
+
+
+def test_an_answer_keeps_no_pods() -> None:
+    conversion = converted(pytorch(2, run_policy={"backoffLimit": 11}))
+    both = matched(v1_side(conversion.source.value), v2_side(conversion.train_job, conversion.runtime))
+    assert disagreements(both) == ()
+    held = weakref.ref(both)
+    del both
+    assert held() is None
 
 
 def test_pods_without_counterpart_are_no_question_of_endings() -> None:

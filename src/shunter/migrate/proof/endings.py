@@ -65,7 +65,11 @@ def disagreements(both: Matched) -> tuple[Disagreement, ...]:
     """The cases in which the job does not end alike; none where pods have no counterpart, which is another matter."""
     if any(pair.v1 is None or pair.v2 is None for pair in both.pairs):
         return ()
-    return _answered(_Question(_key(both), both))
+    question = _Question(_key(both), both)
+    found = _answered(question)
+    # The answer is kept, with the question: a thousand pods need not be.
+    question.both = None
+    return found
 
 
 def deadlines(both: Matched) -> tuple[int | None, int | None]:
@@ -76,17 +80,18 @@ def deadlines(both: Matched) -> tuple[int | None, int | None]:
     return both.v1.job.run_policy.active_deadline_seconds, min(given, default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class _Question:
     """Jobs of one shape get one answer: a fleet has few shapes."""
 
     key: bytes
-    both: Matched = field(compare=False)
+    both: Matched | None = field(compare=False)
 
 
 @lru_cache(maxsize=64)
 def _answered(question: _Question) -> tuple[Disagreement, ...]:
     both = question.both
+    assert both is not None, "a question is asked once"
     v1, v2 = _V1(both.v1, both.pairs), _V2(both.v2, both.pairs)
     asked = (Disagreement(case, v1.ending(case), v2.ending(case)) for case in cases(both))
     return tuple(one for one in asked if one.v1 != one.v2)
