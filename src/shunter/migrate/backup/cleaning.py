@@ -26,10 +26,19 @@ def clean(obj: Json) -> Json:
 
 def suspended(job: Json) -> Json:
     """The job, of either generation, as one that runs nothing until somebody resumes it."""
-    spec = job["spec"]
+    return _with_suspend(job, True)
+
+
+def resumed(job: Json) -> Json:
+    """The job, of either generation, as one that somebody resumed."""
+    return _with_suspend(job, False)
+
+
+def _with_suspend(job: Json, suspend: bool) -> Json:
+    spec = job.get("spec") or {}
     if is_v2(job):
-        return {**job, "spec": {**spec, "suspend": True}}
-    return {**job, "spec": {**spec, "runPolicy": {**(spec.get("runPolicy") or {}), "suspend": True}}}
+        return {**job, "spec": {**spec, "suspend": suspend}}
+    return {**job, "spec": {**spec, "runPolicy": {**(spec.get("runPolicy") or {}), "suspend": suspend}}}
 
 
 def is_suspended(job: Json) -> bool:

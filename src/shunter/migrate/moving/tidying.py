@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.backup.cleaning import digest, resumed, suspended
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
@@ -82,12 +82,11 @@ def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
 
 def _digests_by_suspension(job: Json) -> Iterator[str]:
     """What the job would be if nobody had suspended or resumed it: that makes no other training of it."""
-    spec = job.get("spec") or {}
-    policy = {key: value for key, value in (spec.get("runPolicy") or {}).items() if key != "suspend"}
-    without = {key: value for key, value in spec.items() if key != "runPolicy"}
-    yield digest({**job, "spec": {**without, **({"runPolicy": policy} if policy else {})}})
-    for suspend in (False, True):
-        yield digest({**job, "spec": {**without, "runPolicy": {**policy, "suspend": suspend}}})
+    yield digest(suspended(job))
+    yield digest(resumed(job))
+    spec = resumed(job)["spec"]
+    policy = {key: value for key, value in spec.pop("runPolicy").items() if key != "suspend"}
+    yield digest({**job, "spec": {**spec, **({"runPolicy": policy} if policy else {})}})
 
 
 def _why_not_proved(twin: Json | None) -> str:
