@@ -26,8 +26,10 @@ def references(text: str) -> list[Reference]:
     told: list[Reference] = []
     python: list[str] = []
     for source in sources:
-        lines = ["" if line.lstrip().startswith(_MAGIC) else line for line in source]
-        tree = python_code.parsed("\n".join(lines))
+        lines, tree = source, python_code.parsed("\n".join(source))
+        if isinstance(tree, Reference):
+            lines = [_without_magic(line) for line in source]
+            tree = python_code.parsed("\n".join(lines))
         if isinstance(tree, Reference):
             lines = [""] * len(source)
             if not source[0].startswith(_OTHER_LANGUAGE):
@@ -36,6 +38,12 @@ def references(text: str) -> list[Reference]:
     told += python_code.references("\n".join(python))
     places = _places(code, text.split("\n"))
     return [_moved(reference, code, places) for reference in told]
+
+
+def _without_magic(line: str) -> str:
+    """A statement that does nothing in place of one that only IPython knows."""
+    stripped = line.lstrip()
+    return f"{line[: len(line) - len(stripped)]}pass" if stripped.startswith(_MAGIC) else line
 
 
 def _is_code(cell: Any) -> bool:
