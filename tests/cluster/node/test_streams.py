@@ -134,12 +134,12 @@ async def test_a_terminal_has_a_size_and_hangs_up_with_its_client(node: NodeUnde
 
 @EVERYWHERE
 async def test_a_command_does_not_outlive_its_container(node: NodeUnderTest, streams: StreamClient) -> None:
-    go = node.directory.parent / "go"
-    await start(node, f"while [ ! -e {go} -a ! -e /tmp/go ]; do sleep .05; done")
+    go, inside = node.directory.parent / "go", f"/tmp/{node.namespace}-go"
+    await start(node, f"while [ ! -e {go} -a ! -e {inside} ]; do sleep .05; done")
     async with streams.converse("p", "exec", command=["sh", "-c", "echo on; sleep 602"]) as conversation:
         await conversation.until(lambda channels: channels.get(STDOUT) == b"on\n")
         if await has_namespaces(node):
-            await streams.run("p", "touch /tmp/go")
+            await streams.run("p", f"touch {inside}")
         else:
             go.touch()
         assert await conversation.exit_code() == 137
