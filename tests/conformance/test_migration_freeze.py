@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -60,98 +61,91 @@ class Kubectl:
         return done
 
 
-async def test_the_freeze_warns_then_refuses_and_goes_with_a_rollback(control_plane: ControlPlane, tmp_path: Path) -> None:
+@pytest.fixture
+def kubectl(control_plane: ControlPlane) -> Kubectl:
     kubectl = Kubectl(control_plane)
     kubectl.serves_jobs()
+    return kubectl
+
+
+@pytest.fixture
+async def moves(control_plane: ControlPlane, kubectl: Kubectl, tmp_path: Path) -> AsyncIterator[Moves]:
+    """Of a namespace of their own, on a server that serves jobs."""
     connection = kubeconfig.load(control_plane.kubeconfig)
     async with connect(connection) as client:
-        moves = Moves(client, connection, f"frozen-{uuid.uuid4().hex[:8]}", tmp_path)
+        moves = Moves(client, connection, f"moved-{uuid.uuid4().hex[:8]}", tmp_path)
         await moves.make_namespace()
-        new, elsewhere = pytorch_job("new", moves.namespace), pytorch_job("new", "default")
-        warned = await moves.plan()
-        assert warned.freeze == "warn"
-        assert (await moves.apply(warned)).is_complete
-        answer = kubectl.until(new, "Warning: Validation failed for ValidatingAdmissionPolicy")
-        assert answer.returncode == 0
-        assert "make a TrainJob" in answer.stderr
-        denied = msgspec.structs.replace(warned, freeze="deny")
-        assert (await moves.apply(denied)).is_complete
-        assert kubectl.until(new, "denied request: jobs of kubeflow.org/v1 are being moved").returncode != 0
-        assert kubectl.makes(elsewhere).returncode == 0
-        await moves.roll_back(denied)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while kubectl.makes(new).returncode != 0:
-            assert time.monotonic() < deadline
+        yield moves
+
+
+async def test_the_freeze_warns_then_refuses_and_goes_with_a_rollback(kubectl: Kubectl, moves: Moves) -> None:
+    new, elsewhere = pytorch_job("new", moves.namespace), pytorch_job("new", "default")
+    warned = await moves.plan()
+    assert warned.freeze == "warn"
+    assert (await moves.apply(warned)).is_complete
+    answer = kubectl.until(new, "Warning: Validation failed for ValidatingAdmissionPolicy")
+    assert answer.returncode == 0
+    assert "make a TrainJob" in answer.stderr
+    denied = msgspec.structs.replace(warned, freeze="deny")
+    assert (await moves.apply(denied)).is_complete
+    assert kubectl.until(new, "denied request: jobs of kubeflow.org/v1 are being moved").returncode != 0
+    assert kubectl.makes(elsewhere).returncode == 0
+    await moves.roll_back(denied)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while kubectl.makes(new).returncode != 0:
+        assert time.monotonic() < deadline
 
 
 async def test_a_replacement_under_deny_is_backed_up_before_and_after_v1_is_refused(
-    control_plane: ControlPlane, tmp_path: Path
+    kubectl: Kubectl, moves: Moves, tmp_path: Path
 ) -> None:
-    kubectl = Kubectl(control_plane)
-    kubectl.serves_jobs()
-    connection = kubeconfig.load(control_plane.kubeconfig)
-    recorded = RecordingTransport(HttpTransport(connection, user_agent="shunter-migrate"))
-    async with connect(connection) as client:
-        moves = Moves(client, connection, f"replaced-{uuid.uuid4().hex[:8]}", tmp_path)
-        await moves.make_namespace()
-        await moves.submit("waits", suspend=True)
-        await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
-        plan = await moves.plan(Wishes(strategy="replacement"))
-        assert plan.freeze == "deny"
-        try:
-            assert (await moves.apply(plan, client=Client(recorded, field_manager="shunter-migrate"))).is_complete
-        finally:
-            await recorded.close()
-        asked = [write.path for write in recorded.writes if write.params.get("dryRun")]
-        assert asked == [f"/apis/kubeflow.org/v1/namespaces/{moves.namespace}/pytorchjobs"]
-        paths = [(write.method, write.path) for write in recorded.writes]
-        denied = next(at for at, (method, path) in enumerate(paths) if method == "PATCH" and "policybindings/" in path)
-        assert paths.index(("POST", asked[0])) < denied
-        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
-        shutil.rmtree(tmp_path / "backup")
-        # As when a run was interrupted, or waited for jobs to end: by now the plan's own policy refuses the dry run.
-        assert (await moves.apply(plan)).is_complete
-        assert [entry.name for entry in read_index(tmp_path / "backup").objects if entry.kind == "PyTorchJob"] == ["waits"]
-        await moves.roll_back(plan)
+    recorded = RecordingTransport(HttpTransport(moves.connection, user_agent="shunter-migrate"))
+    await moves.submit("waits", suspend=True)
+    await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
+    plan = await moves.plan(Wishes(strategy="replacement"))
+    assert plan.freeze == "deny"
+    try:
+        assert (await moves.apply(plan, client=Client(recorded, field_manager="shunter-migrate"))).is_complete
+    finally:
+        await recorded.close()
+    asked = [write.path for write in recorded.writes if write.params.get("dryRun")]
+    assert asked == [f"/apis/kubeflow.org/v1/namespaces/{moves.namespace}/pytorchjobs"]
+    paths = [(write.method, write.path) for write in recorded.writes]
+    denied = next(at for at, (method, path) in enumerate(paths) if method == "PATCH" and "policybindings/" in path)
+    assert paths.index(("POST", asked[0])) < denied
+    kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+    shutil.rmtree(tmp_path / "backup")
+    # As when a run was interrupted, or waited for jobs to end: by now the plan's own policy refuses the dry run.
+    assert (await moves.apply(plan)).is_complete
+    assert [entry.name for entry in read_index(tmp_path / "backup").objects if entry.kind == "PyTorchJob"] == ["waits"]
+    await moves.roll_back(plan)
 
 
 async def test_a_replacement_denies_new_jobs_while_old_ones_end_and_goes_on_when_run_again(
-    control_plane: ControlPlane, tmp_path: Path
+    kubectl: Kubectl, moves: Moves, tmp_path: Path
 ) -> None:
-    kubectl = Kubectl(control_plane)
-    kubectl.serves_jobs()
-    connection = kubeconfig.load(control_plane.kubeconfig)
-    async with connect(connection) as client:
-        moves = Moves(client, connection, f"drained-{uuid.uuid4().hex[:8]}", tmp_path)
-        await moves.make_namespace()
-        await moves.submit("runs")
-        await moves.submit("waits", suspend=True)
-        await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
-        plan = await moves.plan(Wishes(strategy="replacement"))
-        assert list((await moves.apply(plan)).active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
-        assert not (tmp_path / "backup").exists()
-        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
-        await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
-        assert (await moves.apply(plan)).is_complete
-        assert len(read_index(tmp_path / "backup").objects) == 2
-        assert await moves.twin("waits") != {}
-        await moves.roll_back(plan)
+    await moves.submit("runs")
+    await moves.submit("waits", suspend=True)
+    await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
+    plan = await moves.plan(Wishes(strategy="replacement"))
+    assert list((await moves.apply(plan)).active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
+    assert not (tmp_path / "backup").exists()
+    kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+    await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
+    assert (await moves.apply(plan)).is_complete
+    assert len(read_index(tmp_path / "backup").objects) == 2
+    assert await moves.twin("waits") != {}
+    await moves.roll_back(plan)
 
 
 async def test_the_freeze_does_not_hide_that_the_server_would_not_take_an_object_back(
-    control_plane: ControlPlane, tmp_path: Path
+    kubectl: Kubectl, moves: Moves, tmp_path: Path
 ) -> None:
-    kubectl = Kubectl(control_plane)
-    kubectl.serves_jobs()
-    connection = kubeconfig.load(control_plane.kubeconfig)
-    async with connect(connection) as client:
-        moves = Moves(client, connection, f"broken-{uuid.uuid4().hex[:8]}", tmp_path)
-        await moves.make_namespace()
-        plan = await moves.plan(Wishes(freeze="deny"))
-        assert (await moves.apply(plan)).is_complete
-        kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
-        job = pytorch_job("bert", moves.namespace)
-        job["spec"]["noSuchField"] = 1
-        with pytest.raises(EnvironmentProblem, match=r"the server would not take it back: .*noSuchField"):
-            await taking.take(client, tmp_path / "backup", [job], server="here", now=NOW)
-        await moves.roll_back(plan)
+    plan = await moves.plan(Wishes(freeze="deny"))
+    assert (await moves.apply(plan)).is_complete
+    kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
+    job = pytorch_job("bert", moves.namespace)
+    job["spec"]["noSuchField"] = 1
+    with pytest.raises(EnvironmentProblem, match=r"the server would not take it back: .*noSuchField"):
+        await taking.take(moves.client, tmp_path / "backup", [job], server="here", now=NOW)
+    await moves.roll_back(plan)
