@@ -301,6 +301,20 @@ async def test_readiness_follows_its_probe(node: NodeUnderTest) -> None:
     await node.ready("p")
 
 
+async def test_a_probe_looks_into_the_containers_volumes(node: NodeUnderTest) -> None:
+    probe = {"exec": {"command": ["sh", "-c", "test -e /shared/volume/up"]}, "periodSeconds": 1}
+    main = {
+        "name": "main",
+        "image": "any",
+        "command": ["sh", "-c", "touch /shared/volume/up; sleep 60"],
+        "volumeMounts": [{"name": "v", "mountPath": "/shared/volume"}],
+        "readinessProbe": probe,
+    }
+    volumes = [{"name": "v", "emptyDir": {}}]
+    await node.create("p", {"containers": [main], "volumes": volumes, "terminationGracePeriodSeconds": 0})
+    await node.ready("p")
+
+
 async def test_a_probe_that_closes_its_output_and_goes_on_has_failed(node: NodeUnderTest) -> None:
     probe = {"exec": {"command": ["sh", "-c", "exec >&- 2>&-; sleep 60"]}, "timeoutSeconds": 1, "periodSeconds": 1}
     main = {"name": "main", "image": "any", "command": ["sleep", "60"], "readinessProbe": probe}

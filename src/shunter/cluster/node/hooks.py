@@ -7,7 +7,10 @@ import ssl
 from pathlib import Path
 
 from shunter.api.meta import Json
+from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher, LauncherError
+from shunter.cluster.node.mounts import Mount
+from shunter.cluster.node.substitution import substituted_paths
 
 _USER_AGENT = "kube-probe/1.36"
 
@@ -39,8 +42,12 @@ def port_number(container: Json, port: int | str) -> int:
 
 
 async def _execute(launcher: Launcher, directory: Path, argv: list[str], timeout: float) -> str:
+    # At level plain, whose containers have their volumes elsewhere.
+    paths = (attempt.read_json(f"{directory}/spec.json") or {}).get("paths") or {}
+    mounts = [Mount(source, target, read_only=False) for target, source in paths.items()]
+    words = [substituted_paths(word, mounts) for word in argv]
     try:
-        answer = await launcher.request("execute", directory=str(directory), argv=argv, timeout=timeout)
+        answer = await launcher.request("execute", directory=str(directory), argv=words, timeout=timeout)
     except LauncherError as error:
         return error.message
     if answer["exit_code"] is None:

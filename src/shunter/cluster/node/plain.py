@@ -81,6 +81,7 @@ class PlainRuntime:
             "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment},
             # A workingDir that no volume provides would be this machine's own directory of that name.
             "cwd": cwd if cwd != wanted else str(work),
+            "paths": {mount.target: mount.source for mount in request.mounts},
             "cgroup_files": list(request.group.join_files),
             "oom_files": list(request.group.oom_files),
         }
