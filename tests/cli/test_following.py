@@ -1,4 +1,4 @@
-"""A followed job whose user may not see all of it: what is refused is told, and the rest is shown."""
+"""A followed job: what its user may not see is told, and pods that went do not count as running."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from shunter.cli.following import JobFollower
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response
+from shunter.operator.overview import Overview
 
 JOB = {
     "apiVersion": "kubeflow.org/v1",
@@ -24,6 +25,18 @@ JOB = {
     "spec": {"pytorchReplicaSpecs": {"Master": {"replicas": 1}}},
 }
 SUCCEEDED = {**JOB, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+
+
+POD = {
+    "metadata": {
+        "name": "bert-master-0",
+        "namespace": "team",
+        "uid": "2",
+        "ownerReferences": [{"uid": "1"}],
+        "labels": {"training.kubeflow.org/replica-type": "master", "training.kubeflow.org/replica-index": "0"},
+    },
+    "status": {"phase": "Running"},
+}
 
 
 class JobsOnly:
@@ -72,3 +85,51 @@ async def test_what_may_not_be_listed_is_told_once_and_the_job_is_followed_to_it
     assert end.job == SUCCEEDED
     for kind in ("pods", "events"):
         assert told.getvalue().count(f"not all of it is shown: {kind} is forbidden") == 1
+
+
+class PodThatGoes:
+    """A server whose job ends when its pod has run and been deleted."""
+
+    def __init__(self) -> None:
+        self.seen_gone = asyncio.Event()
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        items = [JOB] if path.endswith("/pytorchjobs") else []
+        return answer(200, {"metadata": {"resourceVersion": "1"}, "items": items})
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        if path.endswith("/pods"):
+            for type in ("ADDED", "DELETED"):
+                yield msgspec.json.encode({"type": type, "object": POD}) + b"\n"
+        elif path.endswith("/pytorchjobs"):
+            await self.seen_gone.wait()
+            yield msgspec.json.encode({"type": "MODIFIED", "object": SUCCEEDED}) + b"\n"
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        return
+
+
+class Phases(PipeDisplay):
+    """Keeps what was shown of the pods, and lets the job end when it has been nothing after something."""
+
+    def __init__(self, server: PodThatGoes) -> None:
+        self.shown: list[dict[str, str]] = []
+        self._server = server
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        self.shown.append(phases)
+        if phases == {} and {"master-0": "Running"} in self.shown:
+            self._server.seen_gone.set()
+
+
+async def test_a_pod_that_was_deleted_counts_as_running_no_more() -> None:
+    server = PodThatGoes()
+    display = Phases(server)
+    end = await asyncio.wait_for(JobFollower(Client(server), PYTORCH_JOBS, JOB, display).run(), timeout=20)
+    assert display.shown[-1] == {}
+    assert [pod["metadata"]["name"] for pod in end.pods] == ["bert-master-0"]

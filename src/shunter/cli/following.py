@@ -43,6 +43,8 @@ class JobFollower:
         self._namespace: str = job["metadata"]["namespace"]
         self._display = display
         self._pods: dict[str, Json] = {}
+        self._gone: set[str] = set()
+        """Those of the pods that were deleted, as by a suspension."""
         self._lines: dict[str, list[str]] = {}
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
@@ -135,7 +137,8 @@ class JobFollower:
         self._waiting = waiting
 
     def _show_progress(self) -> None:
-        phases = {member(self._job, pod).label: pod.get("status", {}).get("phase", "Pending") for pod in self._pods.values()}
+        there = (pod for uid, pod in self._pods.items() if uid not in self._gone)
+        phases = {member(self._job, pod).label: pod.get("status", {}).get("phase", "Pending") for pod in there}
         self._display.progress(overview(self._job), phases)
 
     async def _watch_pods(self) -> None:
@@ -144,6 +147,8 @@ class JobFollower:
                 continue
             uid = seen.object["metadata"]["uid"]
             self._pods[uid] = seen.object
+            if seen.gone:
+                self._gone.add(uid)
             for event in self._early.pop(uid, []):
                 self._show_warning(event)
             self._tail_started_containers(seen.object)
