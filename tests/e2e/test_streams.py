@@ -255,14 +255,15 @@ def test_cp_copies_a_directory_there_and_back(pod: Pod, tmp_path: Path) -> None:
 
 def test_attach_shows_what_is_written_from_then_on_and_ends_with_the_container(pod: Pod) -> None:
     pod.start(
-        "echo before; while [ ! -e /tmp/go ]; do echo tick; sleep .1; done; echo after; echo trouble >&2; printf rest; exit 3"
+        "echo before; while [ ! -e /tmp/$HOSTNAME-go ]; do echo tick; sleep .1; done; echo after; "
+        "echo trouble >&2; printf rest; exit 3"
     )
     with subprocess.Popen(
         pod.command("attach", "p"), env=pod.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as attached:
         assert attached.stdout is not None
         assert attached.stdout.readline() == b"tick\n", "attached"
-        assert pod.execute("touch", "/tmp/go").returncode == 0
+        assert pod.execute("sh", "-c", "touch /tmp/$HOSTNAME-go").returncode == 0
         out, err = attached.communicate(timeout=SECONDS)
     assert out.replace(b"tick\n", b"") == b"after\nrest"
     assert err.splitlines()[-1] == b"trouble"
