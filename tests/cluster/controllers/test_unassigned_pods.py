@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
 from shunter.api.core import Pod
-from shunter.cluster.controllers.unassigned_pods import plan
+from shunter.cluster.controllers.unassigned_pods import WAIT_SECONDS, plan
 
-GOING = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["batch.kubernetes.io/job-tracking"]}
+DELETED = datetime.fromisoformat("2026-11-21T12:00:00Z")
+GOING = {"deletionTimestamp": DELETED.isoformat(), "finalizers": ["batch.kubernetes.io/job-tracking"]}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,13 @@ GOING = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["batch.kube
     ],
 )
 def test_a_deleted_pod_without_a_node_has_failed(metadata: dict[str, Any], node: str, phase: str, *, fails: bool) -> None:
+    pod = a_pod(metadata, node, phase)
+    after = plan(pod, DELETED + timedelta(seconds=WAIT_SECONDS))
+    assert [write.patch for write in after.writes] == [{"status": {"phase": "Failed"}}] * fails  # type: ignore[union-attr]
+    before = plan(pod, DELETED + timedelta(seconds=1))
+    assert (before.writes, before.requeue_after) == ((), WAIT_SECONDS - 1 if fails else None)
+
+
+def a_pod(metadata: dict[str, Any], node: str, phase: str) -> Pod:
     body = {"metadata": {"name": "p", "namespace": "n", "uid": "u", **metadata}, "spec": {"nodeName": node}}
-    writes = plan(msgspec.convert({**body, "status": {"phase": phase}}, Pod)).writes
-    assert [write.patch for write in writes] == [{"status": {"phase": "Failed"}}] * fails  # type: ignore[union-attr]
+    return msgspec.convert({**body, "status": {"phase": phase}}, Pod)

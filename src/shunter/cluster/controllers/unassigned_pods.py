@@ -1,5 +1,5 @@
 """Pods that are deleted before they have a node, and that somebody keeps, as a Job does until it has counted them: no node says
-that they have ended (kube-controller-manager: pod garbage collection)."""
+that they have ended (kube-controller-manager: pod garbage collection, which looks every 20 seconds)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from shunter.kube.manager import Manager
 from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
 from shunter.kube.store import Store
 
+WAIT_SECONDS = 20.0
+"""Until then whoever keeps the pod may let go of it as it is."""
+
 
 def register(manager: Manager) -> None:
     pods = manager.informer(PODS, Pod)
     manager.controller("unassigned-pods", UnassignedPods(pods.store), primary=pods, workers=1)
 
 
-def plan(pod: Pod) -> Plan:
+def plan(pod: Pod, now: datetime) -> Plan:
     """Says that the pod has failed."""
     if pod.metadata.deletion_timestamp is None or pod.spec.node_name or pod.is_finished:
         return NOTHING
+    left = WAIT_SECONDS - (now - pod.metadata.deletion_timestamp).total_seconds()
+    if left > 0:
+        return Plan(requeue_after=left)
     ref = Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
     return Plan(writes=(Patch(ref=ref, patch={"status": {"phase": "Failed"}}, subresource="status"),))
 
@@ -35,7 +41,7 @@ class UnassignedPods:
         return self._pods.get(key)
 
     def plan(self, observed: Pod, now: datetime) -> Plan:
-        return plan(observed)
+        return plan(observed, now)
 
     def plan_failure(self, observed: Pod, failure: Failure, now: datetime) -> Plan:
         return NOTHING
