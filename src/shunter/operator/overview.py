@@ -148,7 +148,12 @@ def replica_specs(job: Json) -> Json:
 
 def _replicas(job: Json, role: str, spec: Json) -> int:
     """The pods of one role, with the kind's default."""
-    return int(spec.get("replicas", 0 if role in V1_IDLE_ROLES.get(job["kind"], ()) else 1))
+    return int(spec.get("replicas", default_replicas(job["kind"], role)))
+
+
+def default_replicas(kind: str, role: str) -> int:
+    """The pods of a role of a v1 job that names no number."""
+    return 0 if role in V1_IDLE_ROLES.get(kind, ()) else 1
 
 
 def _place(job: Json, role: str) -> tuple[int, str]:

@@ -78,15 +78,28 @@ def test_one_input_has_to_be_named(verb: str, arguments: tuple[str, ...], messag
     assert message in done.stderr
 
 
-def test_an_inventory_of_a_chart_says_that_its_templates_are_not_listed_and_ends_with_3(folder: Path) -> None:
+@pytest.mark.parametrize(("verb", "code"), [("report", 3), ("validate", 3), ("diff", 2)])
+def test_a_chart_is_not_taken_for_nothing_to_do(verb: str, code: int, chart: Path) -> None:
+    done = migrate(verb, "-f", "chart", folder=chart)
+    assert done.returncode == code
+    assert "INPUT016" in done.stdout + done.stderr
+
+
+@pytest.fixture
+def chart(folder: Path) -> Path:
+    """A folder with a chart in it, which has one v1 job."""
     (folder / "chart").mkdir()
     (folder / "chart" / "Chart.yaml").write_text("name: train\n")
     (folder / "chart" / "job.yaml").write_text(JOB.replace("POLICY", "{{ .Values.policy }}"))
-    done = migrate("inventory", "-f", "chart", folder=folder)
+    return folder
+
+
+def test_an_inventory_of_a_chart_says_that_its_templates_are_not_listed_and_ends_with_3(chart: Path) -> None:
+    done = migrate("inventory", "-f", "chart", folder=chart)
     assert (done.returncode, "Jobs: 0" in done.stdout) == (3, True)
     assert "chart/job.yaml:1:1: blocking INPUT016" in done.stderr
-    (folder / "migration.yaml").write_text("suppressions:\n- {id: INPUT016, reason: counted elsewhere}\n")
-    done = migrate("inventory", "-f", "chart", folder=folder)
+    (chart / "migration.yaml").write_text("suppressions:\n- {id: INPUT016, reason: counted elsewhere}\n")
+    done = migrate("inventory", "-f", "chart", folder=chart)
     assert (done.returncode, done.stderr) == (0, "")
 
 

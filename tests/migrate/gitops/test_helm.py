@@ -10,10 +10,12 @@ from typing import Any
 import helm_python
 import pytest
 
-from shunter.migrate.gitops.helm import Refusal, skeleton_of, skeletons
+from shunter.migrate.gitops.helm import Refusal, skeleton_of
 from shunter.migrate.gitops.square import build_of, converted_build, differences
 from shunter.migrate.options import Options
 from shunter.migrate.source.documents import parsed
+from shunter.migrate.source.files import text_file
+from shunter.migrate.source.provider import Input
 
 HELPERS = """\
 {{- define "chart.fullname" -}}{{ .Release.Name }}-bert{{- end }}
@@ -118,8 +120,8 @@ def test_what_only_rendering_can_tell_is_refused_with_its_line(old: str, new: st
 
 
 def test_templates_without_v1_jobs_are_not_looked_at() -> None:
-    documents = parsed('kind: Service\nname: {{ .Release.Name }}\n---\n{{ define "x" }}kubeflow.org/v1{{ end }}\n', "x")
-    assert skeletons(documents, Options()) == ({}, [])
+    text = 'kind: Service\nname: {{ .Release.Name }}\n---\n{{ define "x" }}kubeflow.org/v1{{ end }}\n'
+    assert Input((text_file(text, "x"),)).templates == []
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,8 @@ def test_devices_of_a_pod(resources: Any, devices: int) -> None:
 
 def test_a_role_whose_number_is_null_has_one_pod() -> None:
     assert gpu_hours.gpus(with_role(job(gpus=2), "Worker", replicas=None)) == 2 + 2
+    template = {"spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]}}
+    assert gpu_hours.gpus({"kind": "MPIJob", "spec": {"mpiReplicaSpecs": {"Worker": {"template": template}}}}) == 0
 
 
 @pytest.mark.parametrize("spec", [[], None, "all", {"pytorchReplicaSpecs": []}, {"pytorchReplicaSpecs": {"Master": 1}}])

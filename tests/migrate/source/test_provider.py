@@ -109,7 +109,7 @@ def test_what_has_no_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_template_in_quotes_is_one_within_a_chart_only(tmp_path: Path) -> None:
     for folder in ("chart/templates", "jobs"):
         (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "job.yaml").write_text("run: docker ps --format '{{.ID}}'\n")
+        (tmp_path / folder / "job.yaml").write_text(f"{JOB}spec: {{pytorchReplicaSpecs: '{{{{.ID}}}}'}}\n")
     (tmp_path / "chart" / "Chart.yaml").write_text("name: x\n")
     assert [document.source for document in read([str(tmp_path)]).templates] == [str(tmp_path / "chart/templates/job.yaml")]
 

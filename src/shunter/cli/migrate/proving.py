@@ -65,7 +65,7 @@ def proven(
         errors().print(text, soft_wrap=True, markup=False, highlight=False)
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
-    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
+    batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:

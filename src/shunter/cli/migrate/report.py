@@ -52,7 +52,7 @@ def report(
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
-    batch, faults = taken_on(batch, [*given.findings, *faults], configuration)
+    batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
     tell(faults, with_notes=False)
     references, known = None, entries(configuration)
     if scan:

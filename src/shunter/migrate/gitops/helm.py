@@ -91,8 +91,6 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
     texts: dict[int, str] = {}
     findings: list[Finding] = []
     for document in documents:
-        if "kubeflow.org/v1" not in document.text or "replicaspecs" not in document.text.lower():
-            continue
         try:
             skeleton = skeleton_of(document, options)
         except Refusal as refusal:

@@ -10,7 +10,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Container, PodRequests, ResourceRequirements, requested
-from shunter.operator.overview import FINISHED_STATES, moment, replica_specs, v1_state
+from shunter.operator.overview import FINISHED_STATES, default_replicas, moment, replica_specs, v1_state
 
 ACCELERATORS = (
     "habana.ai/gaudi",
@@ -38,9 +38,9 @@ def gpus(job: Json) -> Fraction:
     total = Fraction(0)
     if not isinstance(job.get("spec"), dict):
         return total
-    for spec in replica_specs(job).values():
+    for role, spec in replica_specs(job).items():
         template = spec.get("template")
-        replicas = 1 if spec.get("replicas") is None else spec["replicas"]
+        replicas = default_replicas(job.get("kind", ""), role) if spec.get("replicas") is None else spec["replicas"]
         if isinstance(template, dict) and isinstance(template.get("spec"), dict) and isinstance(replicas, int):
             total += replicas * _of_pod(template["spec"])
     return total

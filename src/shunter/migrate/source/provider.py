@@ -107,8 +107,13 @@ class Input:
 
     @property
     def templates(self) -> list[Document]:
-        """Documents that Helm has to fill in first."""
-        return [document for file in self.files for document in file.documents if document.is_template]
+        """Documents with v1 jobs that Helm has to fill in first."""
+        return [
+            document
+            for file in self.files
+            for document in file.documents
+            if document.is_template and V1 in document.text and "replicaspecs" in document.text.lower()
+        ]
 
     @property
     def unrendered(self) -> list[Finding]:
@@ -122,7 +127,6 @@ class Input:
                 "A v1 job stands in a template.",
             )
             for document in self.templates
-            if V1 in document.text and "replicaspecs" in document.text.lower()
         ]
 
     @property

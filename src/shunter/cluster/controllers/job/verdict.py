@@ -6,7 +6,7 @@ Complete or Failed when every pod is counted and gone.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from shunter.api.batch import Job
@@ -47,7 +47,7 @@ def deadline_in(job: Job, now: datetime) -> float | None:
     if job.spec.active_deadline_seconds is None or job.spec.suspend:
         return None
     started = job.status.start_time or now
-    return (started + timedelta(seconds=job.spec.active_deadline_seconds) - now).total_seconds()
+    return job.spec.active_deadline_seconds - (now - started).total_seconds()
 
 
 def _standing(job: Job) -> Verdict | None:
