@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from control_plane import ControlPlane, answers, free_ports
+from e2e.reader import Reader
 from e2e.running_cluster import KUBECTL, REPOSITORY, SHUNTER
 from shunter.api.meta import Json
 
@@ -30,6 +31,7 @@ class ProcessNode:
         self.directory = directory
         self.name = name or f"node-{uuid.uuid4().hex[:6]}"
         self.namespace = f"test-{self.name}"
+        self._reader = Reader(plane.kubeconfig, self.namespace)
         self.kubeconfig = kubeconfig or plane.kubeconfig
         self.files = directory / "shared"
         """A directory that pods may mount by its path: it is not the node's own."""
@@ -103,8 +105,8 @@ class ProcessNode:
         return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
     def get(self, *arguments: str) -> Json:
-        found: Json = json.loads(self.kubectl("get", *arguments, "-o", "json"))
-        return found
+        found = self._reader.get(*arguments)
+        return json.loads(self.kubectl("get", *arguments, "-o", "json")) if found is None else found
 
     def apply(self, *objects: Json) -> None:
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))

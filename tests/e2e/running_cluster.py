@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from e2e.reader import Reader
+
 REPOSITORY = Path(__file__).parents[2]
 SHUNTER = [sys.executable, "-m", "shunter.cli.main"]
 KUBECTL = str(Path(sys.executable).parent / "kubectl")
@@ -26,6 +28,7 @@ class Cluster(ABC):
 
     def __init__(self, kubeconfig: Path, **environment: str) -> None:
         self.kubeconfig = kubeconfig
+        self._reader = Reader(kubeconfig)
         self.environment = {
             **os.environ,
             "NO_COLOR": "1",
@@ -81,8 +84,9 @@ class Cluster(ABC):
         return subprocess.Popen([KUBECTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
 
     def get(self, *arguments: str) -> dict[str, Any]:
-        result: dict[str, Any] = json.loads(self.kubectl("get", *arguments, "-o", "json"))
-        return result
+        """What `kubectl get -o json` shows."""
+        found = self._reader.get(*arguments)
+        return json.loads(self.kubectl("get", *arguments, "-o", "json")) if found is None else found
 
     def apply(self, *objects: dict[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
