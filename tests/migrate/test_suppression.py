@@ -108,6 +108,13 @@ def test_a_file_that_is_not_as_it_should_be_is_refused(text: str, named: str) ->
         suppression.parsed(text, "migration.yaml")
 
 
+def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.yaml: no such file\. Name the file that is meant"):
+        suppression.read(tmp_path / "none.yaml")
+    with pytest.raises(InputError, match=r": cannot be read: Is a directory\."):
+        suppression.read(tmp_path)
+
+
 def test_an_empty_file_takes_nothing_on(tmp_path: Path) -> None:
     path = tmp_path / "migration.yaml"
     path.write_text("# nothing yet\n")

@@ -120,8 +120,12 @@ def read(path: Path) -> tuple[Entry, ...]:
     """The entries of a file with their places. InputError, naming line and field, for one that is not as it should be."""
     try:
         return parsed(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}.") from error
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.", "Name the file that is meant, or take nothing on.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
 def parsed(text: str, source: str) -> tuple[Entry, ...]:

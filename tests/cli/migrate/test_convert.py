@@ -70,6 +70,8 @@ def test_quiet_says_it_by_the_exit_code() -> None:
         (("-f", "-", "--accept", "NOPE999"), "--accept NOPE999"),
         (("-f", "-", "--report", "pdf=x"), "--report pdf=x"),
         (("-f", "-", "--cluster"), "--cluster goes with no other input"),
+        (("-f", "-", "-n", "team"), "-n chooses among a cluster's jobs"),
+        (("-f", "-", "-l", "a=b"), "-l chooses among a cluster's jobs"),
         (("-f", "-", "--strict", "--torch-launch", "mpirun"), "--torch-launch"),
         (("-f", "nowhere.yaml", "--strict"), "nowhere.yaml: no such file"),
         (("--cluster", "--kubeconfig", "nowhere"), "The kubeconfig nowhere cannot be read"),

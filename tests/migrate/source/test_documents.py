@@ -70,8 +70,10 @@ def test_values_are_read(text: str, values: list[object]) -> None:
         ("\tno: yaml\n", ["x.yaml:1:1 INPUT012"]),
         ("ok: 1\n---\nkubeflow.org: 0x_\n", ["x.yaml:3:15 INPUT011"]),
         (JOB.replace("/v1", "/v1beta2"), ["x.yaml:1:1 INPUT013"]),
+        (JOB.replace("PyTorchJob", "PytorchJob"), ["x.yaml:1:1 INPUT017"]),
+        (JOB.replace("PyTorchJob", "Notebook"), []),
     ],
-    ids=["unfinished", "key twice", "alias in itself", "no manifest", "no number", "old version"],
+    ids=["unfinished", "key twice", "alias in itself", "no manifest", "no number", "old version", "misspelt", "no job"],
 )
 def test_faults_are_told_with_their_place(text: str, told: list[str]) -> None:
     findings = [finding for document in parsed(text, "x.yaml") for finding in document.findings]

@@ -20,7 +20,7 @@ from shunter.api.training.tensorflow import KIND as TF_JOB
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.migrate.source.helm_release import manifest_of_release
-from shunter.migrate.source.live import KINDS, jobs
+from shunter.migrate.source.live import KINDS, jobs, require_namespaces
 
 
 def job(name: str, namespace: str, **labels: str) -> Json:
@@ -51,6 +51,11 @@ async def test_jobs_are_found_by_namespace_and_labels_with_kind_and_version(clie
 async def test_a_kind_that_the_cluster_does_not_serve_has_no_jobs(client: Client) -> None:
     unknown = PYTORCH_JOB.resource._replace(plural="pytorchtrains")
     assert await jobs(client, kinds=[unknown]) == ((), ())
+
+
+async def test_a_namespace_that_does_not_exist_is_no_namespace_without_jobs(client: Client) -> None:
+    with pytest.raises(InputError, match="namespace no-such-team: the cluster has none of this name"):
+        await require_namespaces(client, ["", "default", "no-such-team"])
 
 
 async def convert(plane: Plane, *arguments: str) -> tuple[int, list[Json], str]:

@@ -54,6 +54,8 @@ def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
     (finding,) = read([str(tmp_path)]).findings
     assert (finding.topic.id, finding.place.line, finding.message) == ("INPUT007", 2, "Not UTF-8: byte 0xff in line 2.")
+    with pytest.raises(InputError, match=r"a\.yaml: Not UTF-8: byte 0xff in line 2\. Save it as UTF-8"):
+        read([str(tmp_path / "a.yaml")])
 
 
 def test_what_cannot_be_read_in_a_directory_is_told_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def assess(
     from shunter.migrate.readiness import gathering
     from shunter.migrate.readiness.assessment import assessed, chosen
     from shunter.migrate.readiness.facts import Facts
+    from shunter.migrate.source.live import require_namespaces
 
     wanted = chosen(checks or [])
     options = flags.meaning(suspend=True, suffix=suffix)
@@ -64,6 +65,7 @@ def assess(
 
     async def gather() -> Facts:
         async with target.client as client:
+            await require_namespaces(client, namespaces or [])
             return await gathering.gather(client, namespaces or [], options)
 
     with errors().status("looking at the cluster"):

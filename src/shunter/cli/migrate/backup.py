@@ -32,11 +32,13 @@ def backup(
     from shunter.cli.target import connect
     from shunter.migrate.backup import taking
     from shunter.migrate.backup.index import Index
+    from shunter.migrate.source.live import require_namespaces
 
     target = connect(kubeconfig, context)
 
     async def run() -> Index:
         async with target.client as client:
+            await require_namespaces(client, namespaces or [])
             objects = await taking.everything(client, namespaces or [])
             with counting("backing up", len(objects)) as advance:
                 return await taking.take(

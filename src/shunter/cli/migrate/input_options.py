@@ -36,13 +36,20 @@ class InputOptions(NamedTuple):
         return bool(self.files or self.kustomize or self.helm_release)
 
     def require_one_source(self) -> None:
-        """Raises InputError unless it is either files or a cluster."""
+        """Raises InputError unless it is either files or a cluster, with no flag that says nothing about that one."""
         from shunter.errors import InputError
 
         if self.cluster and self.names_files:
             raise InputError("--cluster goes with no other input.", "Leave one of them out.")
         if not self.cluster and not self.names_files:
             raise InputError("no input was named.", "Name files with -f, or use --kustomize, --helm-release or --cluster.")
+        for flag, given, goes_with in (
+            ("-n", self.namespace, self.cluster or self.helm_release),
+            ("-A", self.all_namespaces, self.cluster),
+            ("-l", self.selector, self.cluster),
+        ):
+            if given and not goes_with:
+                raise InputError(f"{flag} chooses among a cluster's jobs.", "Leave it out: files are read whole.")
 
     def target(self) -> tuple[Target, str]:
         """The cluster, and the namespace to look at there: empty for all."""
@@ -90,6 +97,7 @@ class InputOptions(NamedTuple):
         async def listed() -> live.Live:
             with counting("reading jobs") as advance:
                 async with target.client as client:
+                    await live.require_namespaces(client, [namespace])
                     return await live.jobs(client, [namespace], label_selector=self.selector, read=advance)
 
         found = asyncio.run(listed())

@@ -105,12 +105,14 @@ def of_cluster(source: InputOptions, wanted: Wanted) -> tuple[list[Entry], list[
 
     from shunter.cli.progress import counting
     from shunter.migrate.inventory import taking
+    from shunter.migrate.source.live import require_namespaces
 
     target, namespace = source.target()
 
     async def listed() -> tuple[list[Entry], list[Finding]]:
         with counting("reading jobs") as advance:
             async with target.client as client:
+                await require_namespaces(client, [namespace])
                 return await taking.of_cluster(client, [namespace], wanted, label_selector=source.selector, advance=advance)
 
     return asyncio.run(listed())

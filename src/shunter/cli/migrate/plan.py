@@ -111,9 +111,11 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
     from shunter.cli.progress import counting
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.planning import planned
+    from shunter.migrate.source.live import require_namespaces
 
     async def read() -> tuple[Any, ...]:
         async with target.client as client:
+            await require_namespaces(client, wishes.namespaces)
             found = await gathering.read(client, wishes.namespaces)
             return found, *(await gathering.cluster(client, target.description, wishes.namespaces))
 

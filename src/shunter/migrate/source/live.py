@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import Resource
+from shunter.api.resources import NAMESPACES, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.migrate.findings import Finding, Place, Topic
@@ -89,6 +90,18 @@ async def pages(
                 place = Place(f"{CLUSTER}:{resource.plural}.{resource.group}")
                 message = f"{resource.kind}s of {where}: {error.message}"
                 findings.append(Finding(UNREADABLE_KIND, resource.kind, place, (), message))
+
+
+async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:
+    """InputError for a namespace that the cluster does not have, which would look like one without jobs; whoever may not ask
+    for it is believed."""
+    for name in filter(None, namespaces):
+        try:
+            await client.get(NAMESPACES, name)
+        except NotFound:
+            raise InputError(f"namespace {name}: the cluster has none of this name.", "See `kubectl get namespaces`.") from None
+        except Forbidden:
+            continue
 
 
 def source(item: Json, resource: Resource) -> SourceObject:

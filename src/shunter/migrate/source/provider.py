@@ -147,8 +147,8 @@ class Input:
 def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None) -> Input:
     """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
 
-    A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, or to no
-    manifest file at all; what cannot be read within a directory is told.
+    A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, to no
+    manifest file at all, or to what is no text; what cannot be read within a directory is told.
     """
     files: dict[str, TextFile] = {}
     for path in paths:
@@ -164,7 +164,7 @@ def _files(path: str) -> Iterator[TextFile]:
             content = _content(sys.stdin.buffer)
         except OSError as fault:
             raise InputError(f"{STANDARD_INPUT}: cannot be read: {fault.strerror}.") from fault
-        yield _decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml"))
+        yield _named(_decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml")))
         return
     named = Path(path)
     if not os.path.isdir(named):  # a Path raises what `_file` tells
@@ -210,11 +210,18 @@ def _unread(source: str, reason: str, relative: Path) -> TextFile:
 def _file(path: Path, source: str, relative: Path) -> TextFile:
     try:
         with path.open("rb") as file:
-            return _decoded(_content(file), source, path, relative)
+            return _named(_decoded(_content(file), source, path, relative))
     except FileNotFoundError:
         raise InputError(f"{source}: no such file or directory.") from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
+
+
+def _named(file: TextFile) -> TextFile:
+    """One that was asked for: where it is no text there is nothing that could be done for the user."""
+    for finding in file.findings:
+        raise InputError(f"{file.source}: {finding.message}", finding.topic.remedy)
+    return file
 
 
 def _content(file: BinaryIO) -> bytes:

@@ -48,6 +48,20 @@ NO_SUCH_VERSION = Topic(
     effort=1,
     traps=("A13",),
 )
+NO_SUCH_KIND = Topic(
+    id="INPUT017",
+    title="a kind of job that kubeflow.org/v1 does not have",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The object says kubeflow.org/v1 and its kind reads like one of a job, but no operator serves it: kinds are spelt with "
+        "their capitals and in the singular, and MXJob went with Training Operator 1.8. It is left as it is."
+    ),
+    remedy=f"Write the kind as it is: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
+    effort=1,
+)
 MPI_OPERATOR = "kubeflow.org/v2beta1"
 _V1 = {kind.resource.kind: kind.resource.api_version for kind in JOB_KINDS}
 _V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
@@ -73,6 +87,8 @@ def findings_of(source: SourceObject) -> tuple[Finding, ...]:
 
 def _topic(source: SourceObject) -> Topic | None:
     group = source.api_version.partition("/")[0]
+    if source.api_version in _V1.values() and source.kind not in _V1 and source.kind.lower().endswith(("job", "jobs")):
+        return NO_SUCH_KIND
     if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
         return OTHER_OPERATOR if _is_of_mpi_operator(source) else OLD_VERSION
     if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
