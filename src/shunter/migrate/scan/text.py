@@ -261,7 +261,7 @@ RULES = (
 _HOST = re.compile(
     r"(?<![\w-])[\w.${}()-]{0,253}[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
 )
-_MENTION = re.compile(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b")
+_MENTION = re.compile(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b|\b(?i:{ANY_KIND})\.kubeflow\.org\b")
 
 
 def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range] = ()) -> Iterator[Reference]:
