@@ -94,11 +94,11 @@ def found(path: Path) -> Path:
 class Row:
     """One trained job, and what each of its ranks reported."""
 
-    def __init__(self, outcome: Outcome, seconds: float) -> None:
+    def __init__(self, outcome: Outcome, lines: dict[str, list[str]], seconds: float) -> None:
         self.job = outcome.job
         self.succeeded = outcome.succeeded
         self.seconds = seconds
-        self.reported = reported_world_sizes(outcome.end.lines)
+        self.reported = reported_world_sizes(lines)
 
     @property
     def is_good(self) -> bool:
@@ -127,11 +127,15 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     import time
 
     from shunter.cli.applying import apply_all
-    from shunter.cli.run import outcomes
+    from shunter.cli.display import Kept, display
+    from shunter.cli.run import followed
 
     begun = time.monotonic()
-    ended = await outcomes(target.client, await apply_all(target, manifests, replace=True))
-    return [Row(outcome, time.monotonic() - begun) for outcome in ended]
+    rows = []
+    for resource, job in await apply_all(target, manifests, replace=True):
+        screen = Kept(display())
+        rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - begun))
+    return rows
 
 
 def table(rows: list[Row]) -> Table:

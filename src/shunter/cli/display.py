@@ -120,6 +120,31 @@ class OneRank:
         self._screen.close()
 
 
+class Kept:
+    """Shows everything on another display, and keeps the log lines."""
+
+    def __init__(self, screen: Display) -> None:
+        self._screen = screen
+        self.lines: dict[str, list[str]] = {}
+        """Of each pod that wrote some, by label (`master-0`)."""
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        self.lines.setdefault(member.label, []).append(line)
+        self._screen.log(member, container, line)
+
+    def note(self, text: str) -> None:
+        self._screen.note(text)
+
+    def trouble(self, text: str) -> None:
+        self._screen.trouble(text)
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        self._screen.progress(job, phases)
+
+    def close(self) -> None:
+        self._screen.close()
+
+
 def display() -> Display:
     """The display that fits where standard output goes."""
     return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()

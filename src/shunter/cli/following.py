@@ -29,8 +29,6 @@ class End(NamedTuple):
 
     job: Json | None
     pods: list[Json]
-    lines: dict[str, list[str]]
-    """The log lines of each pod, by label (`master-0`)."""
 
 
 class JobFollower:
@@ -45,7 +43,6 @@ class JobFollower:
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
-        self._lines: dict[str, list[str]] = {}
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
         self._events: set[str] = set()
@@ -66,7 +63,7 @@ class JobFollower:
                 self._broken.result()
             job = await finished
             await self._drain()
-            return End(job, list(self._pods.values()), self._lines)
+            return End(job, list(self._pods.values()))
         finally:
             tasks = [finished, *watches, *self._tails.values()]
             for task in tasks:
@@ -165,7 +162,6 @@ class JobFollower:
 
     async def _tail(self, pod: Json, container: str) -> None:
         who = member(self._job, pod)
-        shown = self._lines.setdefault(who.label, [])
         skip = 0
         while True:
             seen = 0
@@ -175,7 +171,6 @@ class JobFollower:
                     async for line in text_lines(chunks):
                         seen += 1
                         if seen > skip:
-                            shown.append(line)
                             self._display.log(who, container, line)
                 return
             except (NotFound, BadRequest):

@@ -212,6 +212,7 @@ async def print_logs(client: Client, wanted: str, namespace: str, rank: int | No
         if not pods:
             which = f"rank {rank} of " if rank is not None else ""
             raise InputError(f"{which}job {wanted!r} has no pods.", f"See: shunter describe {wanted}")
+        has_log = False
         for pod in sorted(pods, key=lambda pod: member(job, pod).rank or 0):
             status = pod.get("status", {})
             for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
@@ -219,5 +220,8 @@ async def print_logs(client: Client, wanted: str, namespace: str, rank: int | No
                     chunks = client.logs(pod["metadata"]["name"], pod["metadata"]["namespace"], container=container["name"])
                     async for line in text_lines(chunks):
                         screen.log(member(job, pod), container["name"], line)
+                    has_log = True
                 except (NotFound, BadRequest):
                     continue
+        if not has_log:
+            say(f"no container of job {wanted!r} has started; see why: shunter describe {wanted}")

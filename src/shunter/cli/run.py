@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
+    from shunter.cli.display import Display
     from shunter.cli.following import End
     from shunter.cli.target import Target
     from shunter.kube.client import Client
@@ -60,6 +61,7 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
 
     from shunter.cli.applying import apply_all
     from shunter.cli.console import say
+    from shunter.cli.display import display
 
     async with target.client:
         say(f"on {target.description}")
@@ -67,7 +69,8 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         if not jobs:
             say(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
         try:
-            return all(outcome.succeeded for outcome in await outcomes(target.client, jobs))
+            ended = [await followed(target.client, resource, job, display()) for resource, job in jobs]
+            return all(outcome.succeeded for outcome in ended)
         except asyncio.CancelledError:
             for _, job in jobs:
                 say(goes_on(job))
@@ -80,18 +83,13 @@ def goes_on(job: Json) -> str:
     return f"{job['kind']} {job['metadata']['name']} goes on; follow it: shunter logs -f {name}; end it: shunter delete {name}"
 
 
-async def outcomes(client: Client, jobs: list[tuple[Resource, Json]]) -> list[Outcome]:
-    """Follows jobs to their ends, one after another."""
-    from shunter.cli.display import display
+async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
+    """Follows a job to its end, and says how it ended."""
     from shunter.cli.following import JobFollower
 
-    ended = []
-    for resource, job in jobs:
-        follower = JobFollower(client, resource, job, display())
-        outcome = Outcome(await follower.run(), job)
-        await outcome.report(client)
-        ended.append(outcome)
-    return ended
+    outcome = Outcome(await JobFollower(client, resource, job, screen).run(), job)
+    await outcome.report(client)
+    return outcome
 
 
 class Outcome:

@@ -227,14 +227,16 @@ class Trials:
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.run import outcomes
+        from shunter.cli.display import Kept, display
+        from shunter.cli.run import followed
         from shunter.migrate.runs.reading import run_of
         from shunter.migrate.runs.record import encoded
         from shunter.migrate.writing import write_whole
 
-        (outcome,) = await outcomes(client, [(TRAIN_JOBS, created)])
+        screen = Kept(display())
+        outcome = await followed(client, TRAIN_JOBS, created, screen)
         end = outcome.end
-        run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=end.lines)
+        run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=screen.lines)
         try:
             if export:
                 write_whole(export, encoded(run).decode())
