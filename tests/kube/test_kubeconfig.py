@@ -100,6 +100,10 @@ def test_the_home_directory_is_the_last_resort(tmp_path: Path) -> None:
         ({"clusters": []}, "context 'x' names cluster 'x', which is not in the file"),
         ({"users": None}, "context 'x' names user 'x', which is not in the file"),
         ({"clusters": [{"name": "x", "cluster": {}}]}, "missing required field `server`"),
+        *(
+            ({"clusters": [{"name": "x", "cluster": {"server": server}}]}, f"cluster 'x': server {server!r} is no URL")
+            for server in ("", "x", "x:6443", "https://x:99999", "https://x:port", "https://[::1", "ftp://x")
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:

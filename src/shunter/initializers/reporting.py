@@ -32,6 +32,7 @@ def reporter(environment: Mapping[str, str]) -> Report:
         try:
             headers = {"Authorization": f"Bearer {Path(token).read_text().strip()}", "Content-Type": "application/json"}
             trusted = ssl.create_default_context(cafile=authority or None)
+            trusted.verify_flags &= ~ssl.VERIFY_X509_STRICT  # asks in Python 3.13 for what many certificates lack
             request = urllib.request.Request(url, data=body, headers=headers)
             urllib.request.urlopen(request, timeout=SECONDS, context=trusted).close()
         except (OSError, HTTPException):

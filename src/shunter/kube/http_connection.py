@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import httptools
 
+from shunter.kube.certificates import verifying
 from shunter.kube.http_server import header_name
 
 BUFFER_BYTES = 2**20
@@ -217,7 +218,7 @@ async def _connected_by_proxy(origin: Origin) -> Connection:
     """A tunnel for TLS; a plain connection to the proxy else, which then is asked for whole URLs."""
     proxy = urlsplit(origin.proxy)
     host, is_secure = proxy.hostname or "", proxy.scheme == "https"
-    tls = ssl.create_default_context() if is_secure else None
+    tls = verifying(b"") if is_secure else None
     outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None)
     if origin.tls is None:
         return outer

@@ -175,6 +175,11 @@ class Kubeconfig:
         if entry.user and entry.user not in self.users:
             raise InputError(f"{self.source}: context {name!r} names user {entry.user!r}, which is not in the file.")
         cluster = self.clusters[entry.cluster]
+        if not _has_address(cluster.server):
+            raise InputError(
+                f"{self.source}: cluster {entry.cluster!r}: server {cluster.server!r} is no URL of an API server.",
+                "Write it like https://HOST:6443.",
+            )
         tls = Tls(
             ca=_pem(cluster.certificate_authority_data, cluster.certificate_authority, f"cluster {entry.cluster!r}"),
             verify=not cluster.insecure_skip_tls_verify,
@@ -301,6 +306,14 @@ def _user_with_absolute_paths(user: User, path: Path) -> User:
         command = str(path.parent.absolute() / user.exec.command)
         user = msgspec.structs.replace(user, exec=msgspec.structs.replace(user.exec, command=command))
     return user
+
+
+def _has_address(server: str) -> bool:
+    try:
+        url = urlsplit(server)
+        return bool(url.hostname) and url.scheme in ("http", "https") and url.port != 0
+    except ValueError:  # a port above 65535 or that is no number, half a bracket
+        return False
 
 
 def _environment_proxy(server: str) -> str:

@@ -9,6 +9,7 @@ import ssl
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from shunter.kube.certificates import verifying
 from shunter.kube.http_client import Answer, HttpClient
 from shunter.kube.http_connection import Origin
 
@@ -72,8 +73,7 @@ class WebhookCalls:
     def _context(self, bundle: str) -> ssl.SSLContext:
         if bundle not in self._contexts:
             try:
-                text = base64.b64decode(bundle).decode() if bundle else None
-                self._contexts[bundle] = ssl.create_default_context(cadata=text)
+                self._contexts[bundle] = verifying(base64.b64decode(bundle))
             except (ValueError, ssl.SSLError) as error:
                 raise CallError(f"could not get REST client: unable to load root certificates: {error}") from None
         return self._contexts[bundle]
