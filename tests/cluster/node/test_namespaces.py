@@ -174,6 +174,19 @@ async def test_one_file_of_a_config_map_is_mounted_alone(node: NodeUnderTest) ->
     ]
 
 
+async def test_nobody_in_a_pod_writes_to_a_config_map_but_a_volume_may_be_mounted_in_it(node: NodeUnderTest) -> None:
+    metadata = {"name": "app", "namespace": node.namespace}
+    await node.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "A"}})
+    main = {
+        "name": "main", "image": "any", "command": ["sh", "-c", "cd /etc/app; cat a; echo; echo x > own/x && ls; echo z > b"],
+        "volumeMounts": [{"name": "app", "mountPath": "/etc/app"}, {"name": "own", "mountPath": "/etc/app/own"}],
+    }  # fmt: skip
+    volumes = [{"name": "app", "configMap": {"name": "app"}}, {"name": "own", "emptyDir": {}}]
+    await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": volumes})
+    assert (await node.finished("p"))["status"]["phase"] == "Failed"
+    assert (await node.log("p")).splitlines() == ["A", "a", "own", "sh: 1: cannot create b: Read-only file system"]
+
+
 async def test_two_pods_use_the_same_port(node: NodeUnderTest) -> None:
     script = "import socket,time; socket.create_server(('',29400)); print('bound'); time.sleep(.3)"
     pods = []
@@ -258,6 +271,11 @@ async def test_a_node_whose_files_were_deleted_takes_the_bridge_over_that_is_sti
     await node.start()
     done = await node.run_shell("asks", "exit 0")
     assert done["status"]["phase"] == "Succeeded"
+
+
+async def test_no_more_pods_are_offered_than_there_are_addresses(node: NodeUnderTest) -> None:
+    status = (await node.client.get(NODES, node.name, view=dict))["status"]
+    assert (status["capacity"]["pods"], status["allocatable"]["pods"]) == ("253", "253")
 
 
 async def test_a_pod_for_which_no_address_is_left_says_so_and_gets_the_next_free_one(node: NodeUnderTest) -> None:

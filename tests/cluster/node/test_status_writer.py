@@ -71,6 +71,17 @@ async def test_a_status_that_is_refused_is_written_again(code: int) -> None:
     assert [b"Succeeded" in body for body in transport.bodies] == [True, True]
 
 
+@pytest.mark.parametrize(("owner", "writes"), [("u", 2), ("another", 1)], ids=["many writers", "another pod"])
+async def test_a_conflict_is_the_end_only_where_the_name_belongs_to_another(owner: str, writes: int) -> None:
+    pod = AssignedPod(metadata=ObjectMeta(name="p", namespace="n", uid="u"), spec={}, status={})
+    transport = Refusing(409)
+    transport.answers.insert(1, Response(200, {}, b'{"metadata": {"uid": "%s"}}' % owner.encode()))
+    writer = StatusWriter(Client(transport))  # type: ignore[arg-type]
+    writer.write(pod, {"phase": "Succeeded"})
+    await writer.flush("u")
+    assert sum(b"Succeeded" in body for body in transport.bodies) == writes
+
+
 READY = {"type": "Ready", "status": "True", "lastTransitionTime": "t1"}
 UNREADY = {"type": "Ready", "status": "False", "reason": "Waiting", "lastTransitionTime": "t0"}
 EVICTED = {"type": "DisruptionTarget", "status": "True"}

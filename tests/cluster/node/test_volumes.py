@@ -11,7 +11,7 @@ import pytest
 
 from shunter.cluster.node.downward import Surroundings
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, uncovered, volume_source
+from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, uncovered, volume_source
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey
 from shunter.cluster.node.volumes import VolumeFile, volume_files, write_files
 
@@ -242,3 +242,11 @@ def test_a_claim_that_is_only_read_is_mounted_so(tmp_path: Path) -> None:
     }
     mounts = container_mounts(container, {"v": tmp_path, "w": tmp_path}, {}, read_only=read_only_volumes(spec))
     assert {mount.target: mount.read_only for mount in mounts} == {"/v": True, "/w": False}
+
+
+@pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI", "projected"])
+def test_what_is_made_from_objects_is_sealed_when_all_is_mounted(tmp_path: Path, kind: str) -> None:
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": True}, {"name": "w", "mountPath": "/v/w"}]}
+    spec = {"volumes": [{"name": "v", kind: {}}, {"name": "w", "emptyDir": {}}]}
+    mounts = container_mounts(container, {"v": tmp_path, "w": tmp_path}, {}, sealed=sealed_volumes(spec))
+    assert [(mount.target, mount.read_only, mount.sealed) for mount in mounts] == [("/v", False, True), ("/v/w", False, False)]

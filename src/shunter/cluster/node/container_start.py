@@ -22,7 +22,7 @@ from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.mounts import container_mounts, read_only_volumes, volume_source
+from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
 from shunter.cluster.node.references import MissingSourceError, Sources, names_sources
 from shunter.cluster.node.resources import limits
@@ -136,7 +136,7 @@ class ContainerStarter:
             environment = {**links, **declared}
             request = ContainerRequest(
                 body, container, self._directory, number, found, environment, platform,
-                container_mounts(container, self._volumes, environment, read_only=read_only_volumes(pod.spec)),
+                self._mounts(pod.spec, container, environment),
                 self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
             )  # fmt: skip
             spec = self._equipment.runtime.attempt_spec(request)
@@ -182,6 +182,10 @@ class ContainerStarter:
     def _group(self, container: str, number: int) -> str:
         # One per attempt: the kernel's count of memory kills never goes back to zero.
         return f"{self._directory.uid}/{container}.{number}"
+
+    def _mounts(self, spec: Json, container: Json, environment: Mapping[str, str]) -> list[Mount]:
+        read_only, sealed = read_only_volumes(spec), sealed_volumes(spec)
+        return container_mounts(container, self._volumes, environment, read_only=read_only, sealed=sealed)
 
     def _service_variables(self, pod: AssignedPod) -> dict[str, str]:
         if pod.spec.get("enableServiceLinks") is False:

@@ -21,6 +21,8 @@ class Mount(NamedTuple):
     source: str
     target: str
     read_only: bool
+    sealed: bool = False
+    """Whether it becomes read-only once all mounts are there: those within it may need a place of their own first."""
 
 
 def volume_source(volume: Json, pod: PodDirectory) -> Path:
@@ -50,15 +52,25 @@ def memory_volumes(spec: Json) -> dict[str, str]:
 
 
 def read_only_volumes(spec: Json) -> set[str]:
-    """Volumes that nobody in the pod may write to, whatever a mount says."""
+    """Claimed volumes that nobody in the pod may write to, whatever a mount says."""
     return {volume["name"] for volume in spec.get("volumes") or () if (volume.get("persistentVolumeClaim") or {}).get("readOnly")}
 
 
+def sealed_volumes(spec: Json) -> set[str]:
+    """Volumes made from API objects: kubelet alone writes to them."""
+    return {volume["name"] for volume in spec.get("volumes") or () if is_from_api(volume)}
+
+
 def container_mounts(
-    container: Json, sources: Mapping[str, Path], environment: Mapping[str, str], *, read_only: Collection[str] = ()
+    container: Json,
+    sources: Mapping[str, Path],
+    environment: Mapping[str, str],
+    *,
+    read_only: Collection[str] = (),
+    sealed: Collection[str] = (),
 ) -> list[Mount]:
-    """The mounts of a container, outermost first; `read_only` names volumes. Raises MissingSourceError for a subPath that leaves
-    its volume."""
+    """The mounts of a container, outermost first; `read_only` and `sealed` name volumes. Raises MissingSourceError for a subPath
+    that leaves its volume."""
     mounts = []
     for mount in container.get("volumeMounts") or ():
         source = sources[mount["name"]]
@@ -66,7 +78,9 @@ def container_mounts(
         if inside:
             source = _sub_path(source, inside)
         target = os.path.normpath("/" + mount["mountPath"].lstrip("/"))
-        mounts.append(Mount(os.path.realpath(source), target, bool(mount.get("readOnly")) or mount["name"] in read_only))
+        is_sealed = mount["name"] in sealed
+        is_read_only = not is_sealed and (bool(mount.get("readOnly")) or mount["name"] in read_only)
+        mounts.append(Mount(os.path.realpath(source), target, is_read_only, is_sealed))
     return sorted(mounts, key=lambda mount: mount.target.count("/"))
 
 

@@ -15,7 +15,7 @@ from shunter.cluster.node.environment import program
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
-from shunter.cluster.node.mounts import memory_volumes, uncovered
+from shunter.cluster.node.mounts import Mount, memory_volumes, uncovered
 from shunter.cluster.node.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.network import PREFIX, Network, choose_network, hosts_file, resolver_file
 from shunter.cluster.node.quantities import quantity
@@ -141,14 +141,12 @@ class NamespaceRuntime:
         on_host = uses_host_network(pod)
         address = self._host_ip if on_host else self._addresses[request.directory.uid]
         attempt_directory = request.directory.attempt(container["name"], request.number)
+        termination_path = container.get("terminationMessagePath") or "/dev/termination-log"
         mounts = [
-            {"source": str(self._node.shims), "target": images.SHIMS, "read_only": True},
-            *(mount._asdict() for mount in [*request.mounts, *uncovered(request.image.trees, request.mounts)]),
-            {
-                "source": str(attempt_directory / "termination"),
-                "target": container.get("terminationMessagePath") or "/dev/termination-log",
-                "read_only": False,
-            },
+            Mount(str(self._node.shims), images.SHIMS, read_only=True),
+            *request.mounts,
+            *uncovered(request.image.trees, request.mounts),
+            Mount(str(attempt_directory / "termination"), termination_path, read_only=False),
         ]
         files = {"/etc/hostname": f"{hostname}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
         if not on_host:
@@ -164,7 +162,7 @@ class NamespaceRuntime:
             "image_root": request.image.root,
             "files": files,
             "shm": str(request.directory.shm),
-            "mounts": mounts,
+            "mounts": [mount._asdict() for mount in mounts],
             "hidden": [str(self._node.path.parent)],
             "capabilities": capabilities(container.get("securityContext") or {}),
             "cgroup_files": list(request.group.join_files),

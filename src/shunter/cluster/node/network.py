@@ -13,6 +13,8 @@ from shunter.cluster.node.names import CLUSTER_DOMAIN, search_domains
 from shunter.errors import EnvironmentProblem
 
 PREFIX = 24
+PLACES = range(2, 255)
+"""The last numbers of the pods' addresses; the first of the subnet is the gateway's."""
 _ROUTES = Path("/proc/net/route")
 
 
@@ -32,12 +34,12 @@ class Network(NamedTuple):
         return f"{self.bridge}-{address.rpartition('.')[2]}"
 
     def free_address(self, taken: Iterable[str]) -> str:
-        """The lowest address no pod has. Raises EnvironmentProblem when all 253 are taken."""
+        """The lowest address no pod has. Raises EnvironmentProblem when all are taken."""
         used = set(taken)
-        for last in range(2, 255):
+        for last in PLACES:
             if (address := f"{self.subnet}.{last}") not in used:
                 return address
-        raise EnvironmentProblem(f"All 253 pod addresses of {self.subnet}.0/{PREFIX} are taken.", "Delete pods.")
+        raise EnvironmentProblem(f"All {len(PLACES)} pod addresses of {self.subnet}.0/{PREFIX} are taken.", "Delete pods.")
 
 
 def owner_name(state_dir: Path) -> str:

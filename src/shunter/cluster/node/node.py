@@ -24,11 +24,11 @@ from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import Finding, Trial, find_level
 from shunter.cluster.node.namespaces import NamespaceRuntime
-from shunter.cluster.node.network import owner_name
+from shunter.cluster.node.network import PLACES, owner_name
 from shunter.cluster.node.plain import PlainRuntime
 from shunter.cluster.node.pod_worker import PodWorker, Station
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
-from shunter.cluster.node.resources import machine_capacity, shortfalls
+from shunter.cluster.node.resources import machine_capacity, shortfalls, with_room_for
 from shunter.cluster.node.runtime import HostPort, Level, Runtime
 from shunter.cluster.node.service_links import has_variables
 from shunter.cluster.node.simulated import SimulatedPods
@@ -123,9 +123,10 @@ class Node:
             server = KubeletServer(self._access, self, StreamServer(launcher, self), stats, self._directory.path)
             port = await server.start(self._address, self._port)
             stack.push_async_callback(server.stop)
-            description = Description(
-                self._name, self._address, port, finding, self._capacity, self._allocatable, tainted=self._guest
-            )
+            capacity, allocatable = self._capacity, self._allocatable
+            if finding.level is Level.NAMESPACES:
+                capacity, allocatable = with_room_for(len(PLACES), capacity), with_room_for(len(PLACES), allocatable)
+            description = Description(self._name, self._address, port, finding, capacity, allocatable, tainted=self._guest)
             stack.push_async_callback(self._stop_pods)
             await self._start_level(finding.level, launcher, stack)
             async with asyncio.TaskGroup() as group:

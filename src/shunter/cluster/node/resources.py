@@ -33,6 +33,11 @@ def machine_capacity(dev: Path = Path("/dev")) -> dict[str, Fraction]:
     return capacity | ({GPU: Fraction(gpus)} if gpus else {})
 
 
+def with_room_for(pods: int, amounts: Capacity) -> dict[str, Fraction]:
+    """The amounts, with no more pods than these."""
+    return {**amounts, "pods": min(amounts.get("pods", Fraction(0)), Fraction(pods))}
+
+
 def requested(spec: Json) -> dict[str, Fraction]:
     """What a pod asks for: the sum over its containers, or one init container if that is more. Limits count where no request
     is set. Quantities that cannot be read are the API server's business and count as nothing."""

@@ -27,6 +27,7 @@ _ADDRESS_LISTS = ("hostIPs", "podIPs")
 
 
 class _StoredMeta(Struct, frozen=True):
+    uid: str = ""
     resource_version: str = ""
 
 
@@ -110,9 +111,11 @@ class StatusWriter:
                         subresource="status",
                         view=_Stored,
                     )
-            except (NotFound, Conflict):
+            except NotFound:
                 return
             except ApiError as error:
+                if isinstance(error, Conflict) and await self._is_replaced(pod):
+                    return
                 # A refusal may be of this moment, too: credentials are renewed, a server asks for patience.
                 if not isinstance(error, ConnectionProblem | ServerProblem):
                     where = f"{pod.metadata.namespace}/{pod.metadata.name}"
@@ -127,6 +130,16 @@ class StatusWriter:
                 self._written[pod.uid] = stored.status
                 self._wanted.setdefault(pod.uid, status)
             self._revisions[pod.uid] = revision(stored.metadata.resource_version)
+
+    async def _is_replaced(self, pod: AssignedPod) -> bool:
+        """Whether the name belongs to another pod, or to none. A conflict may be of many writers at once, too."""
+        try:
+            found = await self._client.get(PODS, pod.metadata.name, pod.metadata.namespace, view=_Stored)
+        except NotFound:
+            return True
+        except ApiError:
+            return False
+        return found.metadata.uid != pod.uid
 
 
 def status_patch(before: Json, after: Json) -> Json:

@@ -76,6 +76,9 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
     # the image can never lead a mount out of it.
     for bind in spec["mounts"]:
         _bind(_OLD_ROOT + bind["source"], bind["target"], read_only=bind["read_only"])
+    for bind in spec["mounts"]:
+        if bind["sealed"]:
+            bind_read_only(bind["target"])
     for path in spec["hidden"]:
         if os.path.isdir(path):
             linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=000")
