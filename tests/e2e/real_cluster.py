@@ -59,7 +59,7 @@ class RealCluster(Cluster):
             self._wait_until_ready(component)
 
     def down(self) -> None:
-        """Ends every pod, then node and operator."""
+        """Ends every pod, then node and operator, whose webhooks go with it."""
         try:
             if "node" in self._processes:
                 self.kubectl("delete", "pods", "--all", "--all-namespaces", "--grace-period=1", "--wait=false")
@@ -69,7 +69,15 @@ class RealCluster(Cluster):
                 process.stop()
             if "node" in self._processes:
                 remove_files(self._directory("node"))
+        self._forget_webhooks()
         assert_nothing_left(self._directory("node"))
+
+    def _forget_webhooks(self) -> None:
+        """Whoever uses the control plane next may have no operator to ask."""
+        registered = self.kubectl("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name").split()
+        ours = [name for name in registered if "jobset" not in name]
+        if ours:
+            self.kubectl("delete", *ours)
 
     def namespace(self, name: str) -> dict[str, Any]:
         tolerations = json.dumps([{"key": TAINT, "operator": "Exists", "effect": "NoSchedule"}])

@@ -153,10 +153,14 @@ def _jobs_status(stage: Stage, counter: str) -> int:
     return sum(entry.get(counter, 0) for entry in job.get("status", {}).get("jobsStatus", []))
 
 
+def _trains(stage: Stage) -> bool:
+    return _has_jobset(stage) and _jobs_status(stage, "active") == 1
+
+
 COMPLETED = Scenario(
     "a TrainJob runs and completes",
     (
-        Step("created", _create_train_job, lambda stage: _has_jobset(stage) and _jobs_status(stage, "active") == 1),
+        Step("created", _create_train_job, _trains),
         Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
         Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
     ),
@@ -184,7 +188,7 @@ WITH_KEYS = Scenario(
 FAILED = Scenario(
     "a TrainJob fails for good",
     (
-        Step("created", _create_train_job, _has_jobset),
+        Step("created", _create_train_job, _trains),
         Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
         Step("failed", lambda stage: stage.pods("*-0-0-*", "Failed", exitCode=1), lambda stage: "Failed" in _v2(stage)),
     ),
@@ -196,12 +200,12 @@ RESUMED = Scenario(
         Step(
             "created",
             lambda stage: _create_train_job(stage, suspend=True, activeDeadlineSeconds=HOUR),
-            lambda stage: "Suspended" in _v2(stage) and stage.count(JOBSETS) == 1,
+            lambda stage: "Suspended" in _v2(stage) and _jobs_status(stage, "suspended") == 1,
         ),
         Step(
             "resumed",
             lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}}),
-            lambda stage: "Suspended" not in _v2(stage) and _has_jobset(stage),
+            lambda stage: "Suspended" not in _v2(stage) and _trains(stage),
         ),
         Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
         Step(
@@ -212,7 +216,7 @@ RESUMED = Scenario(
         Step(
             "resumed again",
             lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}}),
-            lambda stage: "Suspended" not in _v2(stage) and _has_jobset(stage),
+            lambda stage: "Suspended" not in _v2(stage) and _trains(stage),
         ),
         Step(
             "failed",

@@ -14,7 +14,7 @@ from faults.history import History, true_conditions
 from faults.invariants import ROOT_CA
 from faults.operators import Clock
 from player.pod_status import pod_status
-from player.shape import Json, Shapes
+from player.shape import UNKNOWN, Json, Shapes
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -126,11 +126,14 @@ class Stage:
 
     def _shown_object(self, obj: Json) -> Json:
         version = obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]
-        if version not in self._shown:
-            self._shown[version] = _without_namespace(self._shapes.shown(obj), self.namespace)
-            if obj["kind"] == JOBS.kind:  # how soon pods go is the Job controller's
-                self._shown[version].get("status", {}).pop("terminating", None)
-        return self._shown[version]
+        if version in self._shown:
+            return self._shown[version]
+        shown: Json = _without_namespace(self._shapes.shown(obj), self.namespace)
+        if obj["kind"] == JOBS.kind:  # how soon pods go is the Job controller's
+            shown.get("status", {}).pop("terminating", None)
+        if UNKNOWN not in str(shown):  # another watch has yet to tell whose uid it is
+            self._shown[version] = shown
+        return shown
 
 
 class Step(NamedTuple):

@@ -15,6 +15,8 @@ Json = dict[str, Any]
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 POINTER = re.compile(r"0x[0-9a-f]{8,}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|( ?[+-]\d\d:?\d\d))?( UTC)?( m=[+-][\d.]+)?")
+UNKNOWN = "<uid ?>"
+"""What stands for the uid of an object that was not seen."""
 SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "namespace")
 
 
@@ -45,7 +47,9 @@ class Shapes:
             return value
         for name, shown in self._generated.items():
             value = value.replace(name, shown)
-        value = UID.sub(lambda match: f"<uid {self.normal(self._owners.get(match[0], '?'))}>", value)
+        value = UID.sub(
+            lambda match: f"<uid {self.normal(self._owners[match[0]])}>" if match[0] in self._owners else UNKNOWN, value
+        )
         return POINTER.sub("<pointer>", TIME.sub("<time>", value))
 
     def shown(self, obj: Json) -> Json:
