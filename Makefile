@@ -4,6 +4,9 @@ PY := .venv/bin/python
 STAMP := .venv/.synced
 # Tests start hundreds of processes; each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
+# kube-apiserver and kubectl spend a third of their time on garbage; in tests, which start dozens of them, memory is cheaper.
+conformance conformance-again faults test again: export GOGC := 400
+conformance conformance-again faults test again: export GOMEMLIMIT := 800MiB
 CONFORMANCE := --cluster=real -m "conformance or e2e" tests/conformance tests/e2e tests/faults
 
 help: ## this list
