@@ -4,9 +4,8 @@ PY := .venv/bin/python
 STAMP := .venv/.synced
 # Tests start hundreds of processes; each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
-# kube-apiserver and kubectl spend a third of their time on garbage; in tests, which start dozens of them, memory is cheaper.
-conformance conformance-again faults test again: export GOGC := 400
-conformance conformance-again faults test again: export GOMEMLIMIT := 800MiB
+# kube-apiserver and kubectl spend a third of their time on garbage; tests start hundreds of them, and memory is there.
+PYTEST := GOGC=400 GOMEMLIMIT=800MiB $(PY) -m pytest
 CONFORMANCE := --cluster=real -m "conformance or e2e" tests/conformance tests/e2e tests/faults
 
 help: ## this list
@@ -25,20 +24,20 @@ demo-migrate: setup ## move v1 example jobs to v2 with evidence: assess, convert
 	@.venv/bin/shunter migrate demo --results build/migration-demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
-	@$(PY) -m pytest -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
+	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
 faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about ten minutes)
-	@$(PY) -m pytest -n 2 --dist loadgroup tests/faults
+	@$(PYTEST) -n 2 --dist loadgroup tests/faults
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
-	@$(PY) -m pytest -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
+	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
 again: setup ## what failed in the last make test, once more, one test at a time
-	@$(PY) -m pytest --last-failed --last-failed-no-failures none --ignore tests/faults
+	@$(PYTEST) --last-failed --last-failed-no-failures none --ignore tests/faults
 
 conformance-again: setup ## what failed in the last make conformance, once more, one test at a time
-	@$(PY) -m pytest --last-failed --last-failed-no-failures none $(CONFORMANCE)
+	@$(PYTEST) --last-failed --last-failed-no-failures none $(CONFORMANCE)
 
 lint: setup
 	@.venv/bin/ruff check .
