@@ -52,6 +52,17 @@ def test_the_script_is_told_the_command(make_trainjob: Make, runtime_of: Make, t
     assert container["args"] == ["-r"]
 
 
+@pytest.mark.parametrize(("length", "volume"), [(47, f"{'j' * 47}-flux-entrypoint"), (48, "flux-entrypoint")])
+def test_the_longest_name_of_a_job_leaves_room_for_a_volume(
+    make_trainjob: Make, runtime_of: Make, length: int, volume: str
+) -> None:
+    pod = node(make_trainjob(metadata={"name": "j" * length}), runtime_of({"flux": {}}, node=POD))
+    (source,) = (one for one in pod["volumes"] if "configMap" in one)
+    assert (source["name"], source["configMap"]["name"]) == (volume, f"{'j' * length}-flux-entrypoint")
+    assert volume in [mount["name"] for mount in pod["initContainers"][0]["volumeMounts"]]
+    assert volume in [mount["name"] for mount in pod["containers"][0]["volumeMounts"]]
+
+
 def test_settings_come_from_the_runtime_and_then_from_the_job(make_trainjob: Make, runtime_of: Make) -> None:
     environment = [{"name": "FLUX_QUEUE_POLICY", "value": "easy"}, {"name": "FLUX_NETWORK_DEVICE", "value": "ib0"}]
     pod = {"containers": [{"name": "node", "image": "img", "env": environment}]}

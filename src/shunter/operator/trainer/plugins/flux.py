@@ -13,6 +13,7 @@ import msgspec
 
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
+from shunter.api.names import label_faults
 from shunter.api.resources import CONFIG_MAPS, SECRETS
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import NODE, FluxPolicy
@@ -50,17 +51,17 @@ class Flux(Plugin):
         container = pods.container(NODE) if pods else None
         if pods is None or container is None:
             return
-        scripts = SCRIPTS.name(model.job)
+        scripts, volume = SCRIPTS.name(model.job), scripts_volume(model.job)
         volumes: list[Json] = [
             {"name": "spack-install", "emptyDir": {}},
             {"name": "flux-install", "emptyDir": {}},
-            {"name": scripts, "configMap": {"name": scripts, "defaultMode": 0o755}},
+            {"name": volume, "configMap": {"name": scripts, "defaultMode": 0o755}},
             {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
             {"name": "flux-curve", "secret": {"secretName": CURVE.name(model.job), "defaultMode": 0o400}},
         ]
         upsert_volumes(pods.volumes, volumes)
         installed: Json = {"name": "flux-install", "mountPath": "/mnt/flux"}
-        configured: Json = {"name": scripts, "mountPath": SCRIPTS_DIRECTORY, "readOnly": True}
+        configured: Json = {"name": volume, "mountPath": SCRIPTS_DIRECTORY, "readOnly": True}
         pods.init_containers.append(
             {
                 "name": INSTALLER,
@@ -110,6 +111,12 @@ class Flux(Plugin):
         if nodes is not None and any(one.get("name") == INSTALLER for one in templates.init_containers(nodes)):
             faults.append(invalid("spec.trainer.initContainers", INSTALLER, f"InitContainer '{INSTALLER}' is reserved"))
         return faults
+
+
+def scripts_volume(job: TrainJob) -> str:
+    """Named as the ConfigMap, as upstream does; with the longest name that a job may have that would be too long for a volume."""
+    name = SCRIPTS.name(job)
+    return SCRIPTS.suffix.removeprefix("-") if label_faults(name) else name
 
 
 def settings(job: TrainJob, container: Json) -> dict[str, str]:
