@@ -71,8 +71,8 @@ async def train_jobs(settings: dict[str, Any]) -> list[Figure]:
         await cluster.create(TRAIN_JOBS, (named(objects()["train_job"], f"job-{number}") for number in range(jobs)))
         async with cluster.operator() as operator:
             seconds = await operator.seconds_until({JOBSETS: jobs})
-            idle = await operator.idle_share(settings["idle_seconds"])
             note = f"{jobs} TrainJobs in {seconds:.1f} s; {operator.busy()}"
+            idle = await operator.idle_share(settings["idle_seconds"])
             return [
                 Figure("TrainJobs to JobSets", jobs / seconds, "jobs/s", note),
                 Figure("peak memory, TrainJobs", operator.peak_memory(), "MiB", f"after {jobs} jobs"),
@@ -86,8 +86,8 @@ async def pytorch_jobs(settings: dict[str, Any]) -> list[Figure]:
         await cluster.create(PYTORCH_JOBS, (named(objects()["job"], f"job-{number}") for number in range(jobs)))
         async with cluster.operator() as operator:
             seconds = await operator.seconds_until({PODS: 2 * jobs, SERVICES: 2 * jobs})
-            idle = await operator.idle_share(settings["idle_seconds"])
             note = f"{jobs} PyTorchJobs of 2 pods in {seconds:.1f} s; {operator.busy()}"
+            idle = await operator.idle_share(settings["idle_seconds"])
             return [
                 Figure("PyTorchJobs to pods and services", jobs / seconds, "jobs/s", note),
                 Figure("peak memory, PyTorchJobs", operator.peak_memory(), "MiB", f"after {jobs} jobs, {2 * jobs} pods"),
