@@ -5,8 +5,8 @@ STAMP := .venv/.synced
 # Tests start hundreds of processes; each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # kube-apiserver and kubectl spend a third of their time on garbage; tests start hundreds of them, and memory is there.
-PYTEST := GOGC=400 GOMEMLIMIT=800MiB $(PY) -m pytest
-CONFORMANCE := --cluster=real -m "conformance or e2e" tests/conformance tests/e2e tests/faults
+PYTEST := GOGC=400 GOMEMLIMIT=1500MiB $(PY) -m pytest
+CONFORMANCE := --cluster=real -m "conformance or e2e" tests/faults tests/conformance tests/e2e
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -279,7 +279,7 @@ class ControlPlane:
 
     def _install_jobset(self) -> None:
         manifests = self._program.parent / "jobset"
-        definition = yaml.safe_load((manifests / "crd.yaml").read_text())
+        definition = yaml.load((manifests / "crd.yaml").read_text(), yaml.CSafeLoader)
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         self._create(definitions, definition)
         authority = base64.b64encode(self._authority.certificate).decode()

@@ -280,7 +280,7 @@ async def plane() -> AsyncIterator[Plane]:
         try:
             async with connect(kubeconfig.load(parts.kubeconfig), component="bench") as client:
                 for file in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
-                    await client.apply(CUSTOM_RESOURCE_DEFINITIONS, yaml.safe_load(file.read_text()))
+                    await client.apply(CUSTOM_RESOURCE_DEFINITIONS, yaml.load(file.read_text(), yaml.CSafeLoader))
                 for runtime in shipped():
                     await until_served(lambda runtime=runtime: client.apply(CLUSTER_TRAINING_RUNTIMES, runtime))
                 for resource in (PYTORCH_JOBS, TRAIN_JOBS, JOBSETS):

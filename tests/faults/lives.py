@@ -148,20 +148,15 @@ async def _create_train_job(stage: Stage, **spec: object) -> None:
     await stage.create(TRAIN_JOBS, train_job(**spec))
 
 
-def _jobs_status(stage: Stage, counter: str) -> int:
-    job = stage.get(TRAIN_JOBS, "j") or {}
-    return sum(entry.get(counter, 0) for entry in job.get("status", {}).get("jobsStatus", []))
-
-
 def _trains(stage: Stage) -> bool:
-    return _has_jobset(stage) and _jobs_status(stage, "active") == 1
+    return _has_jobset(stage) and stage.jobs_status("j", "active") == 1
 
 
 COMPLETED = Scenario(
     "a TrainJob runs and completes",
     (
         Step("created", _create_train_job, _trains),
-        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 1),
         Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
     ),
 )
@@ -178,9 +173,9 @@ WITH_KEYS = Scenario(
         Step(
             "created",
             _create_mpi_train_job,
-            lambda stage: _has_jobset(stage) and stage.count(SECRETS) == 1 and _jobs_status(stage, "active") == 2,
+            lambda stage: _has_jobset(stage) and stage.count(SECRETS) == 1 and stage.jobs_status("j", "active") == 2,
         ),
-        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 2),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 2),
         Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
     ),
 )
@@ -189,7 +184,7 @@ FAILED = Scenario(
     "a TrainJob fails for good",
     (
         Step("created", _create_train_job, _trains),
-        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 1),
         Step("failed", lambda stage: stage.pods("*-0-0-*", "Failed", exitCode=1), lambda stage: "Failed" in _v2(stage)),
     ),
 )
@@ -200,18 +195,18 @@ RESUMED = Scenario(
         Step(
             "created",
             lambda stage: _create_train_job(stage, suspend=True, activeDeadlineSeconds=HOUR),
-            lambda stage: "Suspended" in _v2(stage) and _jobs_status(stage, "suspended") == 1,
+            lambda stage: "Suspended" in _v2(stage) and stage.jobs_status("j", "suspended") == 1,
         ),
         Step(
             "resumed",
             lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}}),
             lambda stage: "Suspended" not in _v2(stage) and _trains(stage),
         ),
-        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _jobs_status(stage, "ready") == 1),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 1),
         Step(
             "suspended",
             lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": True}}),
-            lambda stage: "Suspended" in _v2(stage) and stage.count(PODS) == 0 and _jobs_status(stage, "suspended") == 1,
+            lambda stage: "Suspended" in _v2(stage) and stage.count(PODS) == 0 and stage.jobs_status("j", "suspended") == 1,
         ),
         Step(
             "resumed again",

@@ -106,6 +106,11 @@ class Stage:
         objects = self.history.present(resource, self.namespace)
         return sum(1 for obj in objects if not phase or obj.get("status", {}).get("phase") == phase)
 
+    def jobs_status(self, name: str, counter: str) -> int:
+        """What a TrainJob counts of its Jobs."""
+        job = self.get(TRAIN_JOBS, name) or {}
+        return sum(entry.get(counter, 0) for entry in job.get("status", {}).get("jobsStatus", []))
+
     def conditions(self, resource: Resource, name: str) -> list[str]:
         return [*true_conditions(self.get(resource, name))]
 

@@ -132,7 +132,7 @@ async def test_a_runtime_that_comes_later_or_was_stored_under_another_schema_is_
     connection: Connection, client: Client
 ) -> None:
     await define_trainer(client)
-    lenient = yaml.safe_load((CRDS / "trainingruntimes.trainer.kubeflow.org.yaml").read_text())
+    lenient = yaml.load((CRDS / "trainingruntimes.trainer.kubeflow.org.yaml").read_text(), yaml.CSafeLoader)
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     for version in lenient["spec"]["versions"]:
         version["schema"] = {"openAPIV3Schema": schema}
@@ -209,7 +209,7 @@ async def define(client: Client, resource: Resource) -> None:
 
 async def apply_definition(client: Client, path: Path) -> None:
     """Returns when its kind is served."""
-    definition = yaml.safe_load(path.read_text())
+    definition = yaml.load(path.read_text(), yaml.CSafeLoader)
     await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition)
     spec = definition["spec"]
     resource = Resource(spec["group"], spec["versions"][0]["name"], spec["names"]["kind"], spec["names"]["plural"])

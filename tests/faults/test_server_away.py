@@ -48,6 +48,7 @@ async def test_work_goes_on_when_the_server_comes_back_after_seconds(
         await history.until(lambda: stage.count(PODS) == 5 and stage.count(SERVICES) >= 3)
         await stage.pods("*", "Running")
         await history.until(lambda: "Running" in stage.conditions(PYTORCH_JOBS, "before"))
+        await history.until(lambda: stage.jobs_status("too", "ready") == 1)
         await history.quiet(stage.namespace, seconds=0.5)
         sent = len(operator.sent.writes)
         await away(plane, seconds / scale)
