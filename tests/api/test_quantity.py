@@ -63,6 +63,17 @@ def test_an_unknown_suffix_is_named_as_the_fault() -> None:
         quantity.parse("1mi")
 
 
+@pytest.mark.parametrize("text", ["1e999999999", "1E-999999999", "1e1000", "2e99999999999999999999"])
+def test_a_power_of_ten_of_which_nobody_has_so_much_is_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match="unable to parse quantity's suffix"):
+        quantity.parse(text)
+
+
+def test_a_small_power_of_ten_may_have_zeros_in_front() -> None:
+    assert quantity.parse("1e0000003") == 1000
+    assert quantity.parse("1e-30") == Fraction(1, 10**9)
+
+
 def test_amounts_are_formatted_in_the_largest_exact_binary_unit() -> None:
     assert quantity.format_binary(8 * 2**30) == "8Gi"
     assert quantity.format_binary(1025) == "1025"

@@ -15,7 +15,8 @@ FORMAT_FAULT: Final = "quantities must match the regular expression '^([+-]?[0-9
 _SUFFIX_FAULT = "unable to parse quantity's suffix"
 
 _SHAPE = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
-_EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
+_EXPONENT = re.compile(r"[eE]([-+]?0*[0-9]{1,3})", re.ASCII)
+"""Of at most three digits: Kubernetes keeps amount and power apart, here `1e999999999` would be a number of as many digits."""
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL_SUFFIX = {power: suffix for suffix, power in _DECIMAL.items()}
@@ -25,7 +26,7 @@ _NANO = 10**9
 
 def parse(quantity: Any) -> Fraction:
     """The exact value of a quantity as it stands in JSON (a string or a number), rounded away from zero to billionths.
-    Raises ValueError in Kubernetes' words."""
+    Raises ValueError in Kubernetes' words, also for powers of ten beyond 999."""
     return _parsed(str(quantity))[0]
 
 
