@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -198,6 +199,35 @@ async def test_request_given_up_cuts_its_connection() -> None:
         await cut.wait()
 
 
+@asynccontextmanager
+async def gone_without_a_word(address: str, port: int) -> AsyncIterator[None]:
+    """Nobody answers there, not even that nobody is there: the queue of what listens is full."""
+    with socket.socket() as listening:
+        listening.bind((address, port))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex((address, port))
+        try:
+            yield
+        finally:
+            for one in waiting:
+                one.close()
+
+
+async def test_address_that_is_gone_without_a_word_does_not_hide_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def addresses(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+
+    serve, _ = answering(OK)
+    async with serving(serve) as port, gone_without_a_word("127.0.0.2", port):
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", addresses)
+        http = HttpClient(Origin("api.test", port), connect_seconds=1.0)
+        assert (await http.request("GET", "/", (), b"", seconds=DEADLINE)).body == b"ok"
+        http.close()
+
+
 async def test_nobody_there_is_told_with_the_systems_number() -> None:
     async with serving(silence) as port:
         pass
@@ -335,6 +365,17 @@ async def test_proxy_that_speaks_tls_carries_tls(authority: KeyPair, tmp_path: P
         client(port, tls=client_tls(authority), server_name="api.test", proxy=f"https://localhost:{by}") as http,
     ):
         assert (await http.request("GET", "/x", (), b"", seconds=DEADLINE)).body == b"ok"
+
+
+async def test_proxy_is_asked_for_an_address_of_version_6_in_brackets(authority: KeyPair) -> None:
+    connects: list[bytes] = []
+    async with serving(proxying(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", connects)) as by:
+        origin = Origin("2001:db8::1", 6443, client_tls(authority), proxy=f"http://127.0.0.1:{by}")
+        http = HttpClient(origin, connect_seconds=DEADLINE)
+        with pytest.raises(ConnectionError, match="answered 502"):
+            await http.request("GET", "/", (), b"", seconds=DEADLINE)
+        http.close()
+    assert connects == [b"CONNECT [2001:db8::1]:6443 HTTP/1.1\r\nHost: [2001:db8::1]:6443\r\n\r\n"]
 
 
 async def test_proxy_that_refuses_is_told_with_its_answer(authority: KeyPair) -> None:

@@ -110,7 +110,7 @@ class HttpClient:
                 return connection, True
         try:
             async with asyncio.timeout(self._connect_seconds):
-                connection = await connected(self._origin)
+                connection = await connected(self._origin, seconds=self._connect_seconds)
         except TimeoutError:
             raise TimeoutError(f"no connection within {self._connect_seconds:g} s") from None
         self._busy.add(connection)

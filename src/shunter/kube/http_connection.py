@@ -38,8 +38,13 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        host = self.quoted_host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+    @property
+    def quoted_host(self) -> str:
+        """As it stands before a colon and a port."""
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 class Connection(asyncio.Protocol):
@@ -190,21 +195,25 @@ def _hung_up() -> ConnectionError:
     return ConnectionResetError("the server closed the connection")
 
 
-async def connected(origin: Origin) -> Connection:
-    """Tries all addresses of the server, or goes through the proxy."""
+async def connected(origin: Origin, *, seconds: float) -> Connection:
+    """Tries all addresses of the server for so long together, or goes through the proxy."""
     if origin.proxy:
-        return await _connected_by_proxy(origin)
+        return await _connected_by_proxy(origin, seconds)
     name = (origin.server_name or origin.host) if origin.tls else None
-    return await _dialled(origin.host, origin.port, origin.tls, name)
+    return await _dialled(origin.host, origin.port, origin.tls, name, seconds)
 
 
-async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str | None) -> Connection:
-    """Addresses one after another, so that the trouble with one address is told and not a summary of all."""
+async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str | None, seconds: float) -> Connection:
+    """Addresses one after another, so that the trouble with one address is told and not a summary of all. Each gets its share of
+    the time that is left, as Go's dialer gives it: one that is gone without a word must not hide those that are there."""
     loop = asyncio.get_running_loop()
     trouble: OSError | None = None
-    for _, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    deadline = loop.time() + seconds
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for tried, (_, _, _, _, address) in enumerate(addresses):
         try:
-            _, connection = await loop.create_connection(Connection, str(address[0]), port, ssl=tls, server_hostname=name)
+            async with asyncio.timeout((deadline - loop.time()) / (len(addresses) - tried)):
+                _, connection = await loop.create_connection(Connection, str(address[0]), port, ssl=tls, server_hostname=name)
         except ssl.SSLCertVerificationError:
             raise
         except OSError as error:
@@ -214,15 +223,15 @@ async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str |
     raise trouble or OSError(f"{host} has no address")
 
 
-async def _connected_by_proxy(origin: Origin) -> Connection:
+async def _connected_by_proxy(origin: Origin, seconds: float) -> Connection:
     """A tunnel for TLS; a plain connection to the proxy else, which then is asked for whole URLs."""
     proxy = urlsplit(origin.proxy)
     host, is_secure = proxy.hostname or "", proxy.scheme == "https"
     tls = verifying(b"") if is_secure else None
-    outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None)
+    outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None, seconds)
     if origin.tls is None:
         return outer
-    place = f"{origin.host}:{origin.port}"
+    place = f"{origin.quoted_host}:{origin.port}"
     lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}", *proxy_authorization(origin.proxy)]
     try:
         await outer.ask("".join(f"{line}\r\n" for line in (*lines, "")).encode(), seconds=_PROXY_SECONDS, whole=False)
