@@ -118,6 +118,12 @@ def test_a_file_that_is_neither_yaml_nor_json_is_said(tmp_path: Path) -> None:
         kubeconfig.load(tmp_path / "c")
 
 
+def test_certificates_may_be_wrapped_into_lines(tmp_path: Path) -> None:
+    wrapped = base64.encodebytes(b"certificate " * 20).decode()
+    connection = kubeconfig.load(written(tmp_path / "c", config(cluster={"certificate-authority-data": wrapped})))
+    assert connection.tls.ca == b"certificate " * 20
+
+
 @pytest.mark.parametrize(
     ("user", "expected"),
     [
@@ -147,12 +153,13 @@ async def test_who_we_are_goes_into_headers(tmp_path: Path, user: dict[str, Any]
     [
         ({}, {}, ""),
         ({}, {"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        ({}, {"HTTPS_PROXY": "proxy:3128"}, "http://proxy:3128"),
         ({}, {"HTTP_PROXY": "http://proxy:3128"}, ""),
         ({}, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "x"}, ""),
         ({"server": "https://127.0.0.1:6443"}, {"HTTPS_PROXY": "http://proxy:3128"}, ""),
         ({"proxy-url": "http://own:1"}, {"HTTPS_PROXY": "http://proxy:3128"}, "http://own:1"),
     ],
-    ids=["none", "environment", "for http only", "excepted", "this machine", "in the kubeconfig"],
+    ids=["none", "environment", "without a scheme", "for http only", "excepted", "this machine", "in the kubeconfig"],
 )
 def test_the_proxy_is_the_one_that_kubectl_would_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: dict[str, Any], environment: dict[str, str], proxy: str
@@ -163,6 +170,37 @@ def test_the_proxy_is_the_one_that_kubectl_would_use(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert kubeconfig.load(written(tmp_path / "c", config(cluster=cluster))).proxy == proxy
+
+
+@pytest.mark.parametrize(
+    ("server", "excepted", "is_direct"),
+    [
+        ("https://10.96.0.1", "10.0.0.0/8", True),
+        ("https://11.0.0.1", "10.0.0.0/8,localhost", False),
+        ("https://[fd00::1]:6443", "fd00::/8", True),
+        ("https://[fd00::1]:6443", "fd00::1", True),
+        ("https://[fd00::1]:6443", "[fd00::1]:443", False),
+        ("https://api.corp.example:6443", "*.corp.example", True),
+        ("https://api.corp.example:6443", "other, .CORP.example:6443", True),
+        ("https://api.corp.example:6443", "corp.example:443", False),
+        ("https://notcorp.example", "corp.example,,:443,10.0.0.0/x", False),
+        ("https://api.corp.example", "*", True),
+    ],
+)
+def test_servers_are_excepted_from_the_proxy_as_for_kubectl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, excepted: str, is_direct: bool
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    for name, value in {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": excepted}.items():
+        monkeypatch.setenv(name, value)
+    connection = kubeconfig.load(written(tmp_path / "c", config(cluster={"server": server})))
+    assert connection.proxy == ("" if is_direct else "http://proxy:3128")
+
+
+@pytest.mark.parametrize("proxy", ["socks5://localhost:1080", "http://", "http://proxy:99999"])
+def test_a_proxy_that_is_not_spoken_to_is_said(tmp_path: Path, proxy: str) -> None:
+    with pytest.raises(InputError, match=r"cluster 'x': the proxy .* is no URL of an HTTP proxy"):
+        kubeconfig.load(written(tmp_path / "c", config(cluster={"proxy-url": proxy})))
 
 
 @pytest.mark.parametrize(
@@ -192,6 +230,26 @@ async def test_a_token_file_is_relative_to_its_kubeconfig_and_read_again(tmp_pat
     (tmp_path / "token").write_text("three")
     monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
     assert await user.headers() == (("Authorization", "Bearer three"),)
+
+
+@pytest.mark.parametrize("content", [None, "", "\n"])
+async def test_a_token_is_good_while_its_file_is_being_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    user = credentials.TokenFile(file)
+    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
+    assert await user.headers() == (("Authorization", "Bearer one"),)
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+    assert await user.headers() == (("Authorization", "Bearer one"),)
+    with pytest.raises(EnvironmentProblem):
+        await user.refresh()
+    file.write_text("two")
+    assert await user.headers() == (("Authorization", "Bearer two"),)
 
 
 def plugin(directory: Path, answer: dict[str, Any] | str, code: int = 0) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -67,7 +68,8 @@ class StaticCredentials:
 
 
 class TokenFile:
-    """A bearer token that somebody else renews in a file, as the kubelet does for service accounts."""
+    """A bearer token that somebody else renews in a file, as the kubelet does for service accounts. While the file cannot be
+    read, the token that was there goes on until the server refuses it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,12 +78,11 @@ class TokenFile:
 
     async def headers(self) -> Headers:
         now = time.monotonic()
-        if not self._token or now - self._read_at > FILE_AGE:
-            try:
-                self._token = self._path.read_text().strip()
-            except OSError as error:
-                raise EnvironmentProblem(f"The token file {self._path} cannot be read: {error.strerror}.") from error
-            self._read_at = now
+        if not self._token:
+            self._token, self._read_at = self._read(), now
+        elif now - self._read_at > FILE_AGE:
+            with suppress(EnvironmentProblem):
+                self._token, self._read_at = self._read(), now
         return bearer(self._token)
 
     async def certificate(self) -> ClientCertificate | None:
@@ -90,6 +91,15 @@ class TokenFile:
     async def refresh(self) -> bool:
         before, self._token = self._token, ""
         return await self.headers() != bearer(before)
+
+    def _read(self) -> str:
+        try:
+            token = self._path.read_text().strip()
+        except OSError as error:
+            raise EnvironmentProblem(f"The token file {self._path} cannot be read: {error.strerror}.") from error
+        if not token:
+            raise EnvironmentProblem(f"The token file {self._path} is empty.")
+        return token
 
 
 class CertificateFiles:

@@ -32,6 +32,7 @@ from shunter.kube.credentials import (
     basic,
     bearer,
 )
+from shunter.kube.proxy import environment_proxy
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
@@ -190,7 +191,7 @@ class Kubeconfig:
             tls=tls,
             credentials=_credentials(self.users.get(entry.user, User()), entry.user, cluster.server, tls),
             namespace=entry.namespace or "default",
-            proxy=cluster.proxy_url or _environment_proxy(cluster.server),
+            proxy=_proxy(cluster, f"{self.source}: cluster {entry.cluster!r}"),
             context=name,
         )
 
@@ -316,17 +317,15 @@ def _has_address(server: str) -> bool:
         return False
 
 
-def _environment_proxy(server: str) -> str:
-    """What $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY say about the server; this machine is never asked for by a proxy."""
-    if not any(name.lower() in ("http_proxy", "https_proxy") for name in os.environ):
-        return ""
-    from urllib.request import getproxies_environment, proxy_bypass
-
-    url = urlsplit(server)
-    host = url.hostname or ""
-    if host == "localhost" or host == "::1" or host.startswith("127.") or proxy_bypass(url.netloc):
-        return ""
-    return getproxies_environment().get(url.scheme, "")
+def _proxy(cluster: Cluster, who: str) -> str:
+    """The URL of the proxy on the way to the cluster; empty when there is none."""
+    proxy = cluster.proxy_url or environment_proxy(cluster.server)
+    if proxy and not _has_address(proxy):
+        raise InputError(
+            f"{who}: the proxy that proxy-url or the environment names is no URL of an HTTP proxy.",
+            "Write it like http://HOST:3128; others, such as SOCKS, are not spoken.",
+        )
+    return proxy
 
 
 def _credentials(user: User, name: str, server: str, tls: Tls) -> Credentials:
@@ -378,7 +377,8 @@ def _pem(data: str, file: str, who: str) -> bytes:
     """Data wins over a file, as in client-go."""
     if data:
         try:
-            return base64.b64decode(data, validate=True)
+            # As Go: text that wraps its lines is base64 as well.
+            return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
         except binascii.Error as error:
             raise InputError(f"{who}: a certificate or key in the kubeconfig is not base64: {error}.") from error
     if not file:
