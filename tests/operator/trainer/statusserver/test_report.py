@@ -26,6 +26,11 @@ TIME = "2026-11-21T10:00:00Z"
         ),
         pytest.param('{"trainerStatus": {"metrics": [], "x": 1}} {"and": "more"}', {}, id="only the first value counts"),
         pytest.param('{"trainerStatus": {"metrics": [null, {"name": null}]}}', {"metrics": [{}, {}]}, id="null is nothing"),
+        pytest.param(
+            '{"trainerStatus": {"metrics": [{"name": "a\\ud800b\\ud83d\\ude00", "value": "\\ude00"}]}}',
+            {"metrics": [{"name": "a\ufffdb\U0001f600", "value": "\ufffd"}]},
+            id="half a character is replaced",
+        ),
         pytest.param('{"trainerStatus": null}', None, id="a null status"),
         pytest.param('{"other": 1}', None, id="no status"),
         pytest.param("null", None, id="null alone"),

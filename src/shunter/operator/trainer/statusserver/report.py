@@ -72,11 +72,16 @@ def _written(status: _TrainerStatus) -> Json:
     if status.metrics:
         metrics = [metric or _Metric() for metric in status.metrics]
         written["metrics"] = [
-            {field: text for field, text in (("name", metric.name), ("value", metric.value)) if text} for metric in metrics
+            {field: _text(text) for field, text in (("name", metric.name), ("value", metric.value)) if text} for metric in metrics
         ]
     if status.last_updated_time is not None:
         written["lastUpdatedTime"] = rfc3339(status.last_updated_time)
     return written
+
+
+def _text(text: str) -> str:
+    """Half of a surrogate pair, which JSON can say and UTF-8 cannot, becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _refused(constant: str) -> float:
