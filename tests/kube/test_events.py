@@ -95,11 +95,12 @@ async def test_one_object_cannot_flood_its_events_nor_hide_other_reasons(peer: P
     assert len(stored(peer)) == events.BURST + 2
 
 
-async def test_a_long_message_is_cut_to_what_the_server_takes(peer: Peer, client: Client) -> None:
+@pytest.mark.parametrize(("letter", "count"), [("x", 1024), ("\u8cc7", 341)], ids=["one byte", "three bytes"])
+async def test_a_long_message_is_cut_to_what_the_server_takes(peer: Peer, client: Client, letter: str, count: int) -> None:
     recorder = new_recorder(client)
-    recorder.record(note("x" * 5000))
+    recorder.record(note(letter * 5000))
     await recorder.flush()
-    assert len(stored(peer)[0]["note"]) == 1024
+    assert stored(peer)[0]["note"] == letter * count
 
 
 async def test_an_event_that_has_expired_is_made_anew(peer: Peer, client: Client) -> None:

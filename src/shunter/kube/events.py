@@ -41,6 +41,7 @@ AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
 
 LONGEST_MESSAGE = 1024
+"""Bytes: the API server refuses longer ones."""
 MAX_WAITING = 16384
 FLUSH_CONCURRENCY = 16
 MAX_REMEMBERED = 4096
@@ -228,7 +229,7 @@ class EventRecorder:
             "action": note.action,
             "reason": note.reason,
             "regarding": _reference(note),
-            "note": note.message[:LONGEST_MESSAGE],
+            "note": _cut(note.message),
             "type": note.type,
         }
 
@@ -240,7 +241,7 @@ class EventRecorder:
             "metadata": {"name": series.name, "namespace": _namespace(note)},
             "involvedObject": _reference(note),
             "reason": note.reason,
-            "message": note.message[:LONGEST_MESSAGE],
+            "message": _cut(note.message),
             "source": {"component": self._component},
             "reportingComponent": self._component,
             "reportingInstance": "",
@@ -254,6 +255,10 @@ class EventRecorder:
         # An object in a namespace that is being deleted gets no events; that is nobody's problem.
         level = log.debug if isinstance(error, Forbidden | NotFound) and "terminat" in error.message else log.warning
         level("An event about %s %s was not recorded: %s", note.regarding.resource.kind, note.regarding.name, error.message)
+
+
+def _cut(message: str) -> str:
+    return message.encode()[:LONGEST_MESSAGE].decode(errors="ignore")
 
 
 def _namespace(note: Note) -> str:
