@@ -98,8 +98,8 @@ class FileServer:
         content = self.files[path]
         headers = {"ETag": f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"', **self.headers.get(path, {})}
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
-        condition = request.headers.get("If-Range", headers["ETag"])
-        if match and self.has_ranges and condition == headers["ETag"]:
+        validator = headers["ETag"] or headers["Last-Modified"]
+        if match and self.has_ranges and request.headers.get("If-Range", validator) == validator:
             start, end = int(match[1]), min(int(match[2] or len(content) - 1), len(content) - 1)
             headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
             self._send(request, 206, headers, content[start : end + 1], path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator
 
@@ -60,6 +61,31 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(
     assert initialize(server.url + PATH).code == 3
     server.files[PATH] = b"other" * 100
     assert initialize(server.url + PATH).content() == {"train.bin": b"other" * 100}
+
+
+def test_a_broken_answer_of_a_server_that_tells_only_dates_is_gone_on_with(server: FileServer, initialize: Initialize) -> None:
+    date = "Sat, 21 Nov 2026 10:00:00 GMT"
+    server.headers[PATH] = {"ETag": "", "Last-Modified": date}
+    server.breaks[PATH] = [1000]
+    assert initialize(server.url + PATH).content() == {"train.bin": CONTENT}
+    last = server.asked_for(PATH)[-1].headers
+    assert (last["range"], last["if-range"]) == ("bytes=1000-", date)
+
+
+def test_a_name_is_fetched_as_people_write_it(server: FileServer, initialize: Initialize) -> None:
+    server.files["/donn%C3%A9es%20du%20jour.csv"] = b"x"
+    assert initialize(f"{server.url}/donn\u00e9es du jour.csv").content() == {"donn\u00e9es du jour.csv": b"x"}
+
+
+def test_trouble_of_the_network_is_not_said_to_be_the_disks(
+    server: FileServer, initialize: Initialize, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object) -> bytes:
+        raise OSError(errno.EHOSTUNREACH, "No route to host")
+
+    monkeypatch.setattr(fetching, "ATTEMPTS", 1)
+    monkeypatch.setattr("http.client.HTTPResponse.read", unreachable)
+    assert "cannot be reached: No route to host. " + ADVICE in initialize(server.url + PATH).last_line
 
 
 def test_a_server_without_ranges_is_asked_for_all_of_it(server: FileServer, initialize: Initialize) -> None:

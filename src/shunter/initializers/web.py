@@ -15,7 +15,7 @@ from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from posixpath import basename
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urlsplit, urlunsplit
 
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.initializers.files import BLOCK, Advance, Checksum, RemoteFile, hexadecimal
@@ -27,11 +27,13 @@ SECONDS = 60.0
 
 _CHECKSUM = re.compile(r"(sha256|sha1|md5)=([0-9a-f]+)")
 _DIGEST = re.compile(r"sha-256=:?([A-Za-z0-9+/=]+?):?(?:,|$)", re.IGNORECASE)
+_UNSENDABLE = re.compile("[^!-~]+")
 
 
 class Web:
     def __init__(self, settings: Settings) -> None:
-        self._url, fragment = urldefrag(settings.uri)
+        url, fragment = urldefrag(settings.uri)
+        self._url = _sendable(url)
         self._token = settings.access_token
         self._checksum: Checksum | None = None
         if fragment:
@@ -52,7 +54,7 @@ class Web:
         return [RemoteFile(self._name, size, f"{version} {size}", self._checksum or _stated(head))]
 
     def fetch(self, file: RemoteFile, part: Path, advance: Advance) -> None:
-        validator = file.version.partition(" ")[0]
+        validator = file.version.rpartition(" ")[0]
 
         @contextmanager
         def open_at(offset: int) -> Iterator[Opened]:
@@ -94,9 +96,20 @@ def _refusal(error: urllib.error.HTTPError) -> ShunterError:
     return InputError(said, "Look at the address.")
 
 
+def _sendable(url: str) -> str:
+    """The URL with escapes for what people write in paths and HTTP does not carry: blanks, and letters beyond ASCII."""
+    parts = urlsplit(url)
+    path, query = (_UNSENDABLE.sub(lambda found: quote(found[0]), text) for text in (parts.path, parts.query))
+    return urlunsplit(parts._replace(path=path, query=query))
+
+
 def _blocks(answer: HTTPResponse) -> Iterator[bytes]:
-    while block := answer.read(BLOCK):
-        yield block
+    """Raises ConnectionError for all that befalls the connection: other OSErrors are the disk's."""
+    try:
+        while block := answer.read(BLOCK):
+            yield block
+    except OSError as error:
+        raise ConnectionError(*error.args) from error
 
 
 def _length(head: Message) -> int | None:
