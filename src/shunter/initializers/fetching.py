@@ -58,7 +58,7 @@ class _Fetcher:
         self._progress = progress
         self._sleep = sleep
         self.is_over = False
-        """Set when another file has failed for good."""
+        """Set when another file has failed for good: the end, and why, must not wait for files that take hours."""
 
     def fetch(self, file: RemoteFile) -> None:
         """Tries again after trouble that may pass; what the user has to mend is raised at once."""
@@ -78,6 +78,8 @@ class _Fetcher:
 
         def advance(count: int) -> None:
             nonlocal counted
+            if self.is_over and count > 0:
+                raise EnvironmentProblem(f"{file.path} is given up: another file cannot be fetched.")
             counted += count
             self._progress.advance(count)
 

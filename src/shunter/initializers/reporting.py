@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,6 +15,8 @@ from pathlib import Path
 from shunter.initializers.progress import Report
 
 SECONDS = 5.0
+PAUSE_SECONDS = 60.0
+"""Without reports after one that got no answer: each may hold up the fetch for `SECONDS`."""
 _PREFIX = "KUBEFLOW_TRAINER_SERVER"
 
 
@@ -22,7 +26,12 @@ def reporter(environment: Mapping[str, str]) -> Report:
     if not url or not token:
         return lambda percentage, left: None
 
+    silent_until = 0.0
+
     def report(percentage: int | None, left: int | None) -> None:
+        nonlocal silent_until
+        if time.monotonic() < silent_until and percentage != 100:
+            return
         status: dict[str, object] = {"lastUpdatedTime": datetime.now(UTC).isoformat()}
         if percentage is not None:
             status["progressPercentage"] = percentage
@@ -35,8 +44,10 @@ def reporter(environment: Mapping[str, str]) -> Report:
             trusted.verify_flags &= ~ssl.VERIFY_X509_STRICT  # asks in Python 3.13 for what many certificates lack
             request = urllib.request.Request(url, data=body, headers=headers)
             urllib.request.urlopen(request, timeout=SECONDS, context=trusted).close()
+        except urllib.error.HTTPError:
+            return
         except (OSError, HTTPException):
             # Whoever fetches data must not fail because nobody listens.
-            return
+            silent_until = time.monotonic() + PAUSE_SECONDS
 
     return report
