@@ -21,6 +21,16 @@ SUSPENDED = pytorch_job("bert", "team", suspend=True)
 OTHER = pytorch_job("bert", "team", workers=7)
 
 
+TWIN: Json = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "bert-v2", "namespace": "team"},
+    "spec": {},
+}
+WAITING: Json = {**TWIN, "spec": {"suspend": True}}
+COMPLETE: Json = {**TWIN, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+
+
 def entry(state: str, obj: Json = JOB) -> Entry:
     return Entry(file="f", sha256="", api_version=obj["apiVersion"], kind=obj["kind"], name="bert", namespace="team", state=state)
 
@@ -50,3 +60,17 @@ def test_what_becomes_of_an_object(case: tuple[Entry, Json, Json | None, Choice,
     if verdict == "create suspended":
         assert decision.body is not None
         assert is_suspended(decision.body)
+
+
+@pytest.mark.parametrize(
+    ("twin", "verdict", "why"),
+    [
+        (WAITING, "create", "it was Running, and runs from the start"),
+        (TWIN, "create suspended", "its TrainJob bert-v2 runs, and both would train"),
+        (COMPLETE, "create suspended", "its TrainJob bert-v2 has finished (Succeeded): resumed, it would train again"),
+    ],
+    ids=["a twin that waits", "a twin that runs", "a twin that has finished"],
+)
+def test_a_job_does_not_run_again_beside_or_after_its_train_job(twin: Json, verdict: str, why: str) -> None:
+    decision = decided(entry("Running"), JOB, None, Choice(resume=True), [twin])
+    assert (decision.verdict, decision.why) == (verdict, why)

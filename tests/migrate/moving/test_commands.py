@@ -14,7 +14,7 @@ from faults.planes import Plane
 from migrate.moving.moves import Moves
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.moving.marks import COMPARED, mark
+from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.runs.marks import TRIAL
 
 FREEZE = ("--freeze", "none")
@@ -134,6 +134,24 @@ async def test_a_backup_is_restored_suspended_and_refuses_what_differs(migrate: 
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
     await moves.client.patch(PYTORCH_JOBS, "other", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
     assert "refuse PyTorchJob" in migrate("restore", directory, "--yes", code=6).stdout
+
+
+async def test_a_job_whose_train_job_runs_is_restored_suspended_even_with_resume(migrate: Migrate, moves: Moves) -> None:
+    for name in ("bert", "gpt"):
+        await moves.submit(name)
+    directory = str(moves.directory / "backup")
+    migrate("backup", directory, "-n", moves.namespace)
+    for name in ("bert", "gpt"):
+        await moves.client.delete(PYTORCH_JOBS, name, moves.namespace, propagation="Background")
+    annotations = {SOURCE: f"PyTorchJob {moves.namespace}/bert"}
+    twin = {"metadata": {"name": "bert-v2", "namespace": moves.namespace, "annotations": annotations}}
+    spec = {"runtimeRef": {"name": "torch"}, "suspend": False}
+    kind = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind}
+    await moves.client.create(TRAIN_JOBS, {**kind, **twin, "spec": spec})
+    done = migrate("restore", directory, "--resume", "--yes")
+    assert "its TrainJob bert-v2 runs, and both would train" in done.stdout
+    suspended = {name: (await moves.v1(name))["spec"]["runPolicy"]["suspend"] for name in ("bert", "gpt")}
+    assert suspended == {"bert": True, "gpt": False}
 
 
 async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_all_namespaces(

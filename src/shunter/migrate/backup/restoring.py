@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import Resource
+from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
 from shunter.migrate.backup.index import Entry, Index, is_job, read_entry
-from shunter.migrate.backup.taking import BY_KIND
+from shunter.migrate.backup.taking import BY_KIND, listed
+from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.runs.marks import is_trial
+from shunter.operator.overview import overview
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
@@ -39,8 +42,9 @@ class Choice(NamedTuple):
     """Jobs that had finished come back as well, suspended."""
 
 
-def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice) -> Decision:
-    """`obj` is what the backup holds, `present` what the cluster has by that name now."""
+def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins: Iterable[Json] = ()) -> Decision:
+    """`obj` is what the backup holds, `present` what the cluster has by that name now, `twins` the TrainJobs that were made of
+    the job."""
     if present is not None:
         if digest(present) == digest(obj) or (is_job(obj) and digest(suspended(present)) == digest(suspended(obj))):
             return Decision(entry, "unchanged", "it is there as it was")
@@ -56,6 +60,8 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice) -> De
             entry, "create suspended", f"it had finished ({entry.state}): resumed, it would run again", suspended(obj)
         )
     if choice.resume and not is_suspended(obj):
+        if taken_over := next(filter(None, map(_why_taken_over, twins)), ""):
+            return Decision(entry, "create suspended", taken_over, suspended(obj))
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
     return Decision(entry, "create suspended", "resume it when you mean it to run", suspended(obj))
 
@@ -66,7 +72,11 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
     namespaces = frozenset(only)
     entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
     objects = [read_entry(directory, entry) for entry in entries]
-    return [decided(entry, obj, await _present(client, obj), choice) for entry, obj in zip(entries, objects, strict=True)]
+    twins = await _twins(client, entries) if choice.resume else {}
+    return [
+        decided(entry, obj, await _present(client, obj), choice, twins.get(entry.title, ()))
+        for entry, obj in zip(entries, objects, strict=True)
+    ]
 
 
 async def restore(client: Client, decision: Decision, *, dry_run: bool = False) -> str:
@@ -80,6 +90,24 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
     except ApiError as error:
         return error.message
     return ""
+
+
+def _why_taken_over(twin: Json) -> str:
+    """Why the v1 job of a TrainJob must not run beside it; empty when it may."""
+    name, seen = twin["metadata"]["name"], overview(twin)
+    if seen.is_finished:
+        return f"its TrainJob {name} has finished ({seen.state}): resumed, it would train again"
+    return "" if is_suspended(twin) else f"its TrainJob {name} runs, and both would train"
+
+
+async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
+    """The TrainJobs, trials apart, that were made of v1 jobs, by the titles of these."""
+    found: dict[str, list[Json]] = {}
+    namespaces = {entry.namespace for entry in entries}
+    for job in await listed(client, TRAIN_JOBS, namespaces) if namespaces else ():
+        if not is_trial(job):
+            found.setdefault(mark(job, SOURCE), []).append(job)
+    return found
 
 
 async def _present(client: Client, obj: Json) -> Json | None:
