@@ -60,5 +60,61 @@ def test_an_item_comes_to_the_end_of_its_list(text: str, wanted: str) -> None:
     assert with_item(text, "resources", "c.yaml") == wanted
 
 
+BRACKETS = """\
+resources: [../base, "a.yaml"]   # all of it
+images:
+- name: example.org/train
+  newTag: "7e12345"   # {"$imagepolicy": "flux-system:train:tag"}
+patches: [{path: one.yaml}, {path: two.yaml, target: {kind: PyTorchJob}}]
+components: [
+  # only here
+  ../debug,
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("edited", "before", "after"),
+    [
+        (
+            with_item(BRACKETS, "resources", "c.yaml"),
+            'resources: [../base, "a.yaml"]   # all of it\n',
+            'resources:   # all of it\n- ../base\n- "a.yaml"\n- c.yaml\n',
+        ),
+        (
+            without_items(BRACKETS, "patches", [1]),
+            "patches: [{path: one.yaml}, {path: two.yaml, target: {kind: PyTorchJob}}]\n",
+            "patches:\n- {path: one.yaml}\n",
+        ),
+        (
+            without_items(BRACKETS, "patches", [0, 1]),
+            "patches: [{path: one.yaml}, {path: two.yaml, target: {kind: PyTorchJob}}]\n",
+            "",
+        ),
+        (
+            with_item(BRACKETS, "components", "more"),
+            "components: [\n  # only here\n  ../debug,\n]\n",
+            "components:\n# only here\n- ../debug\n- more\n",
+        ),
+    ],
+    ids=["one more", "one less", "none left", "in several lines"],
+)
+def test_a_list_in_brackets_changes_and_nothing_beside_it(edited: str, before: str, after: str) -> None:
+    assert before in BRACKETS
+    assert edited == BRACKETS.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("patches: []   # none yet\nnamePrefix: x-\n", "# none yet\nnamePrefix: x-\n"),
+        ("patches:\n# - path: big.yaml\nnamePrefix: x-\n", "# - path: big.yaml\nnamePrefix: x-\n"),
+    ],
+    ids=["brackets with nothing in them", "all commented out"],
+)
+def test_an_empty_list_does_not_stand_beside_the_new_one(text: str, left: str) -> None:
+    assert with_patch(text, "new.yaml") == f"{left}patches:\n- path: new.yaml\n"
+
+
 def test_a_patch_comes_behind_the_others() -> None:
     assert "  - path: three.yaml\n  - path: new.yaml\n# last\n" in with_patch(TEXT, "new.yaml")

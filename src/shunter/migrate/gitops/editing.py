@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import msgspec
 import yaml
 
 from shunter.kube.manifests import Loader
+from shunter.migrate.emit.job import plain_text
 
 
 def without_items(text: str, field: str, indexes: Collection[int]) -> str:
     """The text without some items of a list, and without the list when none is left."""
+    text = _in_lines(text, field)
     root, key, node = _found(text, field)
     if key is None or node is None:
         return text
@@ -34,10 +37,11 @@ def without_items(text: str, field: str, indexes: Collection[int]) -> str:
 def with_item(text: str, field: str, item: str) -> str:
     """The text with one more item, a plain string, at the end of a list; a new list when there is none. What is there already is
     not added again."""
-    root, key, node = _found(text, field)
     value = _value(text).get(field) or []
     if item in value:
         return text
+    text = _in_lines(text, field)
+    root, key, node = _found(text, field)
     if root.flow_style or (node is not None and node.flow_style):
         return _anew(text, field, [*value, item])
     if key is None or node is None or not node.value:
@@ -49,6 +53,7 @@ def with_item(text: str, field: str, item: str) -> str:
 
 def with_patch(text: str, path: str) -> str:
     """The text with one more entry `path: ...` among the patches."""
+    text = _in_lines(text, "patches")
     root, key, node = _found(text, "patches")
     if root.flow_style or (node is not None and node.flow_style):
         return _anew(text, "patches", [*(_value(text).get("patches") or []), {"path": path}])
@@ -61,6 +66,7 @@ def with_patch(text: str, path: str) -> str:
 
 def with_inline(text: str, field: str, content: str) -> str:
     """The text with one more patch that is written out in it."""
+    text = _in_lines(text, field)
     entry = content if field == "patchesStrategicMerge" else {"patch": content}
     root, key, node = _found(text, field)
     if root.flow_style or (node is not None and node.flow_style):
@@ -73,6 +79,31 @@ def with_inline(text: str, field: str, content: str) -> str:
     lines = text.split("\n")
     number = _last_line(lines, node) + 1
     return "\n".join([*lines[:number], *block, *lines[number:]])
+
+
+def _in_lines(text: str, field: str) -> str:
+    """The text with a list that is written in brackets in lines, one an item, below the comments within; and without the field
+    where nothing is in it. A list with anchors or aliases stays as it is."""
+    root = yaml.compose(text, Loader=Loader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
+    for key, node in pairs:
+        if not isinstance(key, yaml.ScalarNode) or key.value != field:
+            continue
+        behind, newline, below = text[node.end_mark.index :].partition("\n")
+        if not _value(text)[field]:
+            comment = behind.lstrip()
+            return text[: key.start_mark.index] + (comment + newline if comment else "") + below
+        written = text[node.start_mark.index : node.end_mark.index]
+        if written.startswith("[") and not set("&*") & set(written):
+            lines = re.findall(r"(?<=\s)#[^\r\n]*", written) if "\n" in written else []
+            lines += [f"- {_in_a_line(text, *item)}" for item in zip(node.value, _value(text)[field], strict=True)]
+            return text[: node.start_mark.index].rstrip() + behind + "".join(f"\n{line}" for line in lines) + newline + below
+    return text
+
+
+def _in_a_line(text: str, node: yaml.Node, value: object) -> str:
+    written = text[node.start_mark.index : node.end_mark.index]
+    return written if "\n" not in written else msgspec.json.encode(value).decode()
 
 
 def _found(text: str, field: str) -> tuple[yaml.MappingNode, yaml.ScalarNode | None, yaml.SequenceNode | None]:
@@ -91,7 +122,7 @@ def _value(text: str) -> dict[str, list[object]]:
 
 def _anew(text: str, field: str, items: list[object]) -> str:
     value = {key: inner for key, inner in _value(text).items() if key != field}
-    return msgspec.yaml.encode({**value, **({field: items} if items else {})}).decode()
+    return plain_text({**value, **({field: items} if items else {})})
 
 
 def _dash_line(lines: list[str], item: yaml.Node) -> int:
