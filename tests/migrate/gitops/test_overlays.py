@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 
@@ -223,6 +224,42 @@ def test_a_kustomization_that_cannot_be_built_is_told_and_the_rest_is_converted(
     tree = converted(root)
     assert [finding.topic.id for finding in tree.findings] == ["KUSTOMIZE003"]
     assert "TrainJob" in (tree.texts[Path("base/job.yaml")] or "")
+
+
+def test_an_overlay_is_built_with_its_hidden_files_and_without_what_cannot_be_read(tmp_path: Path) -> None:
+    generated = "configMapGenerator:\n- {name: settings, envs: [.env]}\n"
+    texts = {"dev/kustomization.yaml": TARGETED + generated, "dev/big.yaml": BIG, "dev/.env": "STAGE=dev\n"}
+    root = written(tmp_path, {**BASE, **texts, ".git/config": "", "dev/.cache/big": ""})
+    os.mkfifo(root / "dev" / "pipe")
+    wanted = converted_build(build(root / "dev"), Options())
+    tree = converted(root)
+    put(tree, root)
+    assert [finding.topic.id for finding in tree.findings] == ["KUSTOMIZE001"]
+    assert differences(wanted, build_of(build(root / "dev"))) == []
+
+
+@pytest.mark.parametrize("linked", ["base/job.yaml", "dev/kustomization.yaml"])
+def test_what_links_lead_to_is_not_written_before_the_result_is(tmp_path: Path, linked: str) -> None:
+    root = written(tmp_path / "root", {**BASE, "dev/kustomization.yaml": TARGETED, "dev/big.yaml": BIG})
+    elsewhere = (root / linked).rename(tmp_path / "elsewhere.yaml")
+    (root / linked).symlink_to(elsewhere)
+    before = elsewhere.read_text()
+    seen: list[str] = []
+
+    def watching(directory: Path) -> str:
+        seen.append(elsewhere.read_text())
+        return build(directory)
+
+    assert converted(root, watching).texts != {}
+    assert set(seen) == {before}
+    assert elsewhere.read_text() == before
+
+
+def test_an_overlay_that_is_named_without_its_base_says_what_to_name(tmp_path: Path) -> None:
+    root = written(tmp_path, {**BASE, "dev/kustomization.yaml": TARGETED, "dev/big.yaml": BIG})
+    messages = [finding.message for finding in converted(root / "dev").findings if finding.topic.id == "KUSTOMIZE003"]
+    both = f"{root / 'dev'} builds on {root / 'base'}: name a directory above both with -f, which is converted as one."
+    assert messages == [both]
 
 
 TARGETED = """\

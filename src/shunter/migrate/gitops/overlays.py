@@ -53,6 +53,7 @@ from shunter.migrate.gitops.square import (
     runtime_of,
     title_of,
 )
+from shunter.migrate.gitops.tree_copy import copy_tree
 from shunter.migrate.gitops.writing_order import CONFIGURATION_FILE, OVERLAY_RUNTIMES_FILE, bases_first, in_order
 from shunter.migrate.options import Options
 from shunter.migrate.paths import leaves
@@ -129,7 +130,7 @@ def converted_tree(root: Path, given: Input, texts: Mapping[Path, str], options:
     with tempfile.TemporaryDirectory(prefix="shunter-kustomize-") as folder:
         old, new = Path(folder, "old"), Path(folder, "new")
         for copy in (old, new):
-            shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".*"), symlinks=True)
+            copy_tree(root, copy)
         _Conversion(root.resolve(), old, new, tree, options, build).run(found, has_v1=bool(given.jobs))
     return tree
 
@@ -178,8 +179,16 @@ class _Conversion:
         try:
             return self.build(self.old / self._place(each))
         except (InputError, EnvironmentProblem) as error:
-            self._tell(each, NOT_BUILT, (), error.message.replace(str(self.old), str(self.root)))
+            said = error.message.replace(str(self.old), str(self.root))
+            if outside := self._outside(each):
+                said = f"{each.directory} builds on {outside}: name a directory above both with -f, which is converted as one."
+            self._tell(each, NOT_BUILT, (), said)
             return None
+
+    def _outside(self, each: Kustomization) -> str:
+        """What a kustomization builds on that is not below the root, so that no copy has it; empty when there is nothing."""
+        named = [path for field in ("resources", "bases", "components") for path in each.references(field)]
+        return next((os.path.normpath(path) for path in named if not path.resolve().is_relative_to(self.root)), "")
 
     def _tell(self, each: Kustomization, topic: Topic, path: tuple[str | int, ...], message: str) -> None:
         self.tree.findings.append(_finding(self.options, each, topic, path, message))
@@ -352,7 +361,7 @@ class _Conversion:
 
     def _relative(self, each: Kustomization) -> Path:
         assert each.file.path is not None, "kustomizations are files"
-        return each.file.path.resolve().relative_to(self.root)
+        return self._place(each) / each.file.path.name
 
     def _change(self, each: Kustomization, text: str) -> None:
         if text != self._text(each):
