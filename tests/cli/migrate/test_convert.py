@@ -109,6 +109,20 @@ def test_files_change_in_place_only_when_git_can_bring_them_back(tmp_path: Path)
     assert (tmp_path / "job.yaml").read_text() == text
 
 
+def test_a_link_out_of_the_repository_is_not_changed_in_place(tmp_path: Path) -> None:
+    repository, elsewhere = tmp_path / "repository", tmp_path / "job.yaml"
+    repository.mkdir()
+    elsewhere.write_text(JOB)
+    (repository / "job.yaml").symlink_to(elsewhere)
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for arguments in (["init"], ["add", "."], ["commit", "-m", "first"]):
+        subprocess.run([*git, *arguments], cwd=repository, check=True, capture_output=True)
+    refused = convert("-f", ".", "--in-place", folder=repository)
+    assert refused.returncode == 1
+    assert f"{elsewhere} is in no git working tree" in refused.stderr
+    assert elsewhere.read_text() == JOB
+
+
 def test_a_tree_is_written_elsewhere_and_nothing_there_is_overwritten(tmp_path: Path) -> None:
     source, target = tmp_path / "jobs", tmp_path / "out"
     (source / "team").mkdir(parents=True)

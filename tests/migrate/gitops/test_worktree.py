@@ -45,3 +45,18 @@ def test_changed_unknown_and_ignored_files_are_named(repository: Path) -> None:
 
 def test_outside_of_git_nothing_is_safe(tmp_path: Path) -> None:
     assert unsaved(tmp_path) == [f"{tmp_path} is in no git working tree"]
+
+
+def test_what_git_cannot_tell_of_is_not_safe(repository: Path) -> None:
+    (repository / ".git" / "index").write_bytes(b"torn")
+    assert unsaved(repository / "jobs") == [f"git status does not answer for {repository / 'jobs'}"]
+
+
+def test_of_a_link_it_is_what_it_leads_to_that_must_be_safe(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "b.yaml"
+    elsewhere.write_text("b: 1\n")
+    (repository / "jobs" / "b.yaml").symlink_to(elsewhere)
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "a link")
+    assert unsaved(repository / "jobs") == []
+    assert unsaved(repository / "jobs" / "b.yaml") == [f"{elsewhere} is in no git working tree"]

@@ -73,7 +73,9 @@ def convert(
     usable, _ = taken_on(batch, [], configuration)
     texts, overlays = texts_of(given, usable, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
     batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays], configuration)
-    if texts is not None and not in_place and not force:
+    if texts is not None and in_place and not force:
+        refuse_unsaved([path for path in texts if path.is_symlink()])
+    elif texts is not None and not force:
         refuse_others(texts)
     changed = write(given, batch, templates, form, texts)
     write_reports(reports, batch, faults)
