@@ -55,6 +55,18 @@ async def test_what_was_backed_up_can_be_made_again(client: Client, namespace: s
     assert unchanged.verdict == "unchanged"
 
 
+async def test_a_backup_is_the_same_for_kubectl(client: Client, namespace: str, tmp_path: Path) -> None:
+    job = pytorch_job("bert", namespace, suspend=True)
+    for spec in job["spec"]["pytorchReplicaSpecs"].values():
+        container = {**spec["template"]["spec"]["containers"][0], "args": ["--lr", "1e-3"]}
+        spec["template"] = {"spec": {"containers": [container]}}
+    await client.create(PYTORCH_JOBS, job)
+    [entry] = (await taken(client, tmp_path / "backup", namespace)).objects
+    assert '- "1e-3"\n' in (tmp_path / "backup" / entry.file).read_text()  # without quotes it would be a number there
+    [unchanged] = await decisions(client, tmp_path / "backup", read_index(tmp_path / "backup"), Choice())
+    assert unchanged.verdict == "unchanged"
+
+
 async def test_a_secret_is_named_and_its_value_is_nowhere(client: Client, namespace: str, tmp_path: Path) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": namespace}}
     await client.create(SECRETS, {**secret, "stringData": {"token": "do-not-tell"}})

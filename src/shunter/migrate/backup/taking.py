@@ -21,6 +21,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.backup.cleaning import clean, digest_of, suspended
 from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, read_index, state_of
+from shunter.migrate.emit.job import plain_text
 from shunter.migrate.moving import freeze
 from shunter.migrate.writing import write_whole
 
@@ -153,7 +154,7 @@ def _write(directory: Path, obj: Json) -> Entry:
 
 
 def _content(obj: Json) -> bytes:
-    return msgspec.yaml.encode(clean(obj))
+    return plain_text(clean(obj)).encode()
 
 
 def _sync(directory: Path) -> None:

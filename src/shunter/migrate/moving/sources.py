@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from shunter.migrate.backup.cleaning import is_suspended
 from shunter.migrate.conversion import Conversion
+from shunter.migrate.emit.job import SEPARATOR, plain_text
 from shunter.migrate.moving.plan import Item
 from shunter.migrate.rules.owners import LOOKED_AFTER, MADE_BY_ANOTHER
 
@@ -27,5 +26,5 @@ def source_patch(item: Item, conversion: Conversion) -> SourcePatch:
         # Only in this cluster a TrainJob waits until somebody starts it.
         job = {**job, "spec": {field: value for field, value in job["spec"].items() if field != "suspend"}}
     documents = [obj for obj in (conversion.runtime, job) if obj is not None]
-    body = "".join("---\n" + msgspec.yaml.encode(obj).decode() for obj in documents)
+    body = "".join(SEPARATOR + plain_text(obj) for obj in documents)
     return SourcePatch(f"{item.namespace}-{item.kind.lower()}-{item.name}.yaml", "\n".join(head) + "\n" + body)
