@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cli.display import OneRank, PipeDisplay
 from shunter.cli.following import JobFollower
+from shunter.cli.jobs import print_logs
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response
@@ -85,6 +86,23 @@ async def test_what_may_not_be_listed_is_told_once_and_the_job_is_followed_to_it
     assert end.job == SUCCEEDED
     for kind in ("pods", "events"):
         assert told.getvalue().count(f"not all of it is shown: {kind} is forbidden") == 1
+
+
+class Unstarted(JobsOnly):
+    """A server whose job has a pod that waits, for an image say."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        there: dict[str, list[Json]] = {"pytorchjobs": [JOB], "pods": [{**POD, "status": {"phase": "Pending"}}]}
+        return answer(200, {"metadata": {"resourceVersion": "1"}, "items": there.get(path.rpartition("/")[2], [])})
+
+
+async def test_logs_of_a_job_of_which_nothing_has_started_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = StringIO()
+    monkeypatch.setattr("sys.stderr", told)
+    await print_logs(Client(Unstarted()), "bert", "team", None, follow=False)
+    assert told.getvalue() == "no container of job 'bert' has started; see why: shunter describe bert\n"
 
 
 class PodThatGoes:
