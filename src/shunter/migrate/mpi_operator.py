@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from shunter.api.meta import Struct
+from shunter.api.meta import Json, Struct
 from shunter.api.resources import Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import MANAGED_BY_US, JobStatus, RunPolicy
@@ -17,6 +17,8 @@ from shunter.operator.training.framework import Environment, TrainingJob
 from shunter.operator.training.frameworks.mpi import MPI
 
 OPEN_MPI = "OpenMPI"
+JOB_ROLE = "K_MPI_JOB_ROLE"
+GPU_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 LAUNCHER_BACKOFF_LIMIT = 6
 """The launcher is a Job, which gives up after so many restarts where it is told nothing."""
 
@@ -53,8 +55,11 @@ class MPIOperator(MPI):
         )
 
     def environment(self, job: TrainingJob[MPIJobSpec], replica_type: str) -> Environment:
-        """Nothing that would be in a user's way: what it sets is reserved in v2, too."""
-        return lambda index: []
+        """What it sets over the user's own, and v2 does not reserve: a launcher that does not train sees no GPUs."""
+        told: list[Json] = [{"name": JOB_ROLE, "value": replica_type.lower()}]
+        if replica_type == LAUNCHER and not (isinstance(job.spec, MPIOperatorSpec) and job.spec.run_launcher_as_worker):
+            told += [{"name": name, "value": ""} for name in GPU_VARIABLES]
+        return lambda index: told
 
 
 def _run_policy(policy: RunPolicy) -> RunPolicy:

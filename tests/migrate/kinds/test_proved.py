@@ -28,6 +28,7 @@ ENVIRONMENTS = st.sampled_from([
     [{"name": "EPOCHS", "value": "3"}],
     [{"name": "RANK", "value": "7"}, {"name": "TF_CONFIG", "value": "{}"}, {"name": "COORDINATOR_PORT", "value": "1"}],
     [{"name": "OMPI_MCA_plm_rsh_agent", "value": "rsh"}, {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}],
+    [{"name": "PRTE_MCA_plm_ssh_agent", "value": "/etc/mpi/kubexec.sh"}],
     [{"name": "WHERE", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}],
 ])  # fmt: skip
 RESTART_POLICIES = st.sampled_from(["", "Never", "OnFailure", "ExitCode"])

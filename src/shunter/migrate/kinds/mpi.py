@@ -12,7 +12,7 @@ from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.kinds.mpi_command import adapt
 from shunter.migrate.kinds.mpi_findings import container_path, containers_of, report, training_container
-from shunter.migrate.mpi_operator import MPIOperatorSpec
+from shunter.migrate.mpi_operator import GPU_VARIABLES, JOB_ROLE, MPIOperatorSpec
 from shunter.migrate.rules.ssh import SERVE, client_environment, mount_path
 from shunter.migrate.shims import place_roles
 from shunter.operator.trainer.plugins.mpi import LAUNCHER as LAUNCHERS
@@ -74,7 +74,7 @@ def _find_containers(draft: Draft) -> None:
 
 def _launcher_environment(draft: Draft) -> list[Json]:
     """How to reach the nodes; a launcher that does not train sees no GPUs, as in v1."""
-    hidden = [] if _is_node(draft) else ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"]
+    hidden = [] if _is_node(draft) else GPU_VARIABLES
     return [
         *_role_of_mpi_operator(draft, "launcher"),
         *client_environment(),
@@ -90,7 +90,7 @@ def _is_node(draft: Draft) -> bool:
 
 def _role_of_mpi_operator(draft: Draft, role: str) -> list[Json]:
     is_told = isinstance(draft.job.spec, MPIOperatorSpec)
-    return [{"name": "K_MPI_JOB_ROLE", "value": role}] if is_told else []
+    return [{"name": JOB_ROLE, "value": role}] if is_told else []
 
 
 def _place(draft: Draft) -> None:

@@ -12,12 +12,11 @@ from shunter.migrate.launch import Started, understood
 from shunter.migrate.launch.arguments import Option
 from shunter.migrate.launch.rewriting import without_options
 from shunter.migrate.paths import Path
+from shunter.migrate.rules.ssh import AGENTS
 from shunter.operator.trainer.plugins.mpi import HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.operator.training.mpi.objects import KUBECTL, KUBEXEC
 
 _PARAMETERS = frozenset({"mca", "gmca", "prtemca"})
-_AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
-"""How Open MPI of all ages calls the program that starts its daemons."""
 _HOST_FILES = frozenset({"hostfile", "default-hostfile"})
 
 AGENT = Topic(
@@ -100,7 +99,7 @@ def adapt(draft: Draft, launcher: Group, container: Json, path: Path, slots: int
 
 def _agents(run: Started) -> Iterator[Option]:
     for name, option in run.given:
-        if name in _PARAMETERS and option.value.partition(" ")[0] in _AGENTS:
+        if name in _PARAMETERS and option.value.partition(" ")[0] in AGENTS:
             yield option
 
 

@@ -15,16 +15,17 @@ from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.ledger import Manifest
 from shunter.migrate.paths import Path
+from shunter.migrate.rules.ssh import AGENT_ENVIRONMENT
 from shunter.migrate.rules.trainer import IN_THE_RUNTIME, fits
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 
 _RESERVED: dict[str, tuple[str, ...]] = {
     "torch": TORCHRUN_ENVIRONMENT,
-    "mpi": OPEN_MPI_ENVIRONMENT,
+    "mpi": (*OPEN_MPI_ENVIRONMENT, *AGENT_ENVIRONMENT),
     "xgboost": TRACKER_ENVIRONMENT,
 }
-"""What a TrainJob must not say, by the runtime's framework."""
+"""What the job must not say, by the runtime's framework: of an MPIJob also how mpirun reaches its nodes."""
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 OVERRIDDEN = Topic(

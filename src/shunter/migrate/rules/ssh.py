@@ -27,6 +27,10 @@ KEYS_PATH = "/mpi-ssh-auth"
 """Where the init container sees the keys."""
 _OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext")
 """What the init container has of the one that it prepares; with its resources the pod needs no more than before."""
+AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
+"""How Open MPI of all ages calls the program that starts its daemons."""
+AGENT_ENVIRONMENT = tuple(f"{library}_MCA_{agent}" for library in ("OMPI", "PRTE") for agent in sorted(AGENTS))
+"""The variables that name that program to Open MPI up to 4, and from 5 on."""
 ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
 
 SET_UP = f"""\
