@@ -22,6 +22,8 @@ _DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
 """What stands behind a host's name, as far as it may be a part of it."""
 _INDEX = re.compile(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host"})
+_EXPANDED = frozenset({"command", "args", "env"})
+"""Fields of a container in which Kubernetes replaces $(NAME)."""
 _MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
 """Frameworks of v2 that meet on a port of their own, whatever it was in v1."""
 
@@ -187,10 +189,11 @@ def _shapes(draft: Draft) -> list[tuple[str, str]]:
 
 
 def _counterpart(draft: Draft, group: Group, path: Path, name: str) -> str:
-    """By the variable that holds the job's name, where the container has it: the text then survives a renaming."""
+    """By the variable that holds the job's name, where the container has it and Kubernetes puts it in (not in probes and hooks):
+    the text then survives a renaming."""
     to_group, index = draft.hosts[name]
     is_training = path[:3] == ("spec", "containers", draft.container_index(group.roles[0]))
-    if is_training and any(variable["name"] == JOB_NAME for variable in group.environment):
+    if is_training and path[3] in _EXPANDED and any(variable["name"] == JOB_NAME for variable in group.environment):
         return to_group.host_expression(index)
     return draft.host(to_group, index)
 
