@@ -132,6 +132,11 @@ def test_options_of_torchrun_are_read(words: list[str], name: str, value: str | 
     assert launch("torchrun", *words, "train.py").main.option(name) == value
 
 
+@pytest.mark.parametrize("before", ["NODES=1 python prepare.py", "env NODES=1 python prepare.py"])
+def test_variable_of_one_program_is_not_that_of_the_next(before: str) -> None:
+    assert in_shell(f"{before} && torchrun --nnodes=$NODES t.py").main.option("nnodes") == "$NODES"
+
+
 USES = {
     "by Kubernetes": (launch("python", "t.py", "--rank=$(RANK)"), [("RANK", "kubernetes", None)]),
     "not where the reference is escaped": (launch("python", "t.py", "--rank=$$(RANK)"), []),
@@ -144,6 +149,10 @@ USES = {
     "what the text makes of it": (
         in_shell("MASTER_PORT=${MASTER_PORT:-1}; python t.py $MASTER_PORT"),
         [("MASTER_PORT", "shell", "1")],
+    ),
+    "also when another program is told otherwise": (
+        in_shell("RANK=0 python prepare.py && torchrun --node_rank=$RANK t.py"),
+        [("RANK", "shell", None)],
     ),
     "by Python code": (
         launch("python", "-c", "import os\nos.environ['RANK']\nos.getenv('WORLD_SIZE', 1)\nos.environ.get('MASTER_ADDR')"),

@@ -133,7 +133,8 @@ class _Reader:
     ) -> None:
         """A command; `document` is what its standard input is, standing at `spot`."""
         inner, assigned = unwrapped(words)
-        place.values.update(assigned)
+        if assigned:
+            place = replace(place, values={**place.values, **dict(assigned)})
         if not inner or place.depth > _DEEPEST:
             return
         name = program_name(inner[0].value)
@@ -151,9 +152,11 @@ class _Reader:
         script = shell.script(text)
         self._take_shell_references(text, script, spot)
         for command in script.commands:
-            for name, value in command.assignments:
-                place.values[name] = " ".join(shell.expanded(value, place.values))
             words = [argument for word in command.words for argument in _arguments(text, word, spot, place)]
+            # Before a command it holds for that one only, after the shell has replaced the variables of its words.
+            there = replace(place, values={**place.values}) if command.assignments and command.words else place
+            for name, value in command.assignments:
+                there.values[name] = " ".join(shell.expanded(value, there.values))
             if not words:
                 continue
             if command.input and command.outputs:
@@ -167,13 +170,13 @@ class _Reader:
                 where = (
                     _within(spot, command.input.start, command.input.start + len(command.input.text)) if command.input else None
                 )
-                self.read_words(words, place, command.input, where)
+                self.read_words(words, there, command.input, where)
 
     def _take_shell_references(self, text: str, script: shell.Script, spot: Spot) -> None:
         """The variables that the text does not set itself before it uses them."""
         assigned: dict[str, int] = {}
         for command in script.commands:
-            for name, word in command.assignments:
+            for name, word in command.assignments if not command.words else ():
                 assigned.setdefault(name, word.end)
             if command.words and command.words[0].literal in _SETTERS:
                 for word in command.words[1:]:
