@@ -223,6 +223,11 @@ def test_script_that_calls_itself_is_read_once_and_for_all() -> None:
     assert launch("sh", "/scripts/a.sh", files={"a.sh": "sh /scripts/a.sh"}).launcher == "unknown"
 
 
+def test_script_that_calls_itself_many_times_is_read_soon() -> None:
+    script = "case $1 in all) " + "sh /scripts/a.sh one; " * 6 + ";; one) torchrun t.py;; esac"
+    assert launch("sh", "/scripts/a.sh", "all", files={"a.sh": script}).launcher == "torchrun"
+
+
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=3))
 def test_any_command_is_understood_somehow(command: list[str], args: list[str]) -> None:
     assert launch(*command, args=args).started

@@ -110,6 +110,8 @@ class _Place:
     parameters: tuple[Argument, ...] = ()
     """What `"$@"` stands for."""
     depth: int = 0
+    opened: tuple[Spot, ...] = ()
+    """The files that lead to it. One that calls itself, with other parameters maybe, is followed once."""
 
     def inside(self, name: str, parameters: Sequence[Argument] = ()) -> _Place:
         return replace(
@@ -214,7 +216,9 @@ class _Reader:
         file = self._file(path, place)
         if file is None:
             return False
-        inside = place.inside(_title(file), parameters)
+        if place.opened.count(file.spot) > 1:
+            return True
+        inside = replace(place.inside(_title(file), parameters), opened=(*place.opened, file.spot))
         self.read_text(file.text, file.spot, replace(inside, values=place.values) if is_sourced else inside)
         return True
 
