@@ -111,6 +111,13 @@ def test_elastic_job_has_the_chosen_nodes_and_still_tolerates_losses(choice: str
     assert found.is_blocked == (choice == "")
 
 
+def test_elastic_job_that_reads_the_range_from_its_variable_finds_it_there() -> None:
+    command = ["bash", "-c", "torchrun --nnodes=$PET_NNODES --rdzv_endpoint=$PET_RDZV_ENDPOINT train.py"]
+    found = converted(job(0, 3, command, elasticPolicy=ELASTIC), Options(elastic_nodes="max"))
+    assert found.train_job["spec"]["trainer"]["command"] == command
+    assert (found.profile, variables(found)["PET_NNODES"]) == ("P3", "2:4")
+
+
 def test_elastic_nodes_must_be_a_choice() -> None:
     with pytest.raises(ElasticNodesError, match="--elastic-nodes is some"):
         converted(job(0, 3, TORCHRUN, elasticPolicy=ELASTIC), Options(elastic_nodes="some"))

@@ -130,7 +130,8 @@ def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -
     if told == "nothing":
         return "v1 told the pods nothing of each other, nor does a plain runtime"
     is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
-    if is_range and not found.launch.main.option("nnodes") and not found.can_be_told:
+    is_asked_for = any(use.name == "PET_NNODES" for use in found.launch.uses)
+    if is_range and (is_asked_for or (not found.launch.main.option("nnodes") and not found.can_be_told)):
         return "torchrun can be told how few nodes it may go on with by variables only, so a plain runtime has those of v1"
     return ""
 
