@@ -98,6 +98,35 @@ def test_runtimes_do_not_depend_on_names_and_sizes() -> None:
     assert converted(small).runtime == converted(large).runtime
 
 
+WITH_DEFAULTS = [
+    "bash",
+    "-c",
+    "NODES=${WORLD_SIZE:-1}; torchrun --nnodes=$NODES --node_rank=${RANK:-0} --master_addr=${MASTER_ADDR:-localhost} train.py",
+]
+
+
+def test_defaults_of_variables_that_v1_tells_are_not_what_torchrun_is_told() -> None:
+    found = converted(job(1, 3, WITH_DEFAULTS))
+    assert (found.is_blocked, "TORCH002" in topics(found)) == (False, False)
+    assert variables(found)["WORLD_SIZE"] == "$(PET_NNODES)"
+
+
+def test_variable_of_the_source_that_v1_overrode_is_not_what_torchrun_is_told() -> None:
+    source = job(1, 3, ["torchrun", "--nnodes=$(WORLD_SIZE)", "train.py"])
+    for role in source["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["containers"][0]["env"] = [{"name": "WORLD_SIZE", "value": "1"}]
+    assert "TORCH002" not in topics(converted(source))
+
+
+def test_workers_that_train_alone_by_defaults_go_on_so_unless_one_model_is_asked_for() -> None:
+    alone = converted(job(0, 3, WITH_DEFAULTS))
+    assert topics(alone) & {"TORCH002", "TORCH004"} == {"TORCH002"}
+    assert "WORLD_SIZE" not in variables(alone)
+    together = converted(job(0, 3, WITH_DEFAULTS), Options(torch_launch="env-compat"))
+    assert not together.is_blocked
+    assert variables(together)["WORLD_SIZE"] == "$(PET_NNODES)"
+
+
 ELASTIC = {"minReplicas": 2, "maxReplicas": 4}
 CHOICES = {"": 3, "replicas": 3, "min": 2, "max": 4, "7": 7, "1": 1}
 

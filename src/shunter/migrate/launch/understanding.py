@@ -6,7 +6,7 @@ No image is looked at: what stands in one (an ENTRYPOINT, a script) is unknown, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -76,10 +76,13 @@ _WEIGHT: dict[Launcher, int] = {
 }
 
 
-def understood(container: Json, volumes: Sequence[Json] = (), find: FindConfigMap = nowhere) -> Launch:
-    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps by name."""
+def understood(
+    container: Json, volumes: Sequence[Json] = (), find: FindConfigMap = nowhere, *, told: Collection[str] = ()
+) -> Launch:
+    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps by name. `told` are variables that an operator
+    sets over the container's own: each has a value, which cannot be seen here."""
     reader = _Reader(mounted_files(container, volumes, find))
-    variables = container.get("env") or ()
+    variables = [one for one in container.get("env") or () if one.get("name") not in told]
     environment = {str(one.get("name")): one["value"] for one in variables if isinstance(one.get("value"), str)}
     words = []
     for name in ("command", "args"):
@@ -88,7 +91,7 @@ def understood(container: Json, volumes: Sequence[Json] = (), find: FindConfigMa
             reader.read_kubernetes_references(text, spot)
             value = expand(text, environment)
             words.append(Argument(value, spot if value == text else spot._replace(is_exact=False)))
-    place = _Place(environment, container.get("workingDir") or "")
+    place = _Place({**environment, **{name: f"${name}" for name in told}}, container.get("workingDir") or "")
     if not container.get("command"):
         place = replace(place, through=(ENTRYPOINT,))
         if not words or not _is_recognised(words[0].value):

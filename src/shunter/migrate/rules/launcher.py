@@ -6,6 +6,7 @@ program that finds nothing may well train alone and succeed (T1). The kind's mod
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
@@ -40,11 +41,13 @@ class Seen(NamedTuple):
     path: Path
     """Where it stands in the source."""
     launch: Launch
+    told: frozenset[str]
+    """Variables that an operator sets, whatever value they have."""
 
     def changed(self, fields: Json) -> Seen:
         """With other words in `command` and `args`."""
         container = {**self.container, **fields}
-        return self._replace(container=container, launch=understood(container))
+        return self._replace(container=container, launch=understood(container, told=self.told))
 
     @property
     def told_uses(self) -> list[Use]:
@@ -90,7 +93,8 @@ class Seen(NamedTuple):
         return _start(self.launch.decisive)
 
 
-def seen(draft: Draft, role: str) -> Seen:
+def seen(draft: Draft, role: str, told: Collection[str] = ()) -> Seen:
+    """The role's; `told` are variables beside those that v1's operator tells it."""
     spec = draft.job.replicas[role].template.get("spec") or {}
     index = draft.container_index(role)
     container: Json = spec["containers"][index]
@@ -99,7 +103,8 @@ def seen(draft: Draft, role: str) -> Seen:
         return draft.surroundings.find("ConfigMap", draft.source.namespace, name)
 
     path = (*draft.role_path(role), "template", "spec", "containers", index)
-    return Seen(container, path, understood(container, spec.get("volumes") or (), config_map))
+    known = draft.operator_variables(role).union(told)
+    return Seen(container, path, understood(container, spec.get("volumes") or (), config_map, told=known), known)
 
 
 def telling(draft: Draft, group: Group, found: Seen) -> Telling:
@@ -133,7 +138,7 @@ def warn_of_options(draft: Draft, nodes: int, found: Seen) -> None:
         return
     if main.launcher == "torchrun":
         said = main.option("nnodes")
-        if "standalone" in main.options or said == "1":
+        if _trains_alone(main):
             option = "--standalone" if "standalone" in main.options else "--nnodes=1"
             text = f"{found.text} says {option}: each of {nodes} pods trains a model of its own, in v1 as well."
             _tell(draft, topics.SEPARATE, found, text, remedy=f"Remove {option} from the command.")
@@ -174,6 +179,11 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
         _tell(draft, topics.OWN_MEETING, found, f"{found.text} says itself where its processes meet.")
         return "plugin"
     if launcher == "torchrun":
+        if mode == "env-compat":
+            found = seen(draft, group.roles[0], TOLD_BY_V1)
+        elif _trains_alone(found.launch.main):
+            warn_of_options(draft, group.count, found)
+            return "nothing" if found.told_uses else "plugin"
         text = f"{found.text} waited for a group that never came together in v1; its {group.count} pods are one group now."
         _tell(draft, topics.ONE_GROUP, found, text)
         warn_of_options(draft, group.count, found)
@@ -204,6 +214,11 @@ def _warn_of_untold(draft: Draft, group: Group, found: Seen) -> None:
         _tell(draft, topics.UNTOLD_ALONE, found, f"{text}.", use)
     else:
         _tell(draft, topics.UNTOLD, found, f"{text}: {group.count} pods would train {group.count} models.", use)
+
+
+def _trains_alone(main: Started) -> bool:
+    """Whether torchrun is told that there is one node."""
+    return "standalone" in main.options or main.option("nnodes") == "1"
 
 
 def _meets_by_itself(found: Seen) -> bool:
