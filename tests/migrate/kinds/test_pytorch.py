@@ -127,6 +127,26 @@ def test_workers_that_train_alone_by_defaults_go_on_so_unless_one_model_is_asked
     assert variables(together)["WORLD_SIZE"] == "$(PET_NNODES)"
 
 
+@pytest.mark.parametrize(("script", "is_told"), [("train.py", True), ("prepare.py", False)])
+def test_program_that_is_started_without_torchrun_as_well_is_told_what_v1_told(script: str, is_told: bool) -> None:
+    text = f"if [ $GPUS = 1 ]; then python {script}; else torchrun train.py; fi"
+    assert ("MASTER_ADDR" in variables(converted(job(1, 1, ["bash", "-c", text])))) == is_told
+
+
+def test_torchrun_is_not_put_in_front_of_what_only_prepares() -> None:
+    source = job(1, 1, ["bash", "-c", "python download.py && bash train.sh"])
+    found = converted(source, Options(torch_launch="torchrun"))
+    assert found.train_job["spec"]["trainer"]["command"][2] == "python download.py && bash train.sh"
+    assert variables(found)["WORLD_SIZE"] == "$(PET_NNODES)"
+
+
+def test_what_is_not_known_is_told_what_v1_told_beside_what_torchrun_starts() -> None:
+    source = job(1, 1, ["bash", "-c", "bash prepare.sh && python train.py"])
+    found = converted(source, Options(torch_launch="torchrun"))
+    assert found.train_job["spec"]["trainer"]["command"][2] == "bash prepare.sh && torchrun train.py"
+    assert variables(found)["WORLD_SIZE"] == "$(PET_NNODES)"
+
+
 ELASTIC = {"minReplicas": 2, "maxReplicas": 4}
 CHOICES = {"": 3, "replicas": 3, "min": 2, "max": 4, "7": 7, "1": 1}
 

@@ -64,6 +64,13 @@ class Launch(NamedTuple):
     def launcher(self) -> Launcher:
         return self.decisive.launcher
 
+    @property
+    def also_starts_without(self) -> bool:
+        """Whether plain Python starts what the launcher starts, too: in the other branch of an `if`."""
+        launched = (self.main.kind, self.main.name)
+        plain = [(found.kind, found.name) for found in self.started if found.launcher == "python"]
+        return self.main.launcher not in {"python", "unknown"} and self.main.name != "" and launched in plain
+
 
 _WEIGHT: dict[Launcher, int] = {
     "torchrun": 2,

@@ -120,9 +120,15 @@ def rewrite(draft: Draft, group: Group, found: Seen) -> bool:
     if draft.options.torch_launch != "torchrun" or found.launch.launcher not in {"python", "unknown"}:
         return False
     programs = [start for start in found.launch.started if start.launcher == "python" and start.kind in {"script", "module"}]
-    changed = with_torchrun(found.container, found.launch.main) if len(programs) == 1 else None
+    last = found.launch.started[-1]
+    is_last = last.launcher == "python"
+    changed = with_torchrun(found.container, found.launch.main) if len(programs) == 1 and is_last else None
     if changed is None:
-        why = "there are several programs" if len(programs) > 1 else "it is no script or module that the job itself names"
+        why = "it is no script or module that the job itself names"
+        if len(programs) > 1:
+            why = "there are several programs"
+        elif programs and not is_last:
+            why = f"nobody knows what {_text(last)} starts after it"
         _tell(draft, topics.NOT_REWRITTEN, found, f"torchrun cannot be put in front of {found.text}: {why}.")
         return False
     for field, value in changed.items():
@@ -160,8 +166,8 @@ def _telling_beside_master(draft: Draft, group: Group, found: Seen) -> Telling:
     is_rewritten = rewrite(draft, group, found)
     warn_of_options(draft, group.count, found)
     uses = [use for use in found.told_uses if not (is_rewritten and use.by == "python")]
-    is_torchrun = is_rewritten or (launcher == "torchrun" and not found.is_elsewhere)
-    if is_torchrun and not uses and mode != "env-compat":
+    is_torchrun = (is_rewritten and launcher == "python") or (launcher == "torchrun" and not found.is_elsewhere)
+    if is_torchrun and not uses and not found.launch.also_starts_without and mode != "env-compat":
         return "plugin"
     _tell(draft, topics.VARIABLES, found, f"The runtime tells {found.text} {_listed(TOLD_BY_V1)}, as v1 did.")
     return "variables"
