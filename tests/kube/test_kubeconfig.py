@@ -142,7 +142,7 @@ def test_certificates_may_be_wrapped_into_lines(tmp_path: Path) -> None:
             ],
         ),
     ],
-    ids=["nobody", "token", "token over file", "password", "impersonation"],
+    ids=["nobody", "token", "token without its file", "password", "impersonation"],
 )
 async def test_who_we_are_goes_into_headers(tmp_path: Path, user: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     assert await headers(written(tmp_path / "c", config(user))) == expected
@@ -230,6 +230,12 @@ async def test_a_token_file_is_relative_to_its_kubeconfig_and_read_again(tmp_pat
     (tmp_path / "token").write_text("three")
     monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
     assert await user.headers() == (("Authorization", "Bearer three"),)
+
+
+async def test_the_token_in_a_file_goes_before_the_one_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("renewed")
+    path = written(tmp_path / "c", config({"token": "old", "tokenFile": "token"}))
+    assert await headers(path) == [("Authorization", "Bearer renewed")]
 
 
 @pytest.mark.parametrize("content", [None, "", "\n"])

@@ -71,9 +71,10 @@ class TokenFile:
     """A bearer token that somebody else renews in a file, as the kubelet does for service accounts. While the file cannot be
     read, the token that was there goes on until the server refuses it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, token: str = "") -> None:
+        """`token` is good as long as the file was never there."""
         self._path = path
-        self._token = ""
+        self._token = token
         self._read_at = -FILE_AGE
 
     async def headers(self) -> Headers:

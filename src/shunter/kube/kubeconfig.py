@@ -344,8 +344,8 @@ def _own_credentials(user: User, who: str, server: str, tls: Tls) -> Credentials
     key = _pem(user.client_key_data, user.client_key, who)
     if bool(certificate) != bool(key):
         raise InputError(f"{who}: a client certificate needs its key, and a key its certificate.")
-    if user.token_file and not user.token:
-        return TokenFile(Path(user.token_file))
+    if user.token_file:
+        return TokenFile(Path(user.token_file), user.token)
     headers = bearer(user.token) if user.token else basic(user.username, user.password) if user.username else ()
     if certificate and not (user.client_certificate_data and user.client_key_data):
         return CertificateFiles(
