@@ -147,6 +147,17 @@ def test_what_is_not_known_is_told_what_v1_told_beside_what_torchrun_starts() ->
     assert variables(found)["WORLD_SIZE"] == "$(PET_NNODES)"
 
 
+@pytest.mark.parametrize("count", [100, 126])
+def test_train_job_never_has_more_variables_than_it_may(count: int) -> None:
+    source = job(1, 1, PLAIN)
+    for role in source["spec"]["pytorchReplicaSpecs"].values():
+        variables = [{"name": f"V{number}", "value": "x"} for number in range(count)]
+        role["template"]["spec"]["containers"][0]["env"] = variables
+    found = converted(source, Options(profile="idiomatic"))
+    assert len(found.train_job["spec"]["trainer"]["env"]) <= 128
+    assert (found.profile == "P1") == (count == 100)
+
+
 ELASTIC = {"minReplicas": 2, "maxReplicas": 4}
 CHOICES = {"": 3, "replicas": 3, "min": 2, "max": 4, "7": 7, "1": 1}
 

@@ -17,6 +17,7 @@ from shunter.migrate.ledger import Target
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.environment import EXPANDS_NOW, are_known, references
 from shunter.migrate.rules.restart_policy import UNLIMITED
+from shunter.migrate.rules.trainer import fits
 from shunter.migrate.versions import has
 
 MANAGER = "migrate.shunter.dev/conversion"
@@ -131,6 +132,8 @@ def _obstacles_in_pod(draft: Draft, group: Group) -> Iterator[str]:
     (framework,) = draft.ml_policy
     if not are_known(_own_environment(group), _SET_BEFORE.get(framework, ())):
         yield "variables that the runtime's plugin has to set first"
+    if not fits([*_own_environment(group), *draft.trainer.get("env", [])]):
+        yield "so many variables"
     if _made_of_overridden(draft, group):
         yield "variables that are made of one that v1 overrode"
     if _patch(group, training) and not has(draft.options, "runtimePatches"):
