@@ -118,3 +118,9 @@ def test_an_empty_list_does_not_stand_beside_the_new_one(text: str, left: str) -
 
 def test_a_patch_comes_behind_the_others() -> None:
     assert "  - path: three.yaml\n  - path: new.yaml\n# last\n" in with_patch(TEXT, "new.yaml")
+
+
+def test_a_byte_order_mark_does_not_shift_what_changes() -> None:
+    text = "\ufeffresources: [a.yaml]\npatches: []\nnamePrefix: x-\n"
+    assert with_patch(text, "new.yaml") == "\ufeffresources: [a.yaml]\nnamePrefix: x-\npatches:\n- path: new.yaml\n"
+    assert with_item(text, "resources", "b") == "\ufeffresources:\n- a.yaml\n- b\npatches: []\nnamePrefix: x-\n"

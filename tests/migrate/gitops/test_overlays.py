@@ -186,6 +186,18 @@ def test_replacements_of_fields_that_a_train_job_has_are_aimed_at_it(tmp_path: P
     assert ("# all of them" in text) == ("# all of them" in replacement)
 
 
+def test_a_byte_order_mark_does_not_shift_what_is_rewritten(tmp_path: Path) -> None:
+    root = with_replacement(tmp_path, REPLACEMENTS["out of a field"])
+    kustomization = root / "dev/kustomization.yaml"
+    kustomization.write_text("\ufeff" + kustomization.read_text())
+    wanted = converted_build(build(root / "dev"), Options())
+    tree = converted(root)
+    assert tree.findings == []
+    put(tree, root)
+    assert kustomization.read_text().startswith("\ufeff")
+    assert differences(wanted, build_of(build(root / "dev"))) == []
+
+
 def test_a_replacement_stays_while_a_job_that_it_may_mean_is_not_converted(tmp_path: Path) -> None:
     root = with_replacement(tmp_path, REPLACEMENTS["into a field of every role"])
     (root / "base/kustomization.yaml").write_text("resources:\n- job.yaml\n- other.yaml\n")

@@ -10,6 +10,7 @@ import yaml
 
 from shunter.kube.manifests import Loader
 from shunter.migrate.emit.job import plain_text
+from shunter.migrate.source.files import BOM
 
 
 def without_items(text: str, field: str, indexes: Collection[int]) -> str:
@@ -84,6 +85,8 @@ def with_inline(text: str, field: str, content: str) -> str:
 def _in_lines(text: str, field: str) -> str:
     """The text with a list that is written in brackets in lines, one an item, below the comments within; and without the field
     where nothing is in it. A list with anchors or aliases stays as it is."""
+    if text.startswith(BOM):  # places of nodes are counted without it
+        return BOM + _in_lines(text.removeprefix(BOM), field)
     root = yaml.compose(text, Loader=Loader)
     pairs = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
     for key, node in pairs:

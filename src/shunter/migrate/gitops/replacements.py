@@ -15,6 +15,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.manifests import Loader
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.paths import MISSING, Path, value_at
+from shunter.migrate.source.files import BOM
 
 _KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
 _STEP = re.compile(r"\[([^\]=]+)=([^\]]*)\]|((?:\\.|[^.\\\[])+)")
@@ -24,6 +25,8 @@ _GROUPS = {"group": TRAIN_JOBS.group, "version": TRAIN_JOBS.version, "kind": TRA
 def aimed_at_train_jobs(text: str, conversions: Sequence[Conversion]) -> str:
     """The kustomization's text with those of its replacements rewritten that are wholly about fields which the TrainJobs have as
     well. `conversions` are those of the jobs that it builds."""
+    if text.startswith(BOM):  # places of nodes are counted without it
+        return BOM + aimed_at_train_jobs(text.removeprefix(BOM), conversions)
     root = yaml.compose(text, Loader=Loader)
     entries = _child(root, "replacements")
     if not isinstance(entries, yaml.SequenceNode):
