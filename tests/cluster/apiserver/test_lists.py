@@ -78,8 +78,24 @@ async def test_lists_over_all_namespaces_are_sorted(api: Api, namespace: str) ->
     for name in ("b", "a"):
         await api.create(path, {"metadata": {"name": name}})
     listed = await api.get("/api/v1/secrets")
-    keys = [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in listed["items"]]
+    keys = [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in listed["items"]]
     assert keys == sorted(keys)
+
+
+async def test_pages_over_namespaces_whose_names_begin_alike_show_every_object_once(api: Api, namespace: str) -> None:
+    namespaces = [namespace, f"{namespace}-b"]
+    await api.create("/api/v1/namespaces", {"metadata": {"name": namespaces[1]}})
+    for one in namespaces:
+        for name in ("a", "b"):
+            labels = {"pages": namespace}
+            await api.create(f"/api/v1/namespaces/{one}/secrets", {"metadata": {"name": name, "labels": labels}})
+    shown: list[tuple[str, str]] = []
+    token = ""
+    while token or not shown:
+        page = await api.get(f"/api/v1/secrets?labelSelector=pages={namespace}&limit=1&continue={token}")
+        shown += [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in page["items"]]
+        token = page["metadata"].get("continue", "")
+    assert sorted(shown) == [(one, name) for one in namespaces for name in ("a", "b")]
 
 
 @pytest.mark.parametrize(

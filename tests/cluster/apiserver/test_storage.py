@@ -126,11 +126,15 @@ async def test_the_past_is_bounded_and_what_is_forgotten_expires(store: Store, m
         maps.entries_at(start)
 
 
-async def test_lists_are_sorted_by_namespace_and_name(store: Store) -> None:
+async def test_lists_are_sorted_by_key_now_and_in_the_past(store: Store) -> None:
     maps = store.collection("", "configmaps")
-    for namespace, name in (("b", "a"), ("a", "z"), ("a", "b"), ("c", "c")):
+    for namespace, name in (("b", "a"), ("a", "z"), ("a-b", "m"), ("a", "b"), ("c", "c")):
         await store.write(maps, config_map(name, namespace), previous=None, durable=True)
-    assert [(e.namespace, e.name) for e in maps.entries()] == [("a", "b"), ("a", "z"), ("b", "a"), ("c", "c")]
+    then = store.revision
+    listed = list(maps.entries())
+    assert [entry.key for entry in listed] == ["a-b/m", "a/b", "a/z", "b/a", "c/c"]
+    await store.write(maps, config_map("d"), previous=None, durable=True)
+    assert list(maps.entries_at(then)) == listed
     assert [e.name for e in maps.entries("a")] == ["b", "z"]
 
 

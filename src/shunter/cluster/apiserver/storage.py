@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -141,6 +142,8 @@ class Event:
 
 Listener = Callable[[list[Event]], None]
 
+_key = attrgetter("key")
+
 
 class ExpiredError(Exception):
     """The asked revision lies before the window."""
@@ -193,7 +196,7 @@ class Collection:
             names = self._namespaces.get(namespace, {})
             return [names[name] for name in sorted(names)]
         if self._order is None:
-            self._order = sorted(self._all(), key=lambda entry: (entry.namespace, entry.name))
+            self._order = sorted(self._all(), key=_key)
         return self._order
 
     def entries_at(self, revision: int, namespace: str = "") -> Iterable[Entry]:
@@ -210,7 +213,7 @@ class Collection:
                 state.pop(key, None)
             else:
                 state[key] = event.previous
-        return [state[key] for key in sorted(state) if not namespace or key[0] == namespace]
+        return sorted((entry for entry in state.values() if not namespace or entry.namespace == namespace), key=_key)
 
     def since(self, revision: int) -> list[Event]:
         """The events after a revision, oldest first. Raises `ExpiredError` when some of them are forgotten."""
