@@ -1,7 +1,8 @@
-"""What a DELETE says to the garbage collector when the client leaves the propagation open."""
+"""What a DELETE says to the garbage collector when the client leaves the propagation open, and how a namespace is finalized."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -39,3 +40,22 @@ async def test_propagation_that_is_left_open_is_the_kinds_own(
         assert answer.code == 404
     else:
         assert (await api.get(f"{path}/owner"))["metadata"]["finalizers"] == finalizers
+
+
+async def test_a_dry_run_finalizes_no_namespace(api: Api, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}"
+    await api.request("DELETE", path)
+    answer = await api.request("PUT", f"{path}/finalize?dryRun=All", {"metadata": {"name": namespace}, "spec": {}})
+    assert (answer.code, answer.body["spec"]) == (200, {})
+    assert (await api.get(path))["spec"] == {"finalizers": ["kubernetes"]}
+
+
+async def test_a_namespace_is_finalized_while_others_write_to_it(api: Api, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}"
+    await api.request("DELETE", path)
+    kept = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": namespace}, "spec": {"finalizers": ["kubernetes"]}}
+    finalizing = (api.request("PUT", f"{path}/finalize", kept) for _ in range(20))
+    changing = (api.merge(path, {"metadata": {"annotations": {f"n{n}": "x"}}}) for n in range(20))
+    async with asyncio.timeout(20):
+        answers = await asyncio.gather(*(one for pair in zip(changing, finalizing, strict=True) for one in pair))
+    assert {answer.code for answer in answers} <= {200, 409}, "a patch whose base changed five times is refused"

@@ -103,8 +103,7 @@ async def _write_whole(backend: Backend, call: Call, served: Served, change: Cal
     while True:
         entry = collection.head(call.target.namespace, call.target.name)
         if entry is None:
-            backend.entry(served, call.target.namespace, call.target.name)
-        assert entry is not None, "entry() raises for what is not there"
+            raise not_found(served.resource, call.target.name)
         document = change(served.document(entry))
         if call.query.get("dryRun"):
             return
@@ -212,7 +211,9 @@ async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
     wanted = (sent.get("metadata") or {}).get("resourceVersion", "")
     collection = backend.collection(served)
     while True:
-        entry = backend.entry(served, call.target.namespace, call.target.name)
+        entry = collection.head(call.target.namespace, call.target.name)
+        if entry is None:
+            raise not_found(served.resource, call.target.name)
         document = served.document(entry)
         if wanted and wanted != document["metadata"]["resourceVersion"]:
             raise conflict(served.resource, call.target.name)
@@ -220,6 +221,8 @@ async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
         if not finalizers:
             del document["spec"]["finalizers"]
         metadata = document["metadata"]
+        if call.query.get("dryRun"):
+            return Outcome(200, None, document)
         is_over = "deletionTimestamp" in metadata and not finalizers and not metadata.get("finalizers")
         write = backend.store.remove if is_over else backend.store.write
         try:
