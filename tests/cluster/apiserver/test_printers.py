@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from shunter.api.resources import Resource
+from shunter.cluster.apiserver.kinds import Column, Kind, Schema
 from shunter.cluster.apiserver.printers.columns import format_selector, human_duration
+from shunter.cluster.apiserver.printers.custom import custom_printer
 from shunter.cluster.apiserver.printers.json_path import compiled, values
 from shunter.cluster.apiserver.printers.pod import PRINTER as POD
 from shunter.cluster.apiserver.printers.workloads import PRINTERS as WORKLOADS
@@ -209,3 +212,15 @@ def test_selectors_are_shown_in_their_own_notation() -> None:
         "matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["q", "p"]}, {"key": "y", "operator": "Exists"}],
     }
     assert format_selector(selector) == "a=1,b=2,x notin (p,q),y"
+
+
+@pytest.mark.parametrize("text", ["soon", "9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"])
+def test_what_is_no_date_on_any_calendar_is_shown_as_invalid(text: str) -> None:
+    def no_schema() -> Schema:
+        raise AssertionError("printing needs none")
+
+    thing = Kind(
+        resource=Resource("x.io", "v1", "Thing", "things"), schema=no_schema, columns=(Column("When", "date", ".spec.when"),)
+    )
+    cells = custom_printer(thing).cells({"metadata": {"name": "a"}, "spec": {"when": text}}, NOW)
+    assert cells == ["a", "<invalid>"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -11,6 +13,7 @@ import pytest
 
 from cluster.api_server import start_api_server
 from cluster.apiserver.http_client import Api, client
+from shunter.api.resources import CONFIG_MAPS
 from shunter.cluster.apiserver import watch
 from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.selectors import EVERYTHING, Selector, label_requirements
@@ -175,6 +178,7 @@ def event(name: str, size: int = 10) -> Event:
 
 
 class _Served:
+    resource = CONFIG_MAPS
     prefix = b'{"kind":"ConfigMap","apiVersion":"v1",'
 
     def body(self, entry: Entry) -> bytes:
@@ -191,10 +195,60 @@ async def test_a_slow_client_is_cut_instead_of_buffered_without_bound(monkeypatc
     cut = asyncio.Event()
     with watcher(Collection("", "configmaps", 0)) as slow:
         slow.cut = cut.set
+        await slow.chunk(0)
         slow.on_events([event("a", 600)])
         assert not cut.is_set()
         slow.on_events([event("b", 600)])
         assert cut.is_set()
+
+
+def initial_list(collection: Collection, store: SimpleNamespace, cut: asyncio.Event) -> AsyncIterator[bytes]:
+    """What a client gets that asks for the whole collection as events, and for bookmarks."""
+    backend: Any = SimpleNamespace(collection=lambda served: collection, store=store)
+    call: Any = SimpleNamespace(query={}, target=SimpleNamespace(namespace=""))
+    served: Any = _Served()
+    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, wanted=EVERYTHING)
+    return watch.frames(backend, call, served, Form(), asked, asyncio.Event(), cut.set)
+
+
+async def test_a_collection_larger_than_what_may_be_pending_is_listed_by_a_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PENDING_BYTES", 1000)
+    collection, cut = Collection("", "configmaps", 0), asyncio.Event()
+    for name in ("a", "b"):
+        collection.load(event(name, 600).entry)
+    first = await anext(initial_list(collection, SimpleNamespace(revision=7), cut))
+    assert not cut.is_set()
+    assert [line.split(b'"')[3] for line in first.splitlines()] == [b"ADDED", b"ADDED", b"BOOKMARK"]
+
+
+async def test_a_bookmark_never_comes_before_an_event_that_it_speaks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "BOOKMARK_SECONDS", 0.0)
+    collection, store = Collection("", "configmaps", 0), SimpleNamespace(revision=7)
+    collection.load(event("a").entry)
+    stream = initial_list(collection, store, asyncio.Event())
+    await anext(stream)
+    # The client is still reading that.
+    store.revision = 8
+    for listener in collection.listeners:
+        listener([event("late")])
+    seen = b""
+    while b"late" not in seen:
+        seen += await anext(stream)
+    assert b"BOOKMARK" not in seen.partition(b"late")[0]
+
+
+async def test_a_watch_that_cannot_show_an_event_is_cut_and_disturbs_nobody_else() -> None:
+    class Unshowable(_Served):
+        def body(self, entry: Entry) -> bytes:
+            raise OverflowError
+
+    collection, cut = Collection("", "configmaps", 0), asyncio.Event()
+    view = watch.View(None, Unshowable(), Form(), "")  # type: ignore[arg-type]
+    with watch.Watcher(collection, view, "", EVERYTHING) as one:
+        one.cut = cut.set
+        for listener in collection.listeners:
+            listener([event("a")])
+    assert cut.is_set()
 
 
 async def test_one_event_is_encoded_once_for_all_watchers() -> None:

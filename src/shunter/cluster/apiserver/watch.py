@@ -7,6 +7,7 @@ Source: k8s.io/apiserver `storage/cacher` and `endpoints/handlers/watch.go`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
@@ -25,8 +26,11 @@ from shunter.cluster.apiserver.status import StatusError, expired, invalid
 from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, ExpiredError
 from shunter.cluster.apiserver.tables import check_include, partial, table
 
+log = logging.getLogger(__name__)
+
 PENDING_BYTES = 32 * 2**20
-"""A client that is further behind than this is cut."""
+"""A client that is further behind than this is cut. What a watch begins with does not count: nobody could have read it yet, and a
+collection may be larger."""
 CHUNK_BYTES = 256 * 1024
 DISTANCE_SECONDS = 0.005
 """Between two chunks of one watch."""
@@ -113,12 +117,14 @@ class Watcher:
         self._wanted = wanted
         self._pending: list[bytes] = []
         self._bytes = 0
+        self._is_read = False
+        """Whether the client had a first chunk."""
         self._last_chunk = 0.0
         self._arrived: asyncio.Future[None] | None = None
         """Set while a chunk is waited for."""
         self._first = view.form.shape == "table"
         self.cut: Callable[[], None] = lambda: None
-        """Called when the client is too slow."""
+        """Called when the client is too slow, or cannot be shown what happened."""
 
     def __enter__(self) -> Watcher:
         self._collection.listeners.add(self.on_events)
@@ -133,7 +139,14 @@ class Watcher:
                 continue
             type = self._type(event)
             if type is not None:
-                self.push(self._frame(type, event))
+                try:
+                    frame = self._frame(type, event)
+                except Exception:
+                    # The others, and whoever waits for this commit, have no part in it.
+                    log.exception("a watch of %s is cut at %s", self._collection.plural, event.entry.key)
+                    self.cut()
+                    return
+                self.push(frame)
 
     def _frame(self, type: EventType, event: Event) -> bytes:
         if self._first:
@@ -159,15 +172,15 @@ class Watcher:
             if self._wanted.matches(entry):
                 shown = self._view.shown(entry, headers=self._first)
                 self._first = False
-                self.push(_line("ADDED", shown), limited=False)
+                self.push(_line("ADDED", shown))
 
-    def push(self, frame: bytes, *, limited: bool = True) -> None:
+    def push(self, frame: bytes) -> None:
         self._pending.append(frame)
         self._bytes += len(frame)
         if self._arrived is not None:
             self._announce(self._arrived)
             self._arrived = None
-        if limited and self._bytes > PENDING_BYTES:
+        if self._is_read and self._bytes > PENDING_BYTES:
             self._pending.clear()
             self._bytes = 0
             self.cut()
@@ -188,6 +201,7 @@ class Watcher:
             giving_up.cancel()
             self._arrived = None
         self._last_chunk = loop.time()
+        self._is_read = True
         frames, self._pending, self._bytes = self._pending, [], 0
         return b"".join(frames)
 
@@ -293,7 +307,8 @@ async def frames(
             if loop.time() >= next_bookmark:
                 next_bookmark = loop.time() + BOOKMARK_SECONDS
                 if request.bookmarks and not stopping.is_set():
-                    yield view.bookmark(backend.store.revision)
+                    # Behind the events that came while the client read the last chunk: it speaks for them too.
+                    watcher.push(view.bookmark(backend.store.revision))
 
 
 def error_line(error: StatusError) -> bytes:

@@ -60,7 +60,7 @@ def _cell(column: Column, path: Path | None, document: Json, now: datetime) -> A
 def _since(value: Any, now: datetime) -> str:
     try:
         return since(str(value), now)
-    except ValueError:
+    except (ValueError, OverflowError):
         return "<invalid>"
 
 
