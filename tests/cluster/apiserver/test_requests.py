@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from cluster.apiserver.http_client import Api
@@ -94,6 +96,17 @@ async def test_bodies_up_to_three_mebibytes_are_read(api: Api, namespace: str, s
     }
     answer = await api.request("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs", job)
     assert answer.code == code
+
+
+async def test_what_is_said_to_exist_can_be_read(api: Api, config_maps: str) -> None:
+    async def create_or_get(name: str, data: str) -> int:
+        created = await api.request("POST", config_maps, {"metadata": {"name": name}, "data": {"x": data}})
+        return created.code if created.code == 201 else (await api.request("GET", f"{config_maps}/{name}")).code
+
+    for n in range(10):
+        large = "x" * 900_000
+        codes = await asyncio.gather(*(create_or_get(f"c{n}", data) for data in (large, "", large, "", large, "")))
+        assert sorted(codes) == [200, 200, 200, 200, 200, 201]
 
 
 def test_cbor_is_refused_so_that_clients_fall_back() -> None:

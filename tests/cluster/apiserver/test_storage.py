@@ -43,6 +43,15 @@ async def test_a_write_is_visible_once_it_is_acknowledged(store: Store) -> None:
     assert store.revision == entry.revision
 
 
+async def test_what_was_accepted_is_visible_when_the_store_has_settled(store: Store) -> None:
+    maps = store.collection("", "configmaps")
+    await store.settled()
+    writing = asyncio.ensure_future(store.write(maps, config_map("a"), previous=None, durable=True))
+    await asyncio.sleep(0)
+    await store.settled()
+    assert maps.get("default", "a") is await writing
+
+
 async def test_revisions_grow_by_one_over_all_collections(store: Store) -> None:
     writes = [
         store.write(store.collection("", plural), config_map(f"a{i}"), previous=None, durable=durable)

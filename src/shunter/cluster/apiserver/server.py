@@ -59,6 +59,9 @@ _BINDINGS = ("", "v1", "bindings")
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _UNCACHED = (("Cache-Control", "no-cache, private"),)
+_READS = ("GET", "HEAD")
+_ABOUT_OTHERS = (404, 409)
+"""What a write is answered with because of another write."""
 
 
 class ApiServer:
@@ -121,6 +124,9 @@ class ApiServer:
                 raise too_large(BODY_LIMIT)
             response = await self._resource(request, call)
         except StatusError as error:
+            if error.code in _ABOUT_OTHERS and request.method not in _READS:
+                # Whoever wrote first may still wait for the disk; then nobody can see yet what this tells of.
+                await self._backend.store.settled()
             response = _refused(error)
         except ConnectionResetError:
             raise
@@ -158,13 +164,13 @@ class ApiServer:
             case "list":
                 return _answer(reads.list_(backend, call, served, wanted), 200, wanted)
             case "create" if not call.target.name:
-                return self._outcome(call, served, wanted, await writes.create(backend, call, served))
+                return await self._outcome(call, served, wanted, await writes.create(backend, call, served))
             case "update" if call.target.name:
-                return self._outcome(call, served, wanted, await writes.update(backend, call, served))
+                return await self._outcome(call, served, wanted, await writes.update(backend, call, served))
             case "patch" if call.target.name:
-                return self._outcome(call, served, wanted, await patches.patch(backend, call, served))
+                return await self._outcome(call, served, wanted, await patches.patch(backend, call, served))
             case "delete" if not subresource:
-                return self._outcome(call, served, wanted, await deletion.delete(backend, call, served))
+                return await self._outcome(call, served, wanted, await deletion.delete(backend, call, served))
             case "deletecollection" if call.target.namespace or not served.resource.namespaced:
                 return _answer(await deletion.delete_many(backend, call, served))
             case _:
@@ -198,15 +204,18 @@ class ApiServer:
                 outcome = subresources.token(backend, call, served, self._issuer)
             case ("", "namespaces"), "finalize", "PUT":
                 outcome = await subresources.finalize(backend, call, served)
-                return self._outcome(call, served, wanted, outcome)
+                return await self._outcome(call, served, wanted, outcome)
             case _, "scale", "GET" | "PUT" | "PATCH" if served.kind.scale is not None:
                 outcome = await subresources.scale(backend, call, served)
             case _:
                 raise _refused_subresource(served, call)
         return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)
 
-    def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> Response:
+    async def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> Response:
         if outcome.entry is not None:
+            if outcome.entry.revision > self._backend.store.revision:
+                # It was a write without a change, after one that waits for the disk.
+                await self._backend.store.settled()
             return _answer(reads.shown(self._backend, call, served, outcome.entry, wanted), outcome.code, wanted)
         document = outcome.document or {}
         if document.get("kind") == "Status":

@@ -299,6 +299,8 @@ class Store:
         self.revision = self._allocated
         """The newest committed revision: `metadata.resourceVersion` of lists."""
         self._floor = self._allocated
+        self._newest: asyncio.Future[Entry] | None = None
+        """What was accepted last."""
         self._collections: dict[tuple[str, str], Collection] = {}
         for row in self._journal.rows():
             self.collection(row.group, row.plural).load(Entry(row.namespace, row.name, _uid(row.value), row.revision, row.value))
@@ -331,6 +333,11 @@ class Store:
         """Deletes the object; `document` is its last state, which watchers see."""
         return await self._append(collection, document, previous, durable, deleted=True)
 
+    async def settled(self) -> None:
+        """Returns once all that was accepted so far is visible, or was refused by the disk."""
+        if self._newest is not None:
+            await asyncio.wait((self._newest,))
+
     def _append(
         self, collection: Collection, document: Json, previous: Entry | None, durable: bool, *, deleted: bool
     ) -> asyncio.Future[Entry]:
@@ -343,7 +350,7 @@ class Store:
         entry = Entry(namespace, name, metadata["uid"], self._allocated, encoded_tail(document))
         event = Event("DELETED" if deleted else "MODIFIED" if previous else "ADDED", entry, previous)
         collection.set_head(namespace, name, None if deleted else entry)
-        done: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        done = self._newest = asyncio.get_running_loop().create_future()
         self._journal.append(_Write(collection, event, durable, self._generation, done))
         return done
 
