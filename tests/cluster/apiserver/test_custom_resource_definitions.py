@@ -117,6 +117,23 @@ async def test_deleting_a_definition_deletes_its_objects_first(api: Api, namespa
     assert (await api.request("GET", path)).code == 404
 
 
+async def test_nothing_outlives_a_definition_that_is_being_deleted(api: Api, namespace: str) -> None:
+    await api.create(DEFINITIONS, definition("late.io"))
+    path = f"/apis/late.io/v1/namespaces/{namespace}/things"
+    await api.create(path, thing("held", "late.io", finalizers=["ex.io/hold"]))
+    await api.request("DELETE", f"{DEFINITIONS}/things.late.io")
+    refused = await api.request("POST", path, thing("new", "late.io"))
+    assert (refused.code, refused.body["reason"]) == (405, "MethodNotAllowed")
+    assert refused.body["message"] == "create not allowed while custom resource definition is terminating"
+    applied = await api.request(
+        "PATCH", f"{path}/applied?fieldManager=t", thing("applied", "late.io"), "application/apply-patch+yaml"
+    )
+    assert applied.code == 201
+    await until_gone(api, f"{path}/applied")
+    await api.merge(f"{path}/held", {"metadata": {"finalizers": None}})
+    await until_gone(api, f"{DEFINITIONS}/things.late.io")
+
+
 async def test_definitions_and_objects_survive_a_restart_and_deletions_go_on(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     path = "/apis/kept.io/v1/namespaces/default/things"

@@ -106,9 +106,31 @@ def is_established(definition: Json) -> bool:
 async def _clean_up(backend: Backend, definition: Json) -> None:
     spec = definition["spec"]
     objects = backend.store.collection(spec["group"], spec["names"]["plural"])
-    await _delete_all(backend, objects)
-    await _emptied(objects)
+    await _empty(backend, objects)
     await _finish(backend, definition["metadata"]["name"])
+
+
+async def _empty(backend: Backend, objects: Collection) -> None:
+    """Deletes everything and returns when nothing is left; what is created meanwhile goes too."""
+    changed, created = asyncio.Event(), asyncio.Event()
+
+    def notice(events: list[Event]) -> None:
+        changed.set()
+        if any(event.type == "ADDED" for event in events):
+            created.set()
+
+    objects.listeners.add(notice)
+    try:
+        await _delete_all(backend, objects)
+        while len(objects):
+            changed.clear()
+            if created.is_set():
+                created.clear()
+                await _delete_all(backend, objects)
+            else:
+                await changed.wait()
+    finally:
+        objects.listeners.discard(notice)
 
 
 async def _delete_all(backend: Backend, objects: Collection) -> None:
@@ -128,21 +150,6 @@ async def _delete_all(backend: Backend, objects: Collection) -> None:
                 break
             except StaleError:
                 current = objects.head(entry.namespace, entry.name)
-
-
-async def _emptied(objects: Collection) -> None:
-    changed = asyncio.Event()
-
-    def notice(events: list[Event]) -> None:
-        changed.set()
-
-    objects.listeners.add(notice)
-    try:
-        while len(objects):
-            changed.clear()
-            await changed.wait()
-    finally:
-        objects.listeners.discard(notice)
 
 
 async def _finish(backend: Backend, name: str) -> None:

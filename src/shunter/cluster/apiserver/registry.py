@@ -28,9 +28,11 @@ _CONVERTED = 1024
 class Served:
     """One kind in one version, and how its objects get to and from storage."""
 
-    def __init__(self, kind: Kind, *, definition_revision: str = "") -> None:
+    def __init__(self, kind: Kind, *, definition_revision: str = "", is_terminating: bool = False) -> None:
         self.kind = kind
         self.custom = bool(definition_revision)
+        self.is_terminating = is_terminating
+        """Whether its definition is being deleted, with all its objects."""
         self._definition_revision = definition_revision
         self._since = int(definition_revision or 0)
         self._as_defined_now = lru_cache(maxsize=_CONVERTED)(self._converted)
@@ -118,10 +120,12 @@ class Registry:
 
     def register(self, definition: Json) -> None:
         """Serves what a CustomResourceDefinition defines, in place of what an earlier version of it defined."""
-        name = definition["metadata"]["name"]
+        metadata = definition["metadata"]
+        name, revision, is_terminating = metadata["name"], metadata["resourceVersion"], "deletionTimestamp" in metadata
         self._forget(name)
-        revision = definition["metadata"]["resourceVersion"]
-        self._custom[name] = [self._add(Served(kind, definition_revision=revision)) for kind in crd.kinds(definition)]
+        self._custom[name] = [
+            self._add(Served(kind, definition_revision=revision, is_terminating=is_terminating)) for kind in crd.kinds(definition)
+        ]
         self.edition += 1
 
     def unregister(self, name: str) -> None:
