@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from cluster.api_server import RunningApiServer
-from cluster.apiserver.http_client import Api
+from cluster.apiserver.http_client import Answer, Api
 from cluster.apiserver.tls_server import serving
 
 Json = dict[str, Any]
@@ -146,6 +147,19 @@ async def test_a_mutating_webhook_changes_what_is_stored(
         created = await api.create(config_maps, {"metadata": {"name": "a"}})
     assert created["data"] == {"set": "by webhook"}
     assert await api.get(f"{config_maps}/a") == created
+
+
+async def test_all_who_apply_a_new_object_at_once_succeed(
+    api: Api, api_server: RunningApiServer, tmp_path: Path, namespace: str, config_maps: str
+) -> None:
+    def applying(n: int) -> Awaitable[Answer]:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {f"k{n}": "x"}}
+        return api.request("PATCH", f"{config_maps}/a?fieldManager=m{n}", body, "application/apply-patch+yaml")
+
+    async with webhook(api, api_server, tmp_path, namespace, allowed):
+        answers = await asyncio.gather(*map(applying, range(4)))
+    assert sorted(answer.code for answer in answers) == [200, 200, 200, 201]
+    assert (await api.get(f"{config_maps}/a"))["data"] == dict.fromkeys(["k0", "k1", "k2", "k3"], "x")
 
 
 async def test_update_and_delete_show_the_old_object(

@@ -148,8 +148,14 @@ async def _apply(backend: Backend, call: Call, served: Served) -> Outcome:
     if body.duplicates and options.strictness == "Strict":
         faults = ", ".join(f'duplicate field "{path}"' for path in body.duplicates)
         raise bad_request(f"strict decoding error: {faults}")
-    if backend.collection(served).head(call.target.namespace, call.target.name) is None:
-        return await _create_by_apply(backend, call, served, applied, options)
+    collection, target = backend.collection(served), call.target
+    if collection.head(target.namespace, target.name) is None:
+        try:
+            return await _create_by_apply(backend, call, served, applied, options)
+        except StatusError as refusal:
+            # Somebody else was faster: this is applied to what they made, as if it had come after them.
+            if refusal.reason != "AlreadyExists" or collection.head(target.namespace, target.name) is None:
+                raise
 
     def change(old: Json) -> Json:
         document = _applied(backend, call, served, old, applied, options)
