@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shunter.api.resources import NAMESPACES
 from shunter.cluster.apiserver.rbac import Action, Rbac
 from shunter.cluster.apiserver.requests import Call, User
+from shunter.cluster.apiserver.selectors import exact_name
 from shunter.cluster.apiserver.status import StatusError
 
 _OPEN_RESOURCES = {
@@ -45,14 +47,25 @@ class Authorizer:
         """403 in the original's words, or None."""
         if call.user.is_admin:
             return None
-        target = call.target
-        action = Action(call.verb, target.group, target.plural, target.subresource, target.namespace, target.name)
+        action = _action(call)
         return None if self.decision(call.user, action).allowed else forbidden(call.user, action)
 
     def refusal_of_path(self, user: User, path: str, method: str) -> StatusError | None:
         """The same for what is no resource."""
         action = Action(method.lower(), path=path)
         return None if self.decision(user, action).allowed else forbidden(user, action)
+
+
+def _action(call: Call) -> Action:
+    """What a request is about: a namespace lies in itself, and who lists or watches one name asks for no other. Source:
+    k8s.io/apiserver `endpoints/request/requestinfo.go`."""
+    target = call.target
+    namespace, name = target.namespace, target.name
+    if (target.group, target.plural) == ("", NAMESPACES.plural):
+        namespace = name
+    if call.verb in ("list", "watch"):
+        name = exact_name(call.query.get("fieldSelector", ""))
+    return Action(call.verb, target.group, target.plural, target.subresource, namespace, name)
 
 
 def _is_open(user: User, action: Action) -> bool:

@@ -198,6 +198,15 @@ def field_terms(text: str, selectable: Sequence[str], *, unsupported: str = "") 
     return tuple(terms)
 
 
+def exact_name(text: str) -> str:
+    """The one name that a field selector asks for; nothing where it asks for none."""
+    for part in re.split(r"(?<!\\),", text):
+        match = _FIELD_TERM.fullmatch(part)
+        if match is not None and match[1].strip() == "metadata.name" and match[2] != "!=":
+            return re.sub(r"\\(.)", r"\1", match[3])
+    return ""
+
+
 def matcher(selector: Json | None) -> Callable[[Labels], bool]:
     """A `metav1.LabelSelector` as a predicate on labels; none and an empty one match everything."""
     requirements = [
