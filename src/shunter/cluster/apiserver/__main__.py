@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from shunter.cluster.apiserver import builtin, crd_lifecycle
+from shunter.cluster.apiserver import builtin, crd_lifecycle, event_expiry
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
@@ -65,6 +65,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
     )
     issuer = TokenIssuer(pki / "server.key")
     nodes = NodeClient(pki)
+    expiring = asyncio.create_task(event_expiry.expire(store))
     try:
         crd_lifecycle.follow(backend)
         await bootstrap(backend)
@@ -77,6 +78,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
         api.stop_watches()
         await server.stop(_SHUTDOWN_SECONDS)
     finally:
+        expiring.cancel()
         await backend.webhooks.close()
         nodes.close()
         store.close()
