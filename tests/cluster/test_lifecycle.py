@@ -2,14 +2,21 @@
 
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from shunter.cluster import lifecycle
+from shunter.cluster import lifecycle, supervisor
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
+from shunter.kube import certificates
 
 
 def prepared(tmp_path: Path, port: int = 12345) -> StateDir:
@@ -26,6 +33,12 @@ def test_credentials_are_private_and_survive_a_restart(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in secret]
     lifecycle.prepare_credentials(state, 12345)
     assert [path.read_bytes() for path in secret] == before
+
+
+def test_the_server_certificate_lasts_as_long_as_its_authority(tmp_path: Path) -> None:
+    pki = prepared(tmp_path).pki
+    ends = [certificates.expires_at((pki / name).read_bytes()) for name in ("server.crt", "ca.crt")]
+    assert abs(ends[0] - ends[1]) < timedelta(minutes=1)
 
 
 def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:
@@ -98,3 +111,35 @@ def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_a
 def test_stopping_where_nothing_was_ever_started_makes_nothing(tmp_path: Path) -> None:
     assert lifecycle.stop(StateDir(tmp_path / "never")) is False
     assert not (tmp_path / "never").exists()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_full_disk_does_not_end_the_supervisor(tmp_path: Path) -> None:
+    state = StateDir(tmp_path)
+    state.create()
+    pids = tmp_path / "pids"
+    child = {"name": "agent", "argv": ["sh", "-c", f"echo $$ >> {pids}; exec sleep 600"]}
+    state.launch.write_text(json.dumps({"children": [child], "record": {"server": "https://127.0.0.1:1"}}))
+    running = subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path)])
+    try:
+        until(lambda: pids.exists() and pids.read_text() != "" and state.record.exists())
+        (tmp_path / "cluster.json.new").mkdir()  # now the record cannot be written
+        os.kill(int(pids.read_text()), signal.SIGKILL)
+        until(lambda: len(pids.read_text().splitlines()) == 2)
+    finally:
+        running.terminate()
+        assert running.wait(10) == 0
+
+
+def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> None:
+    StateDir(tmp_path).create()
+    child = supervisor.Child({"name": "agent", "argv": [str(tmp_path / "away")]}, str(tmp_path))
+    child.look_after()
+    assert child.process is None
+    assert child.restart_at > time.monotonic()

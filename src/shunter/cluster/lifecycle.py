@@ -291,10 +291,10 @@ def prepare_credentials(state: StateDir, port: int) -> None:
     """Authority, server certificate, tokens and kubeconfigs: made once, kept over restarts."""
     authority, server = state.pki / "ca.crt", state.pki / "server.crt"
     if not server.exists():
-        from shunter.kube.certificates import issue, new_authority
+        from shunter.kube.certificates import AUTHORITY_DAYS, issue, new_authority
 
         pair = new_authority("shunter-embedded-cluster")
-        issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES)
+        issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES, days=AUTHORITY_DAYS)  # nothing renews it
         write_private(state.pki / "ca.key", pair.key)
         write_private(authority, pair.certificate)
         state.webhook_certificate.mkdir(mode=0o700, exist_ok=True)

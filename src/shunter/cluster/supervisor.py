@@ -8,6 +8,7 @@ command. When the supervisor itself is killed, the kernel sends the children SIG
 start adopts them.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import functools
@@ -53,8 +54,8 @@ def supervise(state_dir: str) -> int:
     children = [Child(spec, state_dir) for spec in launch["children"]]
     for child in children:
         child.start()
+    write_record(state_dir, launch, children)
     while True:
-        write_record(state_dir, launch, children)
         due = [child.restart_at for child in children if child.process is None]
         timeout = max(0.0, min(due) - time.monotonic()) if due else 3600.0
         received = signal.sigtimedwait(signals, timeout)
@@ -62,6 +63,8 @@ def supervise(state_dir: str) -> int:
             break
         for child in children:
             child.look_after()
+        with contextlib.suppress(OSError):  # a full disk: what runs is more than what is said of it
+            write_record(state_dir, launch, children)
     for child in reversed(children):
         child.stop()
     if launch.get("teardown"):
@@ -100,7 +103,11 @@ class Child:
             self.process, self.restart_at = None, now + self.delay
             self.restarts += 1
         if self.process is None and now >= self.restart_at:
-            self.start()
+            try:
+                self.start()
+            except OSError:  # no memory or no process left: that may pass
+                self.delay = min(self.delay * 2, 5.0)
+                self.restart_at = now + self.delay
 
     def stop(self) -> None:
         if self.process is None:
