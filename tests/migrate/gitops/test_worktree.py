@@ -60,3 +60,14 @@ def test_of_a_link_it_is_what_it_leads_to_that_must_be_safe(repository: Path, tm
     git(repository, "commit", "-m", "a link")
     assert unsaved(repository / "jobs") == []
     assert unsaved(repository / "jobs" / "b.yaml") == [f"{elsewhere} is in no git working tree"]
+
+
+def test_ignored_files_that_are_no_manifests_are_not_in_the_way(repository: Path) -> None:
+    (repository / ".gitignore").write_text(".venv/\n__pycache__/\nout/\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "ignore")
+    for name in (".venv/schema.json", "jobs/__pycache__/a.pyc", "jobs/out/b.yaml"):
+        (repository / name).parent.mkdir()
+        (repository / name).write_text("")
+    assert unsaved(repository) == ["jobs/out/b.yaml is ignored by git"]
+    assert unsaved(repository / "jobs" / "__pycache__" / "a.pyc") == ["jobs/__pycache__/a.pyc is ignored by git"]

@@ -74,7 +74,7 @@ def convert(
     texts, overlays = texts_of(given, usable, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
     batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays], configuration)
     if texts is not None and in_place and not force:
-        refuse_unsaved([path for path in texts if path.is_symlink()])
+        refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
     elif texts is not None and not force:
         refuse_others(texts)
     changed = write(given, batch, templates, form, texts)

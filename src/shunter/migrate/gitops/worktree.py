@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+from shunter.kube.manifests import SUFFIXES
+from shunter.migrate.source.kustomization import FILE_NAMES
 
 SECONDS = 30
 
@@ -18,7 +21,20 @@ def unsaved(path: Path) -> list[str]:
     changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--ignored", "--", str(path))
     if changed is None:
         return [f"git status does not answer for {path}"]
-    return [f"{line[3:]} {_STATES.get(line[:2], 'has changes')}" for line in changed.splitlines()]
+    prefix = _git(folder, "rev-parse", "--show-prefix") or ""
+    found = [(line[:2], line[3:]) for line in changed.splitlines()]
+    return [
+        f"{name} {_STATES.get(state, 'has changes')}"
+        for state, name in found
+        if state != "!!" or path.is_file() or _may_change(name.strip('"').removeprefix(prefix))
+    ]
+
+
+def _may_change(name: str) -> bool:
+    """Whether an ignored file, or one in an ignored directory, would be read: not those of .venv or __pycache__."""
+    place = PurePosixPath(name)
+    is_manifest = name.endswith(("/", *SUFFIXES)) or place.name in FILE_NAMES
+    return is_manifest and not any(part.startswith(".") for part in place.parts)
 
 
 _STATES = {"??": "is not known to git", "!!": "is ignored by git"}
