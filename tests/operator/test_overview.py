@@ -76,6 +76,12 @@ def test_workers_without_master_start_at_rank_zero() -> None:
     assert member(pytorch_job(Worker=2), pod).rank == 0
 
 
+@pytest.mark.parametrize("job", [pytorch_job(Worker=2), train_job()], ids=["v1", "v2"])
+def test_labels_that_people_changed_are_read_as_far_as_they_go(job: dict[str, Any]) -> None:
+    names = ("training.kubeflow.org/replica-index", "jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
+    assert member(job, {"metadata": {"labels": dict.fromkeys(names, "canary")}}).index == 0
+
+
 def terminated(code: int, at: str) -> dict[str, Any]:
     return {"terminated": {"exitCode": code, "reason": "Error", "finishedAt": at}}
 

@@ -125,13 +125,18 @@ def member(job: Json, pod: Json) -> Member:
     if is_v2(job):
         role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
         # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
-        index = sum(int(labels.get(label, "0")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
+        index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
         return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
     role = labels.get("training.kubeflow.org/replica-type", "worker")
-    index = int(labels.get("training.kubeflow.org/replica-index", "0"))
+    index = _number(labels.get("training.kubeflow.org/replica-index", ""))
     place = _place(job, role)
     before = sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
     return Member(role=role, index=index, rank=before + index)
+
+
+def _number(label: str) -> int:
+    """Of a label that people may have changed."""
+    return int(label) if label.isdecimal() else 0
 
 
 def is_v2(job: Json) -> bool:
