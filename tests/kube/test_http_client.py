@@ -132,8 +132,9 @@ async def test_connection_that_the_server_wants_closed_is_not_used_again() -> No
 @pytest.mark.parametrize(
     ("method", "is_sent_again"), [("GET", True), ("PUT", True), ("DELETE", True), ("POST", False), ("PATCH", False)]
 )
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_only_what_may_be_repeated_is_sent_again_when_a_kept_connection_was_closed(
-    method: str, is_sent_again: bool
+    method: str, is_sent_again: bool, streamed: bool
 ) -> None:
     asked = 0
 
@@ -146,14 +147,21 @@ async def test_only_what_may_be_repeated_is_sent_again_when_a_kept_connection_wa
         await reader.readuntil(b"\r\n\r\n")
         asked += 1
 
+    async def ask(http: HttpClient) -> int:
+        if not streamed:
+            return (await http.request(method, "/", (), b"", seconds=DEADLINE)).status
+        stream = await http.stream(method, "/", ())
+        stream.close()
+        return stream.status
+
     async with serving(serve) as port, client(port) as http:
         await http.request("GET", "/", (), b"", seconds=DEADLINE)
         if is_sent_again:
-            assert (await http.request(method, "/", (), b"", seconds=DEADLINE)).status == 200
+            assert await ask(http) == 200
             assert asked == 3
         else:
             with pytest.raises(ConnectionError, match="the server closed the connection"):
-                await http.request(method, "/", (), b"", seconds=DEADLINE)
+                await ask(http)
             assert asked == 2
 
 

@@ -70,7 +70,7 @@ class HttpClient:
             try:
                 await connection.ask(text, seconds=seconds, whole=True)
             except ConnectionError:
-                if is_kept and not connection.was_answered and method in _REPEATABLE:
+                if _may_ask_again(connection, is_kept, method):
                     continue
                 raise
             finally:
@@ -80,13 +80,17 @@ class HttpClient:
     async def stream(self, method: str, target: str, headers: Fields) -> AnswerStream:
         """An answer whose body is read as it comes. To be closed. A server may send the head with the first bytes of a log, so it
         is waited for without end."""
-        connection, _ = await self._connection()
-        try:
-            await connection.ask(self._text(method, target, headers, b""), whole=False)
-        except BaseException:
-            self._give_back(connection)
-            raise
-        return AnswerStream(connection, self._give_back)
+        text = self._text(method, target, headers, b"")
+        while True:
+            connection, is_kept = await self._connection()
+            try:
+                await connection.ask(text, whole=False)
+            except BaseException as error:
+                self._give_back(connection)
+                if isinstance(error, ConnectionError) and _may_ask_again(connection, is_kept, method):
+                    continue
+                raise
+            return AnswerStream(connection, self._give_back)
 
     def _text(self, method: str, target: str, headers: Fields, body: bytes) -> bytes:
         origin = self._origin
@@ -137,6 +141,11 @@ class HttpClient:
         self._idle = kept
         if kept:
             self._sweeping = loop.call_later(IDLE_SECONDS, self._sweep)
+
+
+def _may_ask_again(connection: Connection, is_kept: bool, method: str) -> bool:
+    """Whether the server hung up on a kept connection just when it was used again, and asking twice is no matter."""
+    return is_kept and not connection.was_answered and method in _REPEATABLE
 
 
 class AnswerStream:
