@@ -1,4 +1,4 @@
-"""What a DELETE says to the garbage collector when the client leaves the propagation open, and how a namespace is finalized."""
+"""What a DELETE says to the garbage collector when the client leaves the propagation open; finalizing and evicting."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ async def test_a_namespace_is_finalized_while_others_write_to_it(api: Api, names
     async with asyncio.timeout(20):
         answers = await asyncio.gather(*(one for pair in zip(changing, finalizing, strict=True) for one in pair))
     assert {answer.code for answer in answers} <= {200, 409}, "a patch whose base changed five times is refused"
+
+
+async def test_an_eviction_takes_no_other_pod_than_the_one_that_was_meant(api: Api, namespace: str) -> None:
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    pod = await api.create(pods, {"metadata": {"name": "p"}, "spec": {"containers": [CONTAINER]}})
+
+    async def evict(**preconditions: str) -> int:
+        body = {"metadata": {"name": "p"}, "deleteOptions": {"preconditions": preconditions}}
+        return (await api.request("POST", f"{pods}/p/eviction", body)).code
+
+    assert await evict(uid="another") == 409
+    assert await evict(resourceVersion="1") == 409
+    assert await api.get(f"{pods}/p") == pod
+    assert await evict(uid=pod["metadata"]["uid"], resourceVersion=pod["metadata"]["resourceVersion"]) == 201
+    assert (await api.request("GET", f"{pods}/p")).code == 404

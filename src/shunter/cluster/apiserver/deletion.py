@@ -163,7 +163,7 @@ async def _delete_entry(
     resource = served.resource
     old = served.document(entry)
     document = served.document(entry)
-    _check_preconditions(served, document, options)
+    check_preconditions(served, document, options)
     if resource.plural == "namespaces" and not resource.group and entry.name in _PROTECTED_NAMESPACES:
         raise forbidden(resource, entry.name, "this namespace may not be deleted")
     attributes = Attributes(
@@ -217,7 +217,8 @@ async def _write(backend: Backend, served: Served, document: Json, entry: Entry)
     )
 
 
-def _check_preconditions(served: Served, document: Json, options: DeleteOptions) -> None:
+def check_preconditions(served: Served, document: Json, options: DeleteOptions) -> None:
+    """Raises 409 where the object is not the one, or not the version, that the options name."""
     metadata = document["metadata"]
     if options.uid and options.uid != metadata["uid"]:
         raise precondition_failed(

@@ -15,7 +15,7 @@ from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NODES, PODS, SECRETS, Resource
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.deletion import delete
+from shunter.cluster.apiserver.deletion import DeleteOptions, check_preconditions, delete
 from shunter.cluster.apiserver.negotiation import go_type, read
 from shunter.cluster.apiserver.patches import patcher
 from shunter.cluster.apiserver.registry import Served
@@ -123,10 +123,19 @@ async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
     query = {name: str(value) for name, value in options.items() if name in ("gracePeriodSeconds", "propagationPolicy")}
     if call.query.get("dryRun") or options.get("dryRun"):
         query["dryRun"] = "All"
+    preconditions = options.get("preconditions") or {}
+    meant = DeleteOptions(uid=preconditions.get("uid") or "", resource_version=preconditions.get("resourceVersion") or "")
+
+    def disrupted(pod: Json) -> Json:
+        check_preconditions(served, pod, meant)
+        return _with_disruption(pod, rfc3339(backend.now()))
+
     await _ask_webhooks(backend, call, served, _EVICTIONS, eviction)
-    if not query.get("dryRun"):
-        await _write_whole(backend, call, served, lambda pod: _with_disruption(pod, rfc3339(backend.now())))
-    await delete(backend, replace(call, body=b"", query=query), served, asks_webhooks=False)
+    call = replace(
+        call, body=json.dumps({"preconditions": {"uid": meant.uid}}).encode(), content_type="application/json", query=query
+    )
+    await _write_whole(backend, call, served, disrupted)
+    await delete(backend, call, served, asks_webhooks=False)
     return Outcome(201, None, created())
 
 
