@@ -56,6 +56,18 @@ def test_a_job_in_values_of_a_chart_is_found_and_not_converted_there() -> None:
     assert str(found.finding.place) == "values.yaml:1:1"
 
 
+@pytest.mark.parametrize(
+    ("before", "within", "after", "is_text"),
+    [("", "&labels {a: b}", "", False), ("", "&labels {a: b}", "  labels: *labels\n", True), ("&l {a: b}", "*l", "", False)],
+    ids=["an anchor", "which is used outside", "an alias"],
+)
+def test_a_job_that_something_else_points_into_is_left(before: str, within: str, after: str, is_text: bool) -> None:
+    job = f"    apiVersion: kubeflow.org/v1\n    kind: TFJob\n    metadata:\n      labels: {within}\n"
+    text = f"apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nspec:\n  own: {before}\n  trialSpec:\n{job}{after}"
+    (found,) = parsed(text, "x.yaml")[0].embedded
+    assert found.is_text is is_text
+
+
 def test_a_job_in_a_text_stands_where_the_text_does() -> None:
     text = f"apiVersion: v1\nkind: ConfigMap\ndata:\n  job.yaml: |\n    {TEXT.replace(chr(10), chr(10) + '    ')}"
     (found,) = parsed(text, "x.yaml")[0].embedded

@@ -332,8 +332,8 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
 def print_manifests(trial: Trial) -> None:
     import sys
 
-    import msgspec
+    from shunter.migrate.emit.job import SEPARATOR, plain_text
 
     for manifest in (trial.runtime, trial.train_job):
         if manifest is not None:
-            sys.stdout.write(f"---\n{msgspec.yaml.encode(manifest).decode()}")
+            sys.stdout.write(SEPARATOR + plain_text(manifest))

@@ -51,7 +51,7 @@ WITHIN_TEXT = Topic(
     explanation=(
         "A string, or the values of a chart, hold the manifest of a v1 job: a step of Argo Workflows or of a pipeline, a script "
         "that calls kubectl, a file in a ConfigMap. Whatever reads it may fill in parameters first, and may make anything of two "
-        "objects where there was one, so it is left as it is."
+        "objects where there was one, so it is left as it is. So is a job that other parts of its file point into (aliases)."
     ),
     remedy="Take the text out, convert it with `shunter migrate convert -f -`, and put the result back.",
     effort=5,
@@ -69,7 +69,7 @@ class Embedded(NamedTuple):
     path: Path
     """Where in the host."""
     is_text: bool
-    """Whether it stands in a string or in values, not in the plain YAML of an object."""
+    """Whether it stands in a string or in values, not in plain YAML of an object that can be written anew by itself."""
 
     @property
     def finding(self) -> Finding:
@@ -103,7 +103,7 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
         )
         if path and is_v1_job(job):
             is_block = isinstance(node, yaml.MappingNode) and not node.flow_style
-            yield Embedded(job, host, path, is_text=not is_block or not host.kind)
+            yield Embedded(job, host, path, is_text=not is_block or not host.kind or _is_pointed_into(node, host))
             return
         nodes = _fields(node)
         for key, inner in value.items():
@@ -112,6 +112,26 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
         items = node.value if isinstance(node, yaml.SequenceNode) else [None] * len(value)
         for index, inner in enumerate(value):
             yield from _below(inner, items[index], (*path, index), host)
+
+
+def _is_pointed_into(job: yaml.Node | None, host: SourceObject) -> bool:
+    """Whether an alias elsewhere in the host stands for something within the job, which would go with it."""
+    if job is None or host.node is None or "*" not in host.text:
+        return False
+    begin, end = job.start_mark.index, job.end_mark.index
+    left, seen = [host.node], {id(job)}
+    while left:
+        node = left.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if begin <= node.start_mark.index < end:
+            return True
+        if isinstance(node, yaml.MappingNode):
+            left += (part for pair in node.value for part in pair)
+        elif isinstance(node, yaml.SequenceNode):
+            left += node.value
+    return False
 
 
 def _fields(node: yaml.Node | None) -> dict[Any, yaml.Node]:
