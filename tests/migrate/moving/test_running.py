@@ -119,6 +119,23 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
     assert await moves.twin("bert") == {}
 
 
+async def test_rollback_goes_on_beside_what_may_not_be_read(moves: Moves) -> None:
+    for name in ("a", "b"):
+        await moves.submit(name, suspend=True)
+    plan = await moves.plan()
+    await moves.apply(plan)
+    async with moves.failing(Refuse(403, "Forbidden"), path="/trainjobs/b", times=9) as client:
+        undone = {
+            undo.record.name: undo for undo, _ in await moves.roll_back(plan, client=client) if undo.record.kind == "TrainJob"
+        }
+    assert {name: (undo.verdict, undo.why) for name, undo in undone.items()} == {
+        "a": ("delete", "this plan made it"),
+        "b": ("refuse", "injected"),
+    }
+    assert await moves.twin("a") == {}
+    assert [undo.record.name for undo, _ in await moves.roll_back(plan) if undo.verdict == "delete"][:1] == ["b"]
+
+
 async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     plan = await moves.plan()

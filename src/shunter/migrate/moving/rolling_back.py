@@ -72,6 +72,14 @@ async def _taken_back(client: Client, journal: Journal, record: Record, plan_id:
 
 
 async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str, *, ahead: bool) -> Undo:
+    """What taking a record back means now. What may not be looked at stays as it is; the others are taken back all the same."""
+    try:
+        return await _judged(client, journal, record, plan_id, definitions, ahead=ahead)
+    except Forbidden as error:
+        return Undo(record, "refuse", error.message)
+
+
+async def _judged(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str, *, ahead: bool) -> Undo:
     twin = Twin()
     if record.verb == "patch" and record.api_version != TRAIN_JOBS.api_version:
         twin = await (_twin(client, journal, record, ahead=ahead) if ahead else _settled_twin(client, journal, record))
