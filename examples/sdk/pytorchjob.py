@@ -5,6 +5,7 @@ pip install kubeflow-training, point KUBECONFIG at a cluster (`shunter up` print
 
 import os
 import sys
+import time
 
 from kubeflow.training import TrainingClient
 
@@ -45,6 +46,8 @@ def main(namespace: str) -> None:
         resources_per_worker={"cpu": "1", "memory": "1Gi"},
     )
     client.wait_for_job_conditions(name, expected_conditions={"Running", "Succeeded"}, polling_interval=1)
+    while any(pod.status.phase == "Pending" for pod in client.get_job_pods(name)):
+        time.sleep(0.5)  # a pod that waits has no log yet
     client.get_job_logs(name, is_master=False, follow=True)  # prints them as they come
     job = client.wait_for_job_conditions(name, polling_interval=1)
     print(f"{name} has {', '.join(one.type for one in job.status.conditions if one.status == 'True')}")

@@ -300,8 +300,8 @@ def test_the_scheduler_places_what_is_claimed_and_the_node_warns(new_node: NewNo
 def test_who_tolerates_everything_is_not_run(node: ProcessNode) -> None:
     node.run_pod("agent", "touch /files/ran", spec={"tolerations": [{"operator": "Exists"}]})
     node.eventually(lambda: node.events("Refused"), "refused")
-    waiting = node.get("pod", "agent")["status"]["containerStatuses"][0]["state"]["waiting"]
-    assert waiting["reason"] == "Refused"
+    containers = node.eventually(lambda: node.get("pod", "agent")["status"].get("containerStatuses"), "told in the status")
+    assert containers[0]["state"]["waiting"]["reason"] == "Refused"
     node.kubectl("delete", "pod", "agent", "--timeout=20s")
     assert not (node.files / "ran").exists()
 

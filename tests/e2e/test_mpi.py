@@ -102,7 +102,7 @@ def test_discovered_hosts_follow_the_workers_that_run(cluster: Cluster, namespac
                 cluster.get("configmap", "ring-config", "-n", namespace)["data"]["discover_hosts.sh"].split("\n") == lines
             )
         )
-        assert allowed() == names
+        eventually(lambda names=names: allowed() == names)
 
 
 def in_(namespace: str) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import asyncio
 import logging
 import sqlite3
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from shunter.cluster.apiserver.event_versions import STORED_AS
-from shunter.cluster.apiserver.storage import Event, StaleError, Store
+from shunter.cluster.apiserver.storage import Entry, Event, StaleError, Store
 
 log = logging.getLogger(__name__)
 
@@ -29,16 +30,20 @@ class _Written(NamedTuple):
 
 
 async def expire(store: Store, *, kept: float = KEPT_SECONDS, pause: float = PAUSE_SECONDS) -> None:
-    """Removes every Event that was not written for `kept` seconds. Runs until it is cancelled."""
+    """Removes every Event that was not written for `kept` seconds; those of an earlier run count as written now. Runs until it is
+    cancelled."""
     loop = asyncio.get_running_loop()
     collection = store.collection(*STORED_AS)
     written: deque[_Written] = deque()
 
-    def notice(events: list[Event]) -> None:
+    def note(entries: Iterable[Entry]) -> None:
         now = loop.time()
-        entries = (event.entry for event in events if event.type != "DELETED")
         written.extend(_Written(now, entry.namespace, entry.name, entry.revision) for entry in entries)
 
+    def notice(events: list[Event]) -> None:
+        note(event.entry for event in events if event.type != "DELETED")
+
+    note(collection.entries())
     collection.listeners.add(notice)
     try:
         while True:
