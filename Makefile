@@ -26,8 +26,8 @@ demo-migrate: setup ## move v1 example jobs to v2 with evidence: assess, convert
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
-faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about ten minutes)
-	@$(PYTEST) -n 2 --dist loadgroup tests/faults
+faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about three minutes)
+	@$(PYTEST) -n 4 --dist loadgroup tests/faults
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null
