@@ -88,6 +88,8 @@ async def test_convert_reads_what_a_helm_release_installed(client: Client, plane
         await client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", **body})
     code, (_, train_job), told = await convert(plane, "--helm-release", "train", "-n", space)
     assert (code, train_job["metadata"]["name"]) == (0, "new"), told
+    code, found, told = await convert(plane, "--helm-release", "absent", "-A")
+    assert (code, "there is no Helm release absent" in told) == (1, True), told
     code, found, told = await convert(plane, "--helm-release", "absent", "-n", space)
     assert (code, found) == (1, [])
     assert f"there is no Helm release absent in namespace {space}" in told

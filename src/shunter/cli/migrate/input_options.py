@@ -43,13 +43,14 @@ class InputOptions(NamedTuple):
             raise InputError("--cluster goes with no other input.", "Leave one of them out.")
         if not self.cluster and not self.names_files:
             raise InputError("no input was named.", "Name files with -f, or use --kustomize, --helm-release or --cluster.")
-        for flag, given, goes_with in (
-            ("-n", self.namespace, self.cluster or self.helm_release),
-            ("-A", self.all_namespaces, self.cluster),
-            ("-l", self.selector, self.cluster),
+        in_cluster = self.cluster or self.helm_release
+        for flag, is_without_use in (
+            ("-n", self.namespace and not in_cluster),
+            ("-A", self.all_namespaces and not in_cluster),
+            ("-l", self.selector and not self.cluster),
         ):
-            if given and not goes_with:
-                raise InputError(f"{flag} chooses among a cluster's jobs.", "Leave it out: files are read whole.")
+            if is_without_use:
+                raise InputError(f"{flag} chooses among a cluster's jobs.", "Leave it out: what is named is read whole.")
 
     def target(self) -> tuple[Target, str]:
         """The cluster, and the namespace to look at there: empty for all."""

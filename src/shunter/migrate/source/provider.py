@@ -219,8 +219,8 @@ def _file(path: Path, source: str, relative: Path) -> TextFile:
 
 def _named(file: TextFile) -> TextFile:
     """One that was asked for: where it is no text there is nothing that could be done for the user."""
-    for finding in file.findings:
-        raise InputError(f"{file.source}: {finding.message}", finding.topic.remedy)
+    if file.findings:
+        raise InputError(f"{file.source}: {file.findings[0].message}", file.findings[0].topic.remedy)
     return file
 
 
