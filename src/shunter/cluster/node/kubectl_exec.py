@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from shunter.cluster.node.streams import spdy_frames as frames
+from shunter.kube.certificates import verifying
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PROTOCOL = "v4.channel.k8s.io"
@@ -102,8 +103,7 @@ def in_cluster(environment: os._Environ[str] | dict[str, str], account: Path = A
         raise Problem("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod of a cluster")
     try:
         token, namespace = ((account / name).read_text().strip() for name in ("token", "namespace"))
-        tls = ssl.create_default_context(cafile=str(account / "ca.crt"))
-        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # asks in Python 3.13 for what the authorities of many clusters lack
+        tls = verifying((account / "ca.crt").read_bytes())
     except OSError as error:
         raise Problem(f"no service account in this pod: {error}") from error
     return Server(host, int(port), token, namespace, tls)
