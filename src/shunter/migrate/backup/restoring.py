@@ -18,6 +18,7 @@ from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
 from shunter.migrate.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.backup.taking import BY_KIND, listed
 from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.undoing import Twin
 from shunter.migrate.runs.marks import is_trial
 from shunter.operator.overview import overview
 
@@ -60,8 +61,8 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
             entry, "create suspended", f"it had finished ({entry.state}): resumed, it would run again", suspended(obj)
         )
     if choice.resume and not is_suspended(obj):
-        if taken_over := next(filter(None, map(_why_taken_over, twins)), ""):
-            return Decision(entry, "create suspended", taken_over, suspended(obj))
+        if objection := next(filter(None, map(_objection, twins)), ""):
+            return Decision(entry, "create suspended", objection, suspended(obj))
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
     return Decision(entry, "create suspended", "resume it when you mean it to run", suspended(obj))
 
@@ -92,12 +93,10 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
     return ""
 
 
-def _why_taken_over(twin: Json) -> str:
-    """Why the v1 job of a TrainJob must not run beside it; empty when it may."""
-    name, seen = twin["metadata"]["name"], overview(twin)
-    if seen.is_finished:
-        return f"its TrainJob {name} has finished ({seen.state}): resumed, it would train again"
-    return "" if is_suspended(twin) else f"its TrainJob {name} runs, and both would train"
+def _objection(train_job: Json) -> str:
+    seen = overview(train_job)
+    twin = Twin(is_finished=seen.is_finished, is_running=not seen.is_finished and not is_suspended(train_job))
+    return twin.objection(seen.name, seen.state)
 
 
 async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:

@@ -54,6 +54,15 @@ class Twin(NamedTuple):
     is_lost: bool = False
     """It was started, and is gone by somebody else's hand: nobody knows whether it trained to the end."""
 
+    def objection(self, name: str = "", state: str = "") -> str:
+        """Why its v1 job must not train; empty when it may. The TrainJob's name and state are said where they are given."""
+        twin = f"its TrainJob {name}".rstrip()
+        if self.is_finished:
+            return f"{twin} has finished{f' ({state})' if state else ''}: resumed, it would train again"
+        if self.is_lost:
+            return LOST
+        return f"{twin} runs, and both would train" if self.is_running else ""
+
 
 NO_TWIN = Twin()
 DEFINITIONS = "PLAN.definitions"
@@ -134,12 +143,10 @@ def _set_back(record: Record, present: Json | None, known: Collection[str], twin
     if is_job(present):
         if overview(present).is_finished:
             return Undo(record, "keep", f"it has finished ({overview(present).state})")
-        if not is_v2(present) and twin.is_finished:
-            return Undo(record, "keep", "its TrainJob has finished: resumed, it would train again")
-        if not is_v2(present) and twin.is_lost:
-            return Undo(record, "keep", LOST)
-        if not is_v2(present) and twin.is_running and not is_suspended(merge_patch(present, record.undo)):
-            return Undo(record, "keep", "its TrainJob runs, and both would train")
+        # One that stays suspended may be set back beside a TrainJob that runs.
+        is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
+        if not is_v2(present) and twin.objection() and not is_harmless:
+            return Undo(record, "keep", twin.objection())
     if digest(present) not in known:
         return Undo(record, "refuse", "it was changed since")
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
