@@ -2,6 +2,10 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 STAMP := .venv/.synced
+DEMO_STAMP := .venv/.synced-demo
+# Where everything is installed, the demo adds nothing.
+DEMO_READY := $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO_STAMP))
+SETUP_INPUTS := requirements/uv.txt pyproject.toml scripts/setup
 # Tests start hundreds of processes; each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # kube-apiserver and kubectl spend a third of their time on garbage; tests start hundreds of them, and memory is there.
@@ -13,14 +17,18 @@ help: ## this list
 
 setup: $(STAMP) ## create .venv from the lock file (hashes checked)
 
-$(STAMP): requirements/uv.txt requirements/lock.txt pyproject.toml scripts/setup
+$(STAMP): requirements/lock.txt $(SETUP_INPUTS)
 	@scripts/setup
 	@touch $@
 
-demo: setup ## start an embedded cluster, train three distributed jobs, show the result
+$(DEMO_STAMP): requirements/demo.txt $(SETUP_INPUTS)
+	@scripts/setup demo
+	@touch $@
+
+demo: $(DEMO_READY) ## start an embedded cluster, train three distributed jobs, show the result
 	@.venv/bin/shunter demo
 
-demo-migrate: setup ## move v1 example jobs to v2 with evidence: assess, convert, prove, train beside the originals, compare, report
+demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess, convert, prove, train beside the originals, compare, report
 	@.venv/bin/shunter migrate demo --results build/migration-demo
 
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
@@ -53,6 +61,7 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/uv.in -o requirements/uv.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra kubectl --extra torch --constraint requirements/lock.txt pyproject.toml requirements/demo.in -o requirements/demo.txt
 
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
 	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py $(FILES)
