@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from e2e.running_cluster import KUBECTL, eventually
+from e2e.running_cluster import KUBECTL, SHUNTER, eventually
 
 MEGABYTES = os.urandom(10_000_000)
 SECONDS = 60
@@ -28,18 +28,18 @@ SECONDS = 60
 class Client(NamedTuple):
     """A kubectl, and what it is told about protocols."""
 
-    program: str
+    program: tuple[str, ...]
     environment: dict[str, str]
 
 
 OLDER = "/usr/bin/kubectl"
 CLIENTS = [
-    pytest.param(Client(KUBECTL, {}), id="websocket"),
+    pytest.param(Client((KUBECTL,), {}), id="websocket"),
     pytest.param(
-        Client(KUBECTL, {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}), id="spdy"
+        Client((KUBECTL,), {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}), id="spdy"
     ),
     pytest.param(
-        Client(OLDER, {}), id="older", marks=pytest.mark.skipif(not Path(OLDER).exists(), reason=f"there is no {OLDER}")
+        Client((OLDER,), {}), id="older", marks=pytest.mark.skipif(not Path(OLDER).exists(), reason=f"there is no {OLDER}")
     ),
 ]
 
@@ -63,7 +63,7 @@ class Pod:
         assert waited.returncode == 0, waited.stderr + self.cluster.kubectl("get", "-o", "yaml", *name)
 
     def command(self, verb: str, *arguments: str) -> list[str]:
-        return [self._client.program, verb, "-n", self.namespace, *arguments]
+        return [*self._client.program, verb, "-n", self.namespace, *arguments]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -208,6 +208,22 @@ def test_exec_with_a_terminal_is_a_shell_as_at_home(pod: Pod) -> None:
         shell.wait_for("ready> $")
         shell.type("exit 7\n")
         assert shell.exit_code() == 7
+
+
+def test_shunter_kubectl_is_kubectl(cluster: Any, namespace: str) -> None:
+    pod = Pod(cluster, namespace, Client((*SHUNTER, "kubectl"), {}))
+    pod.start("sleep 600")
+    words = ["--", "-l", "--help", "-it", "", "a b", "--version"]
+    done = pod.run("exec", "p", "-c", "main", "--", "printf", "<%s>", *words)
+    assert (done.stdout.decode(), done.stderr) == ("".join(f"<{word}>" for word in words), b"")
+    assert pod.run("exec", "p", "--", "sh", "-c", "exit 7").returncode == 7
+    assert pod.run("exec", "-i", "p", "--", "cat", stdin=b"through").stdout == b"through"
+    with terminal(pod, "exec", "-it", "p", "--", "sh", "-c", "tty; exit 5") as shell:
+        shell.wait_for("/dev/pts/0\r\n")
+        assert shell.exit_code() == 5
+    pod.run("create", "deployment", "d", "--image=x:1", "--", "sleep", "100")
+    container = cluster.get("deployment", "d", "-n", namespace)["spec"]["template"]["spec"]["containers"][0]
+    assert container["command"] == ["sleep", "100"]
 
 
 def test_a_shell_hangs_up_when_its_client_is_killed(pod: Pod) -> None:

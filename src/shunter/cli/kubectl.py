@@ -1,27 +1,59 @@
-"""`shunter kubectl ...`: a real kubectl on the right cluster, with none installed."""
+"""`shunter kubectl ...`: a real kubectl on the right cluster, with none installed. Every word after it is kubectl's own."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import typer
+from typer.core import TyperCommand
 
 from shunter.errors import EnvironmentProblem
 
-CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CLUSTER_FLAGS = ("--kubeconfig", "--server", "-s")
+"""Flags by which kubectl's own words name a cluster."""
+OFFLINE_VERBS = frozenset({"completion", "help", "kustomize", "options", "plugin"})
+"""What kubectl does without asking any cluster."""
+
+
+class UntouchedWords(TyperCommand):
+    """A command that reads no option: the parser of the command line would take the first `--` away, which tells kubectl where
+    the command of a container begins."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return []
 
 
 def kubectl(context: typer.Context) -> None:
-    """Run kubectl against the embedded cluster (or $KUBECONFIG, when set)."""
+    """Run kubectl against the embedded cluster (or $KUBECONFIG, when set).
+
+    Every word is passed on as it stands, `--` and `--help` included: shunter kubectl exec -it POD -- ls -l
+    """
     import os
 
     from shunter.cluster.state_dir import StateDir, default_state_dir
 
     if not os.environ.get("KUBECONFIG"):
         state = StateDir(default_state_dir())
-        if state.read_record() is None:
+        if state.read_record() is None and needs_cluster(context.args):
             raise EnvironmentProblem("no embedded cluster is up.", "Start one with `shunter up`, or set KUBECONFIG.")
+        # Also where there is no such file yet: a ~/.kube/config that merely exists may be production.
         os.environ["KUBECONFIG"] = str(state.kubeconfig)
     binary = find_kubectl()
     os.execv(binary, [binary, *context.args])
+
+
+def needs_cluster(words: Sequence[str]) -> bool:
+    """Whether kubectl would ask a cluster that these words of its own do not name. What follows `--` is not kubectl's."""
+    own = list(words[: words.index("--")] if "--" in words else words)
+    if not own or own[0] in OFFLINE_VERBS or {"-h", "--help"} & set(own):
+        return False
+    if own[0] == "version" and {"--client", "--client=true"} & set(own):
+        return False
+    return not any(word in CLUSTER_FLAGS or word.startswith(tuple(f"{flag}=" for flag in CLUSTER_FLAGS)) for word in own)
 
 
 def find_kubectl() -> str:

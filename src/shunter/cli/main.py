@@ -31,9 +31,13 @@ app.command("delete", short_help="Delete a job and its pods.")(jobs.delete)
 app.command("up", short_help="Start the embedded cluster.")(clusters.up)
 app.command("down", short_help="Stop the embedded cluster.")(clusters.down)
 app.command("status", short_help="Show the embedded cluster.")(clusters.status)
-app.command("kubectl", short_help="Run kubectl on the embedded cluster.", context_settings=kubectl.CONTEXT_SETTINGS)(
-    kubectl.kubectl
-)
+app.command(
+    "kubectl",
+    cls=kubectl.UntouchedWords,
+    short_help="Run kubectl on the embedded cluster.",
+    options_metavar="[KUBECTL'S WORDS]...",
+    add_help_option=False,
+)(kubectl.kubectl)
 app.command("operator", short_help="Run the operator against any API server.")(operator.operator)
 app.command("node", short_help="Join this machine to a cluster as a node.")(node.node)
 app.command("install", short_help="Install the operator on a cluster, or upgrade it.")(install.install)
