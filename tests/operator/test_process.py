@@ -130,6 +130,7 @@ async def test_metrics_have_the_names_that_dashboards_know(operator: Callable[..
         r"# TYPE training_operator_jobs_created_total counter",
     ):
         assert re.search(f"^{line}", found, re.M), line
+    assert re.findall(r"^\w+_created\b.*", found, re.M) == [], "series that Go's client does not write"
 
 
 async def test_metrics_are_served_to_those_who_may_read_them_over_tls(operator: Callable[..., Operator], server: Any) -> None:

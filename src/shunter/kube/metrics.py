@@ -9,12 +9,15 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from shunter import __version__
 from shunter.kube.controller import Controller, Result
 from shunter.kube.health import Answer
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+"""Go's client writes no such series beside each counter, and `kubeflow_trainer_jobs_created` would get a `_created_created`."""
 
 _QUEUE_BUCKETS = [10.0**exponent for exponent in range(-8, 4)]
 _RECONCILE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]
