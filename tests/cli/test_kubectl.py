@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shunter.cli import main
@@ -18,6 +18,7 @@ WORDS = st.lists(
 )
 
 
+@settings(max_examples=25, deadline=None)  # each builds the whole command line
 @given(words=WORDS)
 @example(words=["exec", "web", "--", "ls", "-l"])
 @example(words=["exec", "-it", "web", "--", "sh", "-c", "--", "x"])

@@ -190,7 +190,7 @@ def status(
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     for name, process in summary["processes"].items():
         log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
         table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), escape(log))

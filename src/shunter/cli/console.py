@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 WIDEST = 10_000
-"""Columns of a table where there is no terminal."""
+"""Columns of what is printed where there is no terminal."""
 
 
 class Output(StrEnum):
@@ -24,16 +24,26 @@ class Output(StrEnum):
 
 @cache
 def output() -> Console:
+    import sys
+
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=width_of(sys.stdout))
 
 
 @cache
 def errors() -> Console:
+    import sys
+
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, width=width_of(sys.stderr))
+
+
+def width_of(stream: TextIO) -> int | None:
+    """None for a terminal, whose own width counts. In a file or a pipe nothing is cut short or folded: who reads it there looks
+    for whole names. FORCE_COLOR and COLUMNS, which `watch` sets for a pipe, make no terminal of it."""
+    return None if stream.isatty() else WIDEST
 
 
 def say(text: str) -> None:
@@ -42,11 +52,10 @@ def say(text: str) -> None:
 
 
 def print_table(table: Table) -> None:
-    """On standard output. Where that is no terminal nothing is cut short or folded: who reads it there looks for whole names."""
-    from rich.console import Console
-
-    console = output()
-    (console if console.is_terminal else Console(highlight=False, width=WIDEST)).print(table)
+    """On standard output. What does not fit into a terminal goes on in the next line of its column; nothing is left out."""
+    for column in table.columns:
+        column.overflow, column.no_wrap = "fold", False
+    output().print(table)
 
 
 def print_as(value: Any, form: Output) -> None:

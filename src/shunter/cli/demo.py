@@ -38,7 +38,7 @@ def demo(
     import signal
     import tempfile
 
-    from shunter.cli.console import errors, output
+    from shunter.cli.console import errors, print_table
     from shunter.cli.target import Target
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
@@ -62,7 +62,7 @@ def demo(
                     rows.extend(await trained(target, group))
 
         asyncio.run(train())
-        output().print(table(rows))
+        print_table(table(rows))
         succeeded = all(row.is_good for row in rows)
     except KeyboardInterrupt:
         end_cluster(state)
@@ -145,7 +145,7 @@ def table(rows: list[Row]) -> Table:
 
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
-        result.add_column(column, no_wrap=True, justify="right" if column in ("ranks", "world size", "seconds") else "left")
+        result.add_column(column, justify="right" if column in ("ranks", "world size", "seconds") else "left")
     for row in rows:
         colour = STATE_COLOURS.get(row.job.state, "default")
         ranks = f"{len(row.reported)} of {row.job.ranks}"

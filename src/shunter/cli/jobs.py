@@ -49,7 +49,7 @@ def jobs(
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "NAME", "KIND", "STATE", "RANKS", "AGE", "RAN"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     for row in rows:
         state = f"[{STATE_COLOURS.get(row.state, 'default')}]{row.state}[/]"
         ran = age(row.created, row.finished) if row.finished else ""

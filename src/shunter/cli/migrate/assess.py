@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import errors, output
+from shunter.cli.console import errors, output, print_table
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.form_option import Form, FormOption
@@ -84,7 +84,7 @@ def show(found: Assessment, cluster: str) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("ID", "RESULT", "CHECK"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     for result in found.results:
         table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))
         if result.why:
@@ -93,7 +93,7 @@ def show(found: Assessment, cluster: str) -> None:
             about = f"{said.object}: " if said.object else ""
             colour = "red" if said.impact == "blocking" else "yellow"
             table.add_row("", "", f"[{colour}]-[/] {escape(about + said.message)}")
-    output().print(table)
+    print_table(table)
     output().print(f"\n[{COLOURS[found.verdict]}]{found.verdict}[/] {escape(cluster)}", soft_wrap=True)
     for number, step in enumerate(found.next, start=1):
         output().print(f"{number:3}. {escape(step)}", soft_wrap=True)

@@ -198,19 +198,19 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.cli.console import Output, errors, output, print_as
+    from shunter.cli.console import Output, errors, print_as, print_table
 
     if form is Form.json:
         print_as(plain(comparison), Output.json)
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY"):
-            table.add_column(column, overflow="fold")
+            table.add_column(column)
         for aspect in comparison.aspects:
             colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
             cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())
             table.add_row(aspect.name, f"[{colour}]{aspect.verdict}[/]", *map(escape, cells))
-        output().print(table)
+        print_table(table)
         titles = f"{comparison.original.title} and {comparison.successor.title}"
         colour = VERDICT_COLOURS[comparison.verdict]
         errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]", soft_wrap=True)

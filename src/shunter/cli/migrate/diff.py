@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,16 +15,12 @@ from shunter.cli.migrate.taking_on import ConfigurationOption
 from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from shunter.migrate.conversion import Conversion
     from shunter.migrate.proof.comparison import Comparison
     from shunter.migrate.proof.side_by_side import Block
 
 COLOURS = {"same": "dim", "expected": "dim", "reported": "yellow", "unexplained": "bold red"}
 SIGNS = {"same": " ", "expected": "=", "reported": "~", "unexplained": "!"}
-NARROWEST = 140
-"""Columns of a text that goes to a file or a pipe."""
 
 
 @grouped
@@ -80,7 +77,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     from shunter.cli.console import output
     from shunter.migrate.proof.side_by_side import blocks, expected_reasons
 
-    console = wide(output())
+    console = output()
     train_job = conversion.train_job["metadata"]
     name = train_job.get("name") or f"{train_job.get('generateName', '')}*"
     runtime = (conversion.train_job["spec"].get("runtimeRef") or {}).get("name", "")
@@ -88,7 +85,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     heading = f"{conversion.source.title} -> TrainJob {name} ({runtime}), {pods} pod{'' if pods == 1 else 's'}"
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for block in blocks(comparison, full=full):
-        _print_block(console, block)
+        _print_block(block)
     for finding in comparison.findings:
         if finding.topic.id != "PROOF001":
             style = "bold red" if finding.is_blocking else "cyan"
@@ -100,29 +97,22 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
         console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
 
 
-def wide(console: Console) -> Console:
-    """The console; for a file or a pipe one that has room for two columns."""
-    if console.is_terminal or console.width >= NARROWEST:
-        return console
-    from rich.console import Console
-
-    return Console(highlight=False, width=NARROWEST)
-
-
-def _print_block(console: Console, block: Block) -> None:
+def _print_block(block: Block) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from shunter.cli.console import print_table
     from shunter.migrate.proof.showing import shown_place, shown_value
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
-    table.add_column(block.title, overflow="fold")
-    table.add_column(block.hosts[0] or "(not in v1)", overflow="fold", ratio=1)
-    table.add_column(block.hosts[1] or "(not in v2)", overflow="fold", ratio=1)
-    table.add_column("", overflow="fold")
+    table.add_column(block.title)
+    half = 1 if sys.stdout.isatty() else None  # two columns of one width, where the width is a screen's
+    table.add_column(block.hosts[0] or "(not in v1)", ratio=half)
+    table.add_column(block.hosts[1] or "(not in v2)", ratio=half)
+    table.add_column("")
     for row in block.rows:
         style = COLOURS[row.sameness]
         cells = (SIGNS[row.sameness], shown_place(row.place) or "the pod", shown_value(row.v1), shown_value(row.v2), row.reason)
         table.add_row(*(Text(cell, style=style) for cell in cells))
-    console.print(table)
+    print_table(table)

@@ -38,7 +38,7 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shunter.cli.console import output
+    from shunter.cli.console import output, print_table
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
@@ -50,22 +50,22 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
         else:
             output().print(Text(text, style="bold cyan"), soft_wrap=True)
         before = heading
-    output().print(table)
+    print_table(table)
 
 
 def show_all() -> None:
     from rich.table import Table
 
-    from shunter.cli.console import output
+    from shunter.cli.console import output, print_table
     from shunter.migrate.catalogue import topics
     from shunter.migrate.explaining import fields
 
     table = Table(box=None, pad_edge=False)
     for heading in ("ID", "SEVERITY", "IMPACT", "EFFORT", "ABOUT"):
-        table.add_column(heading, overflow="fold", justify="right" if heading == "EFFORT" else "left")
+        table.add_column(heading, justify="right" if heading == "EFFORT" else "left")
     for topic in topics().values():
         table.add_row(topic.id, topic.severity, topic.impact, str(topic.effort), topic.title)
-    output().print(table)
+    print_table(table)
     output().print()
     for field in fields.guide():
         output().print(field.field.replace("spec.roles", "spec.<kind>ReplicaSpecs"), markup=False)

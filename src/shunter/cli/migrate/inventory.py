@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import output
+from shunter.cli.console import output, print_table
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions
 from shunter.cli.migrate.input_options import InputOptions
@@ -133,7 +133,7 @@ def show(fleet: Fleet) -> None:
         classes.add_column(heading, justify="right" if heading == "JOBS" else "left")
     for name, means in CLASSES.items():
         classes.add_row(f"[{COLOURS[name]}]{name}[/]", str(fleet.classes[name]), means)
-    output().print(classes)
+    print_table(classes)
     for id, title, jobs in fleet.blockers[:10]:
         output().print(f"[red]{id}[/] blocks {jobs}: {escape(title)}")
     if fleet.jobs > SHOWN:

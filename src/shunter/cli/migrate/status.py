@@ -58,7 +58,7 @@ def show_progress(found: Progress) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     for row in found.rows:
         stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"
         table.add_row(row.wave, escape(row.job), row.action, row.v1, escape(row.twin), stage, escape(row.next))
