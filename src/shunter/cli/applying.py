@@ -8,7 +8,7 @@ import random
 import string
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, Resource
+from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cli.console import say
 from shunter.cli.target import Target
 from shunter.cli.watching import follow
@@ -17,6 +17,7 @@ from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound
 from shunter.kube.manifests import Manifest
+from shunter.operator.native_jobs import has_ranks
 from shunter.operator.overview import JOB_RESOURCES, overview
 
 ADMISSION_SECONDS = 15.0
@@ -38,17 +39,19 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
             obj["metadata"].setdefault("namespace", target.client.namespace)
         found.append((resource, manifest))
     refuse_twins(found)
-    found.sort(key=lambda pair: rank(pair[0]))
+    found.sort(key=lambda pair: rank(*pair))
     await ensure_namespaces(target, found)
-    jobs = [(resource, manifest) for resource, manifest in found if resource in JOB_RESOURCES]
+    jobs = [(resource, manifest) for resource, manifest in found if is_followed(resource, manifest)]
     in_the_way = [
         (resource, manifest, existing)
         for resource, manifest in jobs
         if (existing := await present(target.client, resource, manifest, replace=replace)) is not None and replace
     ]
     for resource, manifest in found:
-        if resource not in JOB_RESOURCES:
+        if not is_followed(resource, manifest):
             await apply(target.client, resource, manifest)
+            if resource == JOBS:
+                say(f"{manifest.title} is not followed: it has no ranks (its spec.completionMode is not Indexed)")
     for resource, manifest, _ in in_the_way:
         await try_out(target.client, resource, manifest)
     for resource, manifest, existing in in_the_way:
@@ -68,11 +71,16 @@ def refuse_twins(found: list[tuple[Resource, Manifest]]) -> None:
         places[key] = manifest.place
 
 
-def rank(resource: Resource) -> int:
+def rank(resource: Resource, manifest: Manifest) -> int:
     """Namespaces first, jobs last; the order of the files otherwise."""
     if resource == NAMESPACES:
         return 0
-    return 2 if resource in JOB_RESOURCES else 1
+    return 2 if is_followed(resource, manifest) else 1
+
+
+def is_followed(resource: Resource, manifest: Manifest) -> bool:
+    """Whether it is a training job: of a kind of ours, or a Job that numbers its pods."""
+    return resource in JOB_RESOURCES or (resource == JOBS and has_ranks(manifest.object))
 
 
 async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest]]) -> None:

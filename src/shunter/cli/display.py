@@ -155,4 +155,5 @@ MAIN_CONTAINERS = frozenset({"node", *(kind.container for kind in JOB_KINDS)})
 
 def prefix(member: Member, container: str) -> str:
     """`[worker-1]`, or `[worker-1 sidecar]` for a container that does not train."""
-    return f"[{member.label}]" if container in MAIN_CONTAINERS else f"[{member.label} {container}]"
+    trains = container in MAIN_CONTAINERS or container == member.container
+    return f"[{member.label}]" if trains else f"[{member.label} {container}]"

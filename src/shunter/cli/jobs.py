@@ -25,7 +25,10 @@ def jobs(
     namespace: NamespaceOption = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
-    """List training jobs of every kind, in all namespaces unless one is named."""
+    """List training jobs of every kind, in all namespaces unless one is named.
+
+    Kubernetes' own Jobs are among them where they number their pods (completionMode: Indexed).
+    """
     import asyncio
 
     import msgspec
@@ -123,17 +126,22 @@ async def all_jobs(client: Client, namespace: str, among: Sequence[Resource] = (
     """Jobs of all kinds, or of those in `among`."""
     import asyncio
 
-    from shunter.operator.overview import JOB_RESOURCES
+    from shunter.operator.overview import SHOWN_RESOURCES
 
-    resources = among or JOB_RESOURCES
+    resources = among or SHOWN_RESOURCES
     found = await asyncio.gather(*(jobs_of(client, resource, namespace) for resource in resources))
     return [(resource, job) for resource, jobs in zip(resources, found, strict=True) for job in jobs]
 
 
 async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Json]:
     """The jobs of one kind; none of a kind that the cluster does not serve."""
+    from shunter.api.resources import JOBS
     from shunter.kube.errors import NotFound
 
+    if resource == JOBS:
+        from shunter.cli.native import native_jobs
+
+        return await native_jobs(client, namespace)
     try:
         page = await client.list(resource, namespace)
     except NotFound:

@@ -47,7 +47,9 @@ async def follow(
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
             silent_since, told = 0.0, False
-            present = {item["metadata"]["uid"]: item for item in page.items}
+            # The items of a list of a built-in kind do not say what they are.
+            named = ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items)
+            present = {item["metadata"]["uid"]: item for item in named}
             for uid in [uid for uid in last if uid not in present]:
                 yield Seen(last.pop(uid), gone=True)
             for uid, item in present.items():

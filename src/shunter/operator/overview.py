@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
-from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.trainer import trainjob
 from shunter.api.training import job as training_job
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.operator import native_jobs
+from shunter.operator.native_jobs import is_native
 
 JOB_RESOURCES: tuple[Resource, ...] = (*(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
 """Every kind of training job we serve."""
+SHOWN_RESOURCES: tuple[Resource, ...] = (*JOB_RESOURCES, JOBS)
+"""Those, and what people train with where there is no operator: Jobs that number their pods (`native_jobs`)."""
 
 FINISHED_STATES = ("Succeeded", "Failed")
 V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
@@ -23,7 +28,6 @@ V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind i
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
 """Values of managedBy that mean us; it may be absent."""
 
@@ -55,6 +59,8 @@ class Member(Struct, frozen=True):
     index: int
     rank: int | None
     """None for pods that do not train (initializers)."""
+    container: str = ""
+    """The container that trains, of a kind that gives it no name."""
 
     @property
     def label(self) -> str:
@@ -63,8 +69,11 @@ class Member(Struct, frozen=True):
 
 
 def overview(job: Json) -> Overview:
-    """The row of a job of any kind in `JOB_RESOURCES`."""
-    if is_v2(job):
+    """The row of a job of any kind in `SHOWN_RESOURCES`."""
+    if is_native(job):
+        state, condition = native_jobs.state(job)
+        ranks = native_jobs.ranks(job)
+    elif is_v2(job):
         state, condition = v2_state(job)
         ranks = v2_ranks(job)
     else:
@@ -91,6 +100,8 @@ def overview(job: Json) -> Overview:
 def pod_selector(job: Json) -> str:
     """The label selector of a job's pods. Same-named jobs of two v1 kinds share it: compare `is_pod_of` as well."""
     name = job["metadata"]["name"]
+    if is_native(job):
+        return f"{native_jobs.JOB_NAME}={name}"
     return f"jobset.sigs.k8s.io/jobset-name={name}" if is_v2(job) else f"training.kubeflow.org/job-name={name}"
 
 
@@ -103,10 +114,10 @@ def is_pod_of(job: Json, pod: Json) -> bool:
 
 
 def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
-    """Whether a pod of this name, of which something was told at that time, can only have been this v1 job's. The names of a
-    TrainJob's pods begin like those of other jobs'."""
+    """Whether a pod of this name, of which something was told at that time, can only have been this v1 job's. The names of the
+    pods of a TrainJob or a Job begin like those of other jobs'."""
     begun = moment(job["metadata"].get("creationTimestamp"))
-    if is_v2(job) or begun is None or created is None or created < begun:
+    if is_v2(job) or is_native(job) or begun is None or created is None or created < begun:
         return False
     roles = "|".join(re.escape(role.lower()) for role in replica_specs(job))
     return re.fullmatch(rf"{re.escape(job['metadata']['name'])}-({roles})(-\d+)?", name) is not None
@@ -115,13 +126,16 @@ def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
 def limits(job: Json) -> str:
     """The limits that may end the job, as its fields say them; empty when it has none."""
     spec = job.get("spec", {})
-    policy = spec if is_v2(job) else spec.get("runPolicy") or {}
+    policy = spec if not is_v1(job) else spec.get("runPolicy") or {}
     return ", ".join(f"{field} {policy[field]}" for field in ("backoffLimit", "activeDeadlineSeconds") if field in policy)
 
 
 def member(job: Json, pod: Json) -> Member:
     """The role, index and rank of a pod of this job."""
     labels = pod["metadata"].get("labels", {})
+    if is_native(job):
+        index = _number(labels.get(COMPLETION_INDEX, ""))
+        return Member(role="rank", index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
     if is_v2(job):
         role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
         # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
@@ -137,6 +151,10 @@ def member(job: Json, pod: Json) -> Member:
 def _number(label: str) -> int:
     """Of a label that people may have changed."""
     return int(label) if label.isdecimal() else 0
+
+
+def is_v1(job: Json) -> bool:
+    return not is_v2(job) and not is_native(job)
 
 
 def is_v2(job: Json) -> bool:
@@ -170,14 +188,16 @@ def _place(job: Json, role: str) -> tuple[int, str]:
 def waiting_for(job: Json) -> str:
     """Why nothing will happen until somebody acts: the job is suspended, or left to another manager. Empty when it goes on."""
     spec = job.get("spec", {})
-    policy = spec if is_v2(job) else spec.get("runPolicy") or {}
+    policy = spec if not is_v1(job) else spec.get("runPolicy") or {}
     manager = policy.get("managedBy") or ""
-    if manager not in OWN_MANAGERS:
+    if is_native(job) and manager not in ("", JOB_CONTROLLER):
+        return f"it is left to {manager} (managedBy): Kubernetes does nothing for it"
+    if not is_native(job) and manager not in OWN_MANAGERS:
         return f"it is left to {manager} (managedBy): this operator does nothing for it"
     if not policy.get("suspend"):
         return ""
-    path = "spec" if is_v2(job) else "spec.runPolicy"
-    patch = '{"spec":{"suspend":false}}' if is_v2(job) else '{"spec":{"runPolicy":{"suspend":false}}}'
+    path = "spec.runPolicy" if is_v1(job) else "spec"
+    patch = '{"spec":{"suspend":false}}' if not is_v1(job) else '{"spec":{"runPolicy":{"suspend":false}}}'
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
     return f"it waits because {path}.suspend is true; resume it with: {command}"

@@ -7,12 +7,13 @@ from datetime import datetime
 
 import msgspec
 
+from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
 from shunter.migrate.runs import marks
 from shunter.migrate.runs.logs import Told
 from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
-from shunter.operator.overview import COMPLETION_INDEX, is_v2, member, moment, overview
+from shunter.operator.overview import is_v2, member, moment, overview
 
 _GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
 

@@ -1,0 +1,47 @@
+"""Jobs of Kubernetes itself (batch/v1) that number their pods: what people train with where there is no operator. The index of a
+pod is its rank. Pure; input is plain JSON.
+
+Nothing is done for them, they are only shown: their controller is Kubernetes' own.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBS
+
+JOB_NAME = "batch.kubernetes.io/job-name"
+NOT_OF_JOBSETS = "!jobset.sigs.k8s.io/jobset-name"
+"""Selects Jobs that are not a part of a JobSet, and so of no TrainJob."""
+ENDS = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended"))
+"""Condition types, and the states that they name."""
+
+
+def is_native(job: Json) -> bool:
+    return str(job.get("apiVersion", "")) == JOBS.api_version
+
+
+def has_ranks(job: Json) -> bool:
+    """Whether the Job numbers its pods."""
+    return (job.get("spec") or {}).get("completionMode") == "Indexed"
+
+
+def stands_alone(job: Json) -> bool:
+    """Whether nothing but a CronJob made it: a Job that a JobSet, or another operator, controls is a part of what people made."""
+    owners = job["metadata"].get("ownerReferences") or ()
+    return all(owner["kind"] == "CronJob" for owner in owners if owner.get("controller"))
+
+
+def state(job: Json) -> tuple[str, Json]:
+    """The state by the words of the other kinds, and the condition that says so."""
+    status = job.get("status") or {}
+    conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
+    for type, name in ENDS:
+        if conditions.get(type, {}).get("status") == "True":
+            return name, conditions[type]
+    runs = any(status.get(count, 0) for count in ("ready", "succeeded", "failed"))
+    return ("Running" if runs else "Created"), {}
+
+
+def ranks(job: Json) -> int:
+    """The indexes that it gives out. A smaller spec.parallelism lets fewer of them run at a time."""
+    return int(job["spec"].get("completions") or 1)
