@@ -137,7 +137,7 @@ class WebhookServer:
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
         self._tls.use(self._certificate)
-        server = HttpServer(self._serve, body_limit=MAX_BODY, patience=PATIENCE)
+        server = HttpServer(self.answer, body_limit=MAX_BODY, patience=PATIENCE)
         try:
             self.port = await server.start(self.host, self.port, self._tls.context)
         except OSError as error:
@@ -176,7 +176,8 @@ class WebhookServer:
         """For /readyz."""
         return "" if self._server is not None else "the webhook server does not listen"
 
-    async def _serve(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """What a request gets, whichever way it came."""
         handler = self._routes.get(request.path)
         if handler is None:
             # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it
@@ -198,7 +199,7 @@ class WebhookServer:
             return Response(f"a review may have {MAX_BODY} bytes\n".encode(), status=413)
         try:
             review = _decoder.decode(request.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             return Response(f"not an AdmissionReview: {error}\n".encode(), status=400)
         response = await _verdict(request.path, handler, review.request)
         if self._metrics:
@@ -213,6 +214,8 @@ async def _verdict(path: str, handler: Handler, request: AdmissionRequest) -> Ad
     try:
         response = handler(request)
         return await response if inspect.isawaitable(response) else response
+    except RecursionError:
+        return denied("the object is nested too deeply", code=400)
     except Exception as error:
         log.exception(
             "webhook %s failed for %s %s/%s", path, request.kind.kind, request.namespace, request.name or "(generated name)"

@@ -79,6 +79,20 @@ def test_patches_are_stamped(before: Json | None, after: Json | None, wanted: Js
             {"runtimePatches": [{"time": "2020-01-01"}]},
             'parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"',
         ),
+        (["x"], "json: cannot unmarshal array into Go struct field TrainJob.spec of type v1alpha1.TrainJobSpec"),
+        ("x", "json: cannot unmarshal string into Go struct field TrainJob.spec of type v1alpha1.TrainJobSpec"),
+        (
+            {"runtimePatches": "x"},
+            "json: cannot unmarshal string into Go struct field TrainJobSpec.spec.runtimePatches of type []v1alpha1.RuntimePatch",
+        ),
+        (
+            {"trainer": {"env": {"A": "1"}}},
+            "json: cannot unmarshal object into Go struct field Trainer.spec.trainer.env of type []v1.EnvVar",
+        ),
+        (
+            {"trainer": ["cpu"]},
+            "json: cannot unmarshal array into Go struct field TrainJobSpec.spec.trainer of type v1alpha1.Trainer",
+        ),
         ({"trainer": {"numNodes": 2.0, "resourcesPerNode": {"limits": {"cpu": 1.0}}}}, ""),
         ({"trainer": None, "runtimePatches": None}, ""),
     ],
@@ -138,7 +152,44 @@ async def test_a_job_of_a_malformed_runtime_is_refused_with_the_field(make_runti
     runtime["spec"]["template"]["spec"]["replicatedJobs"] = "node"
     answer = await trainer_admission(Server(), runtime).validate(review())
     assert (answer.allowed, answer.code) == (False, 403)
-    assert answer.message == "spec.template.spec.replicatedJobs of TrainingRuntime torch: expected `array | null`, got `str`"
+    assert answer.message == "spec.template.spec.replicatedJobs of TrainingRuntime torch: must be a list, not a string"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param(
+            {"trainer": {"env": [{"value": "1"}]}},
+            "spec.trainer.env[0] of TrainJob mnist: object missing required field `name`",
+            id="a variable without a name",
+        ),
+        pytest.param(
+            {"trainer": {"resourcesPerNode": {"limits": 4}}},
+            "spec.trainer.resourcesPerNode.limits of TrainJob mnist: must be an object, not an integer",
+            id="amounts that are none",
+        ),
+        pytest.param(
+            {
+                "runtimePatches": [
+                    {"manager": "a.io/b", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": ["node"]}}}}
+                ]
+            },
+            "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0] of TrainJob mnist: "
+            "must be an object, not a string",
+            id="a patch of another shape",
+        ),
+    ],
+)
+async def test_what_would_be_merged_into_the_template_has_its_shape(make_runtime: MakeRuntime, spec: Json, message: str) -> None:
+    answer = await trainer_admission(Server(), make_runtime()).validate(review(**spec))
+    assert (answer.allowed, answer.message) == (False, message)
+
+
+async def test_entries_without_a_name_are_merged_as_if_it_were_empty(make_runtime: MakeRuntime) -> None:
+    pods = {"imagePullSecrets": [{}], "volumes": [{"name": ""}]}
+    patched = {"name": "node", "template": {"spec": {"template": {"spec": pods}}}}
+    patch = {"manager": "a.io/b", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [patched]}}}}
+    assert (await trainer_admission(Server(), make_runtime()).validate(review(runtimePatches=[patch]))).allowed
 
 
 async def test_one_answer_names_all_faults(make_runtime: MakeRuntime) -> None:

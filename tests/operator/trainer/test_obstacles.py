@@ -68,26 +68,22 @@ def pod(**fields: Any) -> Json:
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        pytest.param("text", "spec of TrainingRuntime torch: expected `object`, got `str`", id="spec"),
-        pytest.param(
-            {"template": 5}, "spec.template of TrainingRuntime torch: expected `object | null`, got `int`", id="template"
-        ),
-        pytest.param(
-            {"mlPolicy": []}, "spec.mlPolicy of TrainingRuntime torch: expected `object | null`, got `array`", id="policy"
-        ),
+        pytest.param("text", "spec of TrainingRuntime torch: must be an object, not a string", id="spec"),
+        pytest.param({"template": 5}, "spec.template of TrainingRuntime torch: must be an object, not an integer", id="template"),
+        pytest.param({"mlPolicy": []}, "spec.mlPolicy of TrainingRuntime torch: must be an object, not a list", id="policy"),
         pytest.param(
             {"mlPolicy": {"numNodes": "two"}},
-            "spec.mlPolicy.numNodes of TrainingRuntime torch: expected `int | null`, got `str`",
+            "spec.mlPolicy.numNodes of TrainingRuntime torch: must be an integer, not a string",
             id="number",
         ),
         pytest.param(
             {"podGroupPolicy": {"coscheduling": {"scheduleTimeoutSeconds": "x"}}},
-            "spec.podGroupPolicy.coscheduling.scheduleTimeoutSeconds of TrainingRuntime torch: expected `int | null`, got `str`",
+            "spec.podGroupPolicy.coscheduling.scheduleTimeoutSeconds of TrainingRuntime torch: must be an integer, not a string",
             id="gang",
         ),
         pytest.param(
             {"template": {"spec": {"replicatedJobs": "node"}}},
-            "spec.template.spec.replicatedJobs of TrainingRuntime torch: expected `array | null`, got `str`",
+            "spec.template.spec.replicatedJobs of TrainingRuntime torch: must be a list, not a string",
             id="jobs",
         ),
         pytest.param(
@@ -104,7 +100,7 @@ def pod(**fields: Any) -> Json:
         ),
         pytest.param(
             {"template": {"spec": {"replicatedJobs": [None]}}},
-            "spec.template.spec.replicatedJobs[0] of TrainingRuntime torch: expected `object`, got `null`",
+            "spec.template.spec.replicatedJobs[0] of TrainingRuntime torch: must be an object, not null",
             id="a null among jobs",
         ),
     ],

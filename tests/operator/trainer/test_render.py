@@ -171,7 +171,7 @@ def test_a_missing_injection_target_is_named(make_trainjob: MakeTrainJob, make_r
 def test_a_variable_without_a_name_that_came_past_the_schema_is_told(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime
 ) -> None:
-    with pytest.raises(BuildError, match="in the env of the TrainJob has no name"):
+    with pytest.raises(BuildError, match=r"spec.trainer.env\[0\] of TrainJob mnist: object missing required field `name`"):
         jobset_for(make_trainjob(trainer={"env": [{"value": "1"}]}), make_runtime())
 
 

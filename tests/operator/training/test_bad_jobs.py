@@ -92,6 +92,29 @@ def test_a_running_job_that_was_scaled_to_zero_goes_on(make_job: Callable[..., A
 
 
 def test_an_unreadable_job_is_a_bad_request() -> None:
-    allowed, code, message = verdict(manifest({"Master": "one"}))
-    assert (allowed, code) == (False, 400)
-    assert message.startswith("PyTorchJob cannot be read")
+    wanted = "PyTorchJob cannot be read: spec.pytorchReplicaSpecs[...]: must be an object, not a string"
+    assert verdict(manifest({"Master": "one"})) == (False, 400, wanted)
+
+
+@pytest.mark.parametrize(
+    ("pods", "fault"),
+    [
+        pytest.param("x", "spec: Invalid value: must be an object, not a string", id="spec"),
+        pytest.param({"containers": "x"}, "spec.containers: Invalid value: must be a list, not a string", id="containers"),
+        pytest.param({"containers": ["x"]}, "spec.containers[0]: Invalid value: must be an object, not a string", id="container"),
+        pytest.param(
+            {"containers": [{"name": "pytorch", "image": "i", "resources": {"requests": {"cpu": "much"}}}]},
+            "spec.containers[0].resources: cpu: Invalid value: 'much' is no quantity: quantities must match the "
+            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            id="quantity",
+        ),
+    ],
+)
+def test_a_template_of_another_shape_is_refused_and_past_admission_the_job_fails(pods: object, fault: str, now: datetime) -> None:
+    job = manifest({"Master": {"replicas": 1, "template": {"spec": pods}}})
+    assert verdict(job) == (False, 403, f"{SPECS}[Master].template.{fault}")
+    view = msgspec.convert(job, PyTorchJob)
+    faults, _ = PYTORCH.validate(view, None)
+    made = plan(PYTORCH, Observed(job=PYTORCH.read(view), faults=tuple(faults)), now)
+    assert made.status is not None
+    assert made.status.wanted["conditions"][-1]["type"] == "Failed"

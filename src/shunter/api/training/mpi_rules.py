@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from shunter.api.shapes import template_fault
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
 from shunter.api.training.mpi import KIND, LAUNCHER, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
@@ -51,6 +52,8 @@ def name_fault(name: str) -> str:
 
 
 def _replica_fault(role: str, spec: ReplicaSpec) -> str:
+    if misshapen := template_fault(spec.template):
+        return f"MPIReplicaSpecs is not valid: template of {role}: {misshapen}"
     containers = (spec.template.get("spec") or {}).get("containers") or []
     if not containers:
         return f"MPIReplicaSpecs is not valid: containers definition expected in {role}"
@@ -77,6 +80,7 @@ def _run_policy(spec: MPIJobSpec) -> RunPolicy:
 def _with_defaults(spec: ReplicaSpec, replicas: int) -> ReplicaSpec:
     return replace(
         spec,
+        template={} if template_fault(spec.template) else spec.template,
         replicas=replicas if spec.replicas is None else spec.replicas,
         restart_policy=spec.restart_policy or KIND.restart_policy,
     )

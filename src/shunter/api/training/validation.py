@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.names import label_1035_faults
+from shunter.api.shapes import template_fault
 from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, ReplicaSpec, RunPolicy
 
 RUN_POLICY = "spec.runPolicy"
@@ -63,6 +64,8 @@ def missing_roles_errors(specs: Mapping[str, ReplicaSpec], *, field: str) -> lis
 
 def container_errors(spec: ReplicaSpec, *, field: str, container: str, shown: str = "") -> list[FieldError]:
     """Every container has an image, and one is called `container` (W3); `shown` is how the text writes that name."""
+    if misshapen := template_errors(spec, field=field):
+        return misshapen
     containers = (spec.template.get("spec") or {}).get("containers") or []
     at = f"{field}.template.spec.containers"
     errors = [] if containers else [required(at, "must be specified")]
@@ -74,6 +77,15 @@ def container_errors(spec: ReplicaSpec, *, field: str, container: str, shown: st
     if not any(candidate.get("name") == container for candidate in containers):
         errors.append(required(at, f"must have at least one container with name {shown or container}"))
     return errors
+
+
+def template_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
+    """The first part of the pod template that is of another type than everything here relies on."""
+    fault = template_fault(spec.template)
+    if fault is None:
+        return []
+    at = f"{field}.template.{fault.field}".rstrip(".")
+    return [FieldError("FieldValueTypeInvalid", at, f"Invalid value: {fault.text}")]
 
 
 def exactly_one_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:

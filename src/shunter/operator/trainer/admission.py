@@ -16,6 +16,7 @@ from shunter.api.field_errors import FieldError, aggregate
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta, rfc3339
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.shapes import ShapeError, shaped
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
@@ -29,6 +30,7 @@ from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.reconciler import RuntimeStores
 from shunter.operator.trainer.render import priority_classes, trainjob_errors
+from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
 from shunter.operator.trainer.views import ConfigMap, Runtime
 
@@ -94,13 +96,14 @@ class TrainerAdmission:
         unreadable = go_decode_error(job)
         if unreadable:
             return denied(unreadable, code=400)
-        return mutated(job, with_patch_times(job, request.old_object, self._now()))
+        old = None if go_decode_error(request.old_object) else request.old_object
+        return mutated(job, with_patch_times(job, old, self._now()))
 
     async def validate(self, request: AdmissionRequest) -> AdmissionResponse:
         try:
-            job = msgspec.convert(request.object, TrainJob)
-            old = msgspec.convert(request.old_object, TrainJob) if request.old_object is not None else None
-        except msgspec.ValidationError as error:
+            job = shaped(request.object, TrainJob)
+            old = shaped(request.old_object, TrainJob) if request.old_object is not None else None
+        except ShapeError as error:
             return denied(f"TrainJob cannot be read: {error}", code=400)
         if old is not None and job.metadata.deletion_timestamp is not None:
             return allowed()
@@ -177,8 +180,9 @@ def _verdict(
     request: AdmissionRequest, check: Callable[[TrainingRuntime], tuple[list[str], list[FieldError]]]
 ) -> AdmissionResponse:
     try:
-        runtime = msgspec.convert(request.object, TrainingRuntime)
-    except msgspec.ValidationError as error:
+        runtime = shaped(request.object, TrainingRuntime)
+        runtime_spec(request.object or {})
+    except (ShapeError, BuildError) as error:
         return denied(f"{request.kind.kind} cannot be read: {error}", code=400)
     warnings, faults = check(runtime)
     return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)

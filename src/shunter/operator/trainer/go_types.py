@@ -6,16 +6,22 @@ It runs before the schema is checked, so wrong types in a TrainJob get its 400 w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from shunter.api.quantity import parse
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
 
-Check = Callable[[Any, str, str], str]
-"""(value, Go struct, path) to what is wrong, or nothing."""
+
+class GoType(NamedTuple):
+    """A type, as Go's decoder names it, and what is wrong with a value of it, or nothing: by the value, the struct that it is a
+    field of, and its path."""
+
+    name: str
+    fault: Callable[[Any, str, str], str]
+
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -23,60 +29,61 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 def go_decode_error(job: Any) -> str:
     """The first value that Go could not decode; empty when all fit. Indices and map keys are not in the path, as in Go."""
-    return _object("TrainJobSpec", _SPEC)(job.get("spec"), "TrainJob", "spec") if isinstance(job, dict) else ""
+    spec = job.get("spec") if isinstance(job, dict) else None
+    return "" if spec is None else _SPEC.fault(spec, "TrainJob", "spec")
 
 
-def _integer(bounds: range, name: str) -> Check:
-    def check(value: Any, struct: str, path: str) -> str:
+def _integer(bounds: range, name: str) -> GoType:
+    def fault(value: Any, struct: str, path: str) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return _mismatch(value, struct, path, name)
         is_whole = isinstance(value, int) or value.is_integer()
         return "" if is_whole and int(value) in bounds else _mismatch(value, struct, path, name, shows_value=True)
 
-    return check
+    return GoType(name, fault)
 
 
-def _text(value: Any, struct: str, path: str) -> str:
-    return "" if isinstance(value, str) else _mismatch(value, struct, path, "string")
+def _scalar(type: type, name: str) -> GoType:
+    return GoType(name, lambda value, struct, path: "" if isinstance(value, type) else _mismatch(value, struct, path, name))
 
 
-def _switch(value: Any, struct: str, path: str) -> str:
-    return "" if isinstance(value, bool) else _mismatch(value, struct, path, "bool")
+def _list(item: GoType) -> GoType:
+    name = f"[]{item.name}"
 
-
-def _list(item: Check) -> Check:
-    def check(value: Any, struct: str, path: str) -> str:
+    def fault(value: Any, struct: str, path: str) -> str:
         if not isinstance(value, list):
-            return ""
-        return next((fault for element in value if element is not None and (fault := item(element, struct, path))), "")
+            return _mismatch(value, struct, path, name)
+        return next((found for element in value if element is not None and (found := item.fault(element, struct, path))), "")
 
-    return check
+    return GoType(name, fault)
 
 
-def _map(item: Check) -> Check:
-    def check(value: Any, struct: str, path: str) -> str:
+def _map(item: GoType, name: str = "") -> GoType:
+    shown = name or f"map[string]{item.name}"
+
+    def fault(value: Any, struct: str, path: str) -> str:
         if not isinstance(value, dict):
-            return ""
-        return next((fault for element in value.values() if element is not None and (fault := item(element, struct, path))), "")
+            return _mismatch(value, struct, path, shown)
+        elements = (element for element in value.values() if element is not None)
+        return next((found for element in elements if (found := item.fault(element, struct, path))), "")
 
-    return check
+    return GoType(shown, fault)
 
 
-def _object(struct: str, fields: dict[str, Check]) -> Check:
-    def check(value: Any, _outer: str, path: str) -> str:
+def _struct(name: str, fields: Mapping[str, GoType] = {}, *, package: str = "v1alpha1") -> GoType:
+    """A struct of Trainer's, or of the package named; what `fields` leaves out is for the schema to judge."""
+    shown = f"{package}.{name}"
+
+    def fault(value: Any, outer: str, path: str) -> str:
         if not isinstance(value, dict):
-            return ""
-        faults = (
-            fields[name](element, struct, f"{path}.{name}")
-            for name, element in value.items()
-            if name in fields and element is not None
-        )
-        return next((fault for fault in faults if fault), "")
+            return _mismatch(value, outer, path, shown)
+        known = ((field, element) for field, element in value.items() if field in fields and element is not None)
+        return next((found for field, element in known if (found := fields[field].fault(element, name, f"{path}.{field}"))), "")
 
-    return check
+    return GoType(shown, fault)
 
 
-def _quantity(value: Any, struct: str, path: str) -> str:
+def _quantity_fault(value: Any, struct: str, path: str) -> str:
     try:
         parse(value)
     except ValueError as error:
@@ -84,7 +91,7 @@ def _quantity(value: Any, struct: str, path: str) -> str:
     return ""
 
 
-def _time(value: Any, struct: str, path: str) -> str:
+def _time_fault(value: Any, struct: str, path: str) -> str:
     if not isinstance(value, str):
         return _mismatch(value, struct, path, "string")
     if _TIME.fullmatch(value):
@@ -108,54 +115,90 @@ def _kind(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-_ENV = _list(_object("EnvVar", {"name": _text, "value": _text}))
-_RESOURCES = _object("ResourceRequirements", {"limits": _map(_quantity), "requests": _map(_quantity)})
-_METADATA = _object("ObjectMeta", {"name": _text, "namespace": _text, "labels": _map(_text), "annotations": _map(_text)})
-_INITIALIZER = {"storageUri": _text, "env": _ENV}
-_CONTAINERS = _list(_object("ContainerPatch", {"name": _text, "env": _ENV}))
-_POD = _object(
+_TEXT = _scalar(str, "string")
+_SWITCH = _scalar(bool, "bool")
+_INT32, _INT64 = _integer(INT32, "int32"), _integer(INT64, "int64")
+_TEXTS = _map(_TEXT)
+_QUANTITIES = _map(GoType("resource.Quantity", _quantity_fault), "v1.ResourceList")
+_REFERENCE = _struct("LocalObjectReference", {"name": _TEXT}, package="v1")
+_ENV = _list(_struct("EnvVar", {"name": _TEXT, "value": _TEXT, "valueFrom": _struct("EnvVarSource", package="v1")}, package="v1"))
+_RESOURCES = _struct(
+    "ResourceRequirements",
+    {"limits": _QUANTITIES, "requests": _QUANTITIES, "claims": _list(_struct("ResourceClaim", {"name": _TEXT}, package="v1"))},
+    package="v1",
+)
+_METADATA = _struct("ObjectMeta", {"name": _TEXT, "namespace": _TEXT, "labels": _TEXTS, "annotations": _TEXTS}, package="v1")
+_INITIALIZER = {"storageUri": _TEXT, "env": _ENV, "secretRef": _REFERENCE}
+_CONTAINERS = _list(
+    _struct(
+        "ContainerPatch",
+        {
+            "name": _TEXT,
+            "env": _ENV,
+            "volumeMounts": _list(_struct("VolumeMount", {"name": _TEXT, "mountPath": _TEXT}, package="v1")),
+            "securityContext": _struct("SecurityContext", package="v1"),
+        },
+    )
+)
+_POD = _struct(
     "PodSpecPatch",
     {
-        "serviceAccountName": _text,
+        "serviceAccountName": _TEXT,
+        "volumes": _list(_struct("Volume", {"name": _TEXT}, package="v1")),
         "initContainers": _CONTAINERS,
         "containers": _CONTAINERS,
-        "nodeSelector": _map(_text),
-        "terminationGracePeriodSeconds": _integer(INT64, "int64"),
-        "securityContext": _object(
+        "imagePullSecrets": _list(_REFERENCE),
+        "nodeSelector": _TEXTS,
+        "affinity": _struct("Affinity", package="v1"),
+        "tolerations": _list(_struct("Toleration", package="v1")),
+        "schedulingGates": _list(_struct("PodSchedulingGate", {"name": _TEXT}, package="v1")),
+        "terminationGracePeriodSeconds": _INT64,
+        "securityContext": _struct(
             "PodSecurityContext",
-            {field: _integer(INT64, "int64") for field in ("runAsUser", "runAsGroup", "fsGroup")} | {"runAsNonRoot": _switch},
+            {"runAsUser": _INT64, "runAsGroup": _INT64, "fsGroup": _INT64, "runAsNonRoot": _SWITCH},
+            package="v1",
         ),
     },
 )
-_POD_TEMPLATE = _object("PodTemplatePatch", {"metadata": _METADATA, "spec": _POD})
-_JOB_TEMPLATE = _object("JobTemplatePatch", {"metadata": _METADATA, "spec": _object("JobSpecPatch", {"template": _POD_TEMPLATE})})
-_REPLICATED_JOBS = _list(_object("ReplicatedJobPatch", {"name": _text, "template": _JOB_TEMPLATE}))
-_JOBSET = _object("JobSetSpecPatch", {"replicatedJobs": _REPLICATED_JOBS})
-_TEMPLATE = _object("JobSetTemplatePatch", {"metadata": _METADATA, "spec": _JOBSET})
-_RUNTIME_SPEC = _object("TrainingRuntimeSpecPatch", {"template": _TEMPLATE})
-_SPEC: dict[str, Check] = {
-    "runtimeRef": _object("RuntimeRef", {"name": _text, "apiGroup": _text, "kind": _text}),
-    "initializer": _object(
-        "Initializer",
-        {
-            "dataset": _object("DatasetInitializer", {**_INITIALIZER}),
-            "model": _object("ModelInitializer", {**_INITIALIZER}),
-        },
-    ),
-    "trainer": _object(
-        "Trainer",
-        {
-            "image": _text,
-            "command": _list(_text),
-            "args": _list(_text),
-            "env": _ENV,
-            "numNodes": _integer(INT32, "int32"),
-            "numProcPerNode": _integer(INT32, "int32"),
-            "resourcesPerNode": _RESOURCES,
-        },
-    ),
-    "runtimePatches": _list(_object("RuntimePatch", {"manager": _text, "time": _time, "trainingRuntimeSpec": _RUNTIME_SPEC})),
-    "suspend": _switch,
-    "activeDeadlineSeconds": _integer(INT64, "int64"),
-    "managedBy": _text,
-}
+_POD_TEMPLATE = _struct("PodTemplatePatch", {"metadata": _METADATA, "spec": _POD})
+_JOB_TEMPLATE = _struct("JobTemplatePatch", {"metadata": _METADATA, "spec": _struct("JobSpecPatch", {"template": _POD_TEMPLATE})})
+_REPLICATED_JOBS = _list(_struct("ReplicatedJobPatch", {"name": _TEXT, "template": _JOB_TEMPLATE}))
+_JOBSET = _struct(
+    "JobSetTemplatePatch",
+    {"metadata": _METADATA, "spec": _struct("JobSetSpecPatch", {"replicatedJobs": _REPLICATED_JOBS})},
+)
+_SPEC = _struct(
+    "TrainJobSpec",
+    {
+        "runtimeRef": _struct("RuntimeRef", {"name": _TEXT, "apiGroup": _TEXT, "kind": _TEXT}),
+        "initializer": _struct(
+            "Initializer",
+            {"dataset": _struct("DatasetInitializer", _INITIALIZER), "model": _struct("ModelInitializer", _INITIALIZER)},
+        ),
+        "trainer": _struct(
+            "Trainer",
+            {
+                "image": _TEXT,
+                "command": _list(_TEXT),
+                "args": _list(_TEXT),
+                "env": _ENV,
+                "numNodes": _INT32,
+                "numProcPerNode": _INT32,
+                "resourcesPerNode": _RESOURCES,
+            },
+        ),
+        "runtimePatches": _list(
+            _struct(
+                "RuntimePatch",
+                {
+                    "manager": _TEXT,
+                    "time": GoType("string", _time_fault),
+                    "trainingRuntimeSpec": _struct("TrainingRuntimeSpecPatch", {"template": _JOBSET}),
+                },
+            )
+        ),
+        "suspend": _SWITCH,
+        "activeDeadlineSeconds": _INT64,
+        "managedBy": _TEXT,
+    },
+)

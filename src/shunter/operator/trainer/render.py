@@ -16,7 +16,7 @@ from shunter.operator.trainer.plugin import Asked, Companion
 from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
-from shunter.operator.trainer.runtime_spec import check_template, runtime_spec
+from shunter.operator.trainer.runtime_spec import RuntimeSpec, check_job, check_template, runtime_spec
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.strategic_merge import strategic_merge
 
@@ -48,9 +48,7 @@ def jobset_for(job: TrainJob, runtime: Json) -> Json:
 def completed_model(job: TrainJob, runtime: Json, status_server: StatusServerPlace | None = None) -> Model:
     """The model after all plugins. Raises BuildError."""
     spec = runtime_spec(runtime)
-    template = merged_template(job, spec.template)
-    if job.spec.runtime_patches:
-        check_template(template, spec.name)
+    template = checked_template(job, spec)
     model = model_of(job, spec.policy, spec.pod_groups, template)
     model.status_server = status_server
     if spec.policy is not None:
@@ -60,6 +58,15 @@ def completed_model(job: TrainJob, runtime: Json, status_server: StatusServerPla
     for plugin in PLUGINS:
         plugin.apply(model)
     return model
+
+
+def checked_template(job: TrainJob, spec: RuntimeSpec) -> Json:
+    """The runtime's template with the job's patches merged in. Raises BuildError for a job, or a result, of another shape."""
+    check_job(job)
+    template = merged_template(job, spec.template)
+    if job.spec.runtime_patches:
+        check_template(template, spec.name)
+    return template
 
 
 def merged_template(job: TrainJob, template: Json) -> Json:
@@ -107,14 +114,14 @@ def _owned_secret(job: TrainJob, make: Callable[[bytes], Json]) -> Callable[[byt
 def priority_classes(job: TrainJob, runtime: Json) -> list[str]:
     """The PriorityClasses whose existence admission depends on. Raises BuildError."""
     spec = runtime_spec(runtime)
-    template = merged_template(job, spec.template)
+    template = checked_template(job, spec)
     return [name for plugin in PLUGINS for name in plugin.priority_classes(spec.pod_groups, template)]
 
 
 def trainjob_errors(job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str] = {}) -> list[FieldError]:
     """What admission refuses in a job of this runtime (2.3). Raises BuildError for a runtime that cannot be built at all."""
     spec = runtime_spec(runtime)
-    template = merged_template(job, spec.template)
+    template = checked_template(job, spec)
     asked = Asked(job, spec.policy, spec.pod_groups, template, missing_priority_classes)
     return [
         *validation.initializer_errors(job, template),

@@ -1,17 +1,20 @@
-"""The spec of a runtime, held to the shape that everything else here relies on.
+"""What a job is built from, held to the shape that everything else here relies on: the spec of its runtime, and what passes
+through the TrainJob as plain JSON.
 
-The schema sees to it, but a definition may have been changed under the objects, and a snapshot may have been edited.
+Schemas see to it, but a definition may have been changed under the objects, webhooks are asked before the schema is, and a
+snapshot may have been edited.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
-
-import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.api.quantity import parse
+from shunter.api.shapes import PodTemplate, Resources, ShapeError, TemplateMetadata, Variable, shaped
 from shunter.api.trainer.runtime import MLPolicy, PodGroupPolicy
+from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 
 Shape = TypeVar("Shape")
@@ -36,91 +39,69 @@ def runtime_spec(runtime: Json) -> RuntimeSpec:
     return RuntimeSpec(name, shape.ml_policy, shape.pod_group_policy, template)
 
 
-def check_template(template: Json, runtime: str) -> None:
-    """Raises BuildError for the JobSet template of a runtime, with a job's patches merged or without, that has not the shape of
-    one. `runtime` is the runtime's kind and name."""
-    shape = _converted(template, _Template, "spec.template", runtime)
+def check_template(template: Any, runtime: str, field: str = "spec.template") -> None:
+    """Raises BuildError for the JobSet template of a runtime, with a job's patches merged or without, or of such a patch, that
+    has not the shape of one. `runtime` is the kind and name of the object in which it is `field`."""
+    shape = _converted(template, _Template, field, runtime)
     for replicated_job in (shape.spec.replicated_jobs if shape.spec else None) or ():
-        for container in _containers(replicated_job):
-            for quantities in (container.resources.limits, container.resources.requests) if container.resources else ():
-                for name, quantity in (quantities or {}).items():
-                    place = f"container {container.name} of the replicated job {replicated_job.name}"
-                    _check_quantity(f"spec.template of {runtime}: {name} in the resources of {place}", quantity)
+        pods = replicated_job.template.spec.template if replicated_job.template and replicated_job.template.spec else None
+        for container in (*(pods.spec.containers or ()), *(pods.spec.init_containers or ())) if pods and pods.spec else ():
+            place = f"in the resources of container {container.name} of the replicated job {replicated_job.name}"
+            _check_quantities(container.resources, f"{field} of {runtime}:", place)
 
 
-def _converted(value: Any, shape: type[Shape], field: str, runtime: str) -> Shape:
+def check_job(job: TrainJob) -> None:
+    """Raises BuildError for the parts of a TrainJob that are merged into the runtime's template and have not the shape of it."""
+    name = f"TrainJob {job.metadata.name}"
+    spec = job.spec
+    sources = {"dataset": spec.initializer.dataset, "model": spec.initializer.model} if spec.initializer else {}
+    for field, source in sources.items():
+        if source is not None:
+            _check_variables(source.env, f"spec.initializer.{field}.env", name)
+            _converted(source.secret_ref or {}, _Reference, f"spec.initializer.{field}.secretRef", name)
+    if spec.trainer is not None:
+        _check_variables(spec.trainer.env, "spec.trainer.env", name)
+        field = "spec.trainer.resourcesPerNode"
+        resources = _converted(spec.trainer.resources_per_node or {}, Resources, field, name)
+        _check_quantities(resources, f"{field} of {name}:")
+    for index, patch in enumerate(spec.runtime_patches):
+        field = f"spec.runtimePatches[{index}].trainingRuntimeSpec"
+        check_template(patch.training_runtime_spec.get("template") or {}, name, f"{field}.template")
+
+
+def _check_variables(variables: Iterable[Json], field: str, owner: str) -> None:
+    for index, variable in enumerate(variables):
+        _converted(variable, Variable, f"{field}[{index}]", owner)
+
+
+def _converted(value: Any, shape: type[Shape], field: str, owner: str) -> Shape:
     try:
-        return msgspec.convert(value, shape)
-    except msgspec.ValidationError as error:
-        fault, _, place = str(error).partition(" - at `$")
-        raise BuildError(f"{field}{place.rstrip('`')} of {runtime}: {fault[0].lower()}{fault[1:]}") from error
+        return shaped(value, shape)
+    except ShapeError as error:
+        below = error.field if error.field.startswith("[") or not error.field else f".{error.field}"
+        raise BuildError(f"{field}{below} of {owner}: {error.text}") from error
 
 
-def _check_quantity(field: str, quantity: Any) -> None:
-    try:
-        parse(quantity)
-    except ValueError as error:
-        raise BuildError(f"{field} is {quantity!r}: {error}") from error
+def _check_quantities(resources: Resources | None, before: str, after: str = "") -> None:
+    for quantities in (resources.limits, resources.requests) if resources else ():
+        for name, quantity in (quantities or {}).items():
+            try:
+                parse(quantity)
+            except ValueError as error:
+                raise BuildError(f"{' '.join(filter(None, (before, name, after)))} is {quantity!r}: {error}") from error
 
 
-class _Variable(Struct, frozen=True):
-    name: str
-    value: str | None = None
-
-
-class _Port(Struct, frozen=True):
-    container_port: int | None = None
+class _Reference(Struct, frozen=True):
     name: str | None = None
-
-
-class _Mount(Struct, frozen=True):
-    mount_path: str | None = None
-
-
-class _Volume(Struct, frozen=True):
-    name: str = ""
-
-
-class _Resources(Struct, frozen=True):
-    limits: dict[str, str | int | float] | None = None
-    requests: dict[str, str | int | float] | None = None
-
-
-class _Container(Struct, frozen=True):
-    name: str = ""
-    command: tuple[str, ...] | None = None
-    args: tuple[str, ...] | None = None
-    env: tuple[_Variable, ...] | None = None
-    env_from: tuple[Json, ...] | None = None
-    ports: tuple[_Port, ...] | None = None
-    volume_mounts: tuple[_Mount, ...] | None = None
-    resources: _Resources | None = None
-
-
-class _PodSpec(Struct, frozen=True):
-    containers: tuple[_Container, ...] | None = None
-    init_containers: tuple[_Container, ...] | None = None
-    volumes: tuple[_Volume, ...] | None = None
-    priority_class_name: str | None = None
-
-
-class _Metadata(Struct, frozen=True):
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-
-
-class _PodTemplate(Struct, frozen=True):
-    metadata: _Metadata | None = None
-    spec: _PodSpec | None = None
 
 
 class _JobSpec(Struct, frozen=True):
     parallelism: int | None = None
-    template: _PodTemplate | None = None
+    template: PodTemplate | None = None
 
 
 class _JobTemplate(Struct, frozen=True):
-    metadata: _Metadata | None = None
+    metadata: TemplateMetadata | None = None
     spec: _JobSpec | None = None
 
 
@@ -140,7 +121,7 @@ class _JobSetSpec(Struct, frozen=True):
 
 
 class _Template(Struct, frozen=True):
-    metadata: _Metadata | None = None
+    metadata: TemplateMetadata | None = None
     spec: _JobSetSpec | None = None
 
 
@@ -148,9 +129,3 @@ class _Spec(Struct, frozen=True):
     ml_policy: MLPolicy | None = None
     pod_group_policy: PodGroupPolicy | None = None
     template: Json | None = None
-
-
-def _containers(replicated_job: _ReplicatedJob) -> tuple[_Container, ...]:
-    job_spec = replicated_job.template.spec if replicated_job.template else None
-    pods = job_spec.template.spec if job_spec and job_spec.template else None
-    return (*(pods.containers or ()), *(pods.init_containers or ())) if pods else ()

@@ -23,6 +23,8 @@ KINDS = {(resource.kind, resource.group): resource for resource in (TRAINING_RUN
 """The runtimes a TrainJob may refer to, by kind and API group."""
 
 _SUFFIX = "-runtime-snapshot"
+DEEPEST = 100
+"""Levels of a runtime that goes into a snapshot; Kubernetes' own types have about thirty."""
 
 
 def snapshot_name(job_name: str) -> str:
@@ -107,16 +109,32 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def as_go_writes(runtime: Json) -> Json:
-    """The runtime as Go's types write it: metadata of templates and resources of containers are always there, be they empty."""
+    """The runtime as Go's types write it: metadata of templates and resources of containers are always there, be they empty.
+    Raises BuildError for one that cannot be kept in a snapshot."""
+    _check_depth(runtime)
     spec = runtime.get("spec") or {}
     if "template" not in spec:
         return runtime
     template = spec["template"] or {}
     jobset_spec = template.get("spec") or {}
     written = {**jobset_spec}
-    if "replicatedJobs" in jobset_spec:
+    if jobset_spec.get("replicatedJobs"):
         written["replicatedJobs"] = [_replicated_job(job) for job in jobset_spec["replicatedJobs"]]
     return {**runtime, "spec": {**spec, "template": {"metadata": {}, **template, "spec": written}}}
+
+
+def _check_depth(runtime: Json) -> None:
+    level: list[object] = [runtime]
+    for _ in range(DEEPEST):
+        level = [
+            below
+            for value in level
+            if isinstance(value, dict | list)
+            for below in (value.values() if isinstance(value, dict) else value)
+        ]
+    if level:
+        name = (runtime.get("metadata") or {}).get("name", "")
+        raise BuildError(f"{runtime.get('kind', '')} {name} is nested more than {DEEPEST} levels deep")
 
 
 def _replicated_job(job: Json) -> Json:
@@ -125,7 +143,7 @@ def _replicated_job(job: Json) -> Json:
     pod_template = job_spec.get("template") or {}
     pod_spec = {**(pod_template.get("spec") or {})}
     for field in ("initContainers", "containers"):
-        if field in pod_spec:
+        if pod_spec.get(field):
             pod_spec[field] = [{"resources": {}, **container} for container in pod_spec[field]]
     written_spec = {**job_spec, "template": {"metadata": {}, **pod_template, "spec": pod_spec}}
     return {**job, "template": {"metadata": {}, **job_template, "spec": written_spec}}

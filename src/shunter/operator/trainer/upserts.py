@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
-from shunter.operator.trainer.model import BuildError
 
 
 def upsert_env(container: Json, variables: Iterable[Json]) -> None:
@@ -56,18 +55,18 @@ def _upsert(items: list[Json], added: Iterable[Json], key: str) -> None:
 
 
 def applied_env(variables: Iterable[Json]) -> list[Json]:
-    """The variables of a TrainJob as upstream applies them: a value is always written, and defaults of valueFrom are left out.
-    Raises BuildError for one without a name, which came past the schema."""
+    """The variables of a TrainJob as upstream applies them: a value is always written, and defaults of valueFrom are left out."""
     return [_applied(variable) for variable in variables]
 
 
 def _applied(variable: Json) -> Json:
-    if not isinstance(variable.get("name"), str):
-        raise BuildError(f"a variable in the env of the TrainJob has no name: {variable}", "Give it a name.")
     source = variable.get("valueFrom")
     if source is None:
         return {"name": variable["name"], "value": variable.get("value", "")}
-    return {"name": variable["name"], "valueFrom": {kind: _reference(kind, reference) for kind, reference in source.items()}}
+    return {
+        "name": variable["name"],
+        "valueFrom": {kind: _reference(kind, reference) for kind, reference in source.items() if reference is not None},
+    }
 
 
 def _reference(kind: str, reference: Json) -> Json:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from shunter.api.field_errors import aggregate
+from shunter.api.shapes import ShapeError, shaped
 from shunter.kube.registration import Configuration, Webhook
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, denied
 from shunter.operator.training.framework import AnyFramework
@@ -39,9 +38,9 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
 def _validator(framework: AnyFramework) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
         try:
-            view = msgspec.convert(request.object, framework.view)
-            old = msgspec.convert(request.old_object, framework.view) if request.old_object is not None else None
-        except msgspec.ValidationError as error:
+            view = shaped(request.object, framework.view)
+            old = shaped(request.old_object, framework.view) if request.old_object is not None else None
+        except ShapeError as error:
             return denied(f"{framework.resource.kind} cannot be read: {error}", code=400)
         faults, warnings = framework.validate(view, old)
         return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
