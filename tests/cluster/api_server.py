@@ -42,8 +42,9 @@ class RunningApiServer(NamedTuple):
         self.process.wait(timeout=15)
 
 
-def start_api_server(state_dir: Path, port: int = 0) -> RunningApiServer:
-    """Starts an API server on a state directory, fresh or used, and waits until it is ready."""
+def start_api_server(state_dir: Path, port: int = 0, *, service_accounts: bool = False) -> RunningApiServer:
+    """Starts an API server on a state directory, fresh or used, and waits until it is ready. Without `service_accounts` pods
+    need none: no controller is there to make them."""
     state = StateDir(state_dir)
     state.create()
     port = port or free_port()
@@ -51,6 +52,8 @@ def start_api_server(state_dir: Path, port: int = 0) -> RunningApiServer:
     tokens = msgspec.json.decode(state.tokens.read_bytes())
     token = next(token for token, entry in tokens.items() if entry["user"] == "admin")
     command = [sys.executable, "-m", "shunter.cluster.apiserver", "--state-dir", str(state_dir), "--port", str(port)]
+    if not service_accounts:
+        command += ["--disable-admission-plugins", "ServiceAccount"]
     with open(state.logs / "apiserver.log", "ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     server = RunningApiServer(f"https://127.0.0.1:{port}", token, state.kubeconfig, state, process)

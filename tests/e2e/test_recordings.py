@@ -41,7 +41,12 @@ def place(request: pytest.FixtureRequest) -> Place:
 def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Path]:
     """The kubeconfig of a cluster without scheduler and node, as the recordings were made on, for an operator with this flag."""
     if place == "embedded":
-        options = lifecycle.Options(state_dir=directory, controllers=False, gang_scheduler_name=gang_scheduler)
+        options = lifecycle.Options(
+            state_dir=directory,
+            controllers=False,
+            gang_scheduler_name=gang_scheduler,
+            disable_admission_plugins="ServiceAccount",
+        )
         asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
         # Started anew, the operator knows all kinds from the start, as the recorded ones did.
         lifecycle.stop(StateDir(directory))

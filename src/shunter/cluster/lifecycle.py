@@ -57,6 +57,8 @@ class Options(NamedTuple):
     """The operator's: `NAME=true`, several with commas."""
     gang_scheduler_name: str = ""
     """The operator's: makes v1 jobs gangs of a scheduler that is not part of the cluster."""
+    disable_admission_plugins: str = ""
+    """The API server's: `ServiceAccount` leaves pods without token and needs no account for them."""
 
 
 class Started(NamedTuple):
@@ -180,6 +182,9 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
     agent = [*python, "shunter.cluster.agent", "--state-dir", root, "--health-probe-bind-address", record.agent_health]
     for arguments in node_options(options):
         agent += arguments
+    server = [*python, "shunter.cluster.apiserver", "--state-dir", root, "--host", HOST, "--port", str(port)]
+    if options.disable_admission_plugins:
+        server += ["--disable-admission-plugins", options.disable_admission_plugins]
     operator: Json = {
         "kubeconfig": str(state.component_kubeconfig("operator")),
         "install_runtimes": True,
@@ -202,10 +207,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         agent += ["--reach", f"{STATUS_SERVER_NAME}:{status_server}={HOST}:{status_server}"]
     return {
         "children": [
-            {
-                "name": "apiserver",
-                "argv": [*python, "shunter.cluster.apiserver", "--state-dir", root, "--host", HOST, "--port", str(port)],
-            },
+            {"name": "apiserver", "argv": server},
             {"name": "operator", "argv": [*python, "shunter.operator", msgspec.json.encode(operator).decode()]},
             {"name": "agent", "argv": agent},
         ],

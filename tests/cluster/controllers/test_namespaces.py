@@ -14,8 +14,8 @@ def test_new_namespace_gets_its_account_and_the_authority() -> None:
     assert all(isinstance(write, Create) for write in writes)
     bodies = [write.body for write in writes if isinstance(write, Create)]
     assert [(body["kind"], body["metadata"]["name"]) for body in bodies] == [
-        ("ServiceAccount", "default"),
         ("ConfigMap", "kube-root-ca.crt"),
+        ("ServiceAccount", "default"),
     ]
     assert bodies[1]["data"] == {"ca.crt": "PEM"}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from shunter.cluster.apiserver import builtin, crd_lifecycle, event_expiry
+from shunter.cluster.apiserver import builtin, crd_lifecycle, event_expiry, service_account_admission
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
@@ -37,6 +37,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument(
+        "--disable-admission-plugins",
+        choices=[service_account_admission.NAME],
+        help="for a server without the controllers that make service accounts",
+    )
     return parser.parse_args()
 
 
@@ -48,7 +53,7 @@ def tls_context(pki: Path) -> ssl.SSLContext:
     return context
 
 
-async def serve(state_dir: Path, host: str, port: int) -> None:
+async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: frozenset[str] = frozenset()) -> None:
     """Serves until SIGTERM or SIGINT; then ends watches, lets requests finish, and commits."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -62,6 +67,7 @@ async def serve(state_dir: Path, host: str, port: int) -> None:
         registry=Registry(builtin.kinds()),
         objects=StoredObjects(store),
         webhooks=Webhooks(store),
+        disabled_plugins=disabled_plugins,
     )
     issuer = TokenIssuer(pki / "server.key")
     nodes = NodeClient(pki)
@@ -90,7 +96,8 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            runner.run(serve(arguments.state_dir, arguments.host, arguments.port))
+            disabled = frozenset(filter(None, [arguments.disable_admission_plugins]))
+            runner.run(serve(arguments.state_dir, arguments.host, arguments.port, disabled_plugins=disabled))
         except (OSError, sqlite3.Error) as error:
             raise SystemExit(f"API server on {arguments.host}:{arguments.port} of {arguments.state_dir}: {error}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.cluster.apiserver import service_account_admission
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
 from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
@@ -53,6 +54,8 @@ async def admitted(
 ) -> Json:
     """After built-in mutating admission and mutating webhooks."""
     kind = served.kind
+    if old is None and service_account_admission.NAME not in backend.disabled_plugins:
+        await service_account_admission.admit(backend, served, document)
     if not status:
         try:
             kind.admit(document, old, backend.objects)

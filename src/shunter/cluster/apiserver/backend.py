@@ -51,6 +51,8 @@ class Backend:
     registry: Registry
     objects: StoredObjects
     webhooks: Webhooks
+    disabled_plugins: frozenset[str] = frozenset()
+    """Built-in admission that is switched off, by the names of kube-apiserver's plugins."""
     now: Callable[[], datetime] = utc_now
 
     def collection(self, served: Served) -> Collection:

@@ -49,13 +49,14 @@ def plan(observed: Observed, root_ca: str) -> Plan:
     if metadata.deletion_timestamp is not None:
         return NOTHING
     writes: list[Write] = []
-    if not observed.has_account:
-        writes.append(Create(resource=SERVICE_ACCOUNTS, body=_named("v1", "ServiceAccount", metadata.name, DEFAULT_ACCOUNT)))
     if root_ca and observed.root_ca is None:
         body = {**_named("v1", "ConfigMap", metadata.name, ROOT_CA), "data": {"ca.crt": root_ca}}
         writes.append(Create(resource=CONFIG_MAPS, body=body))
     elif root_ca and observed.root_ca != root_ca:
         writes.append(Patch(ref=Ref(CONFIG_MAPS, metadata.name, ROOT_CA), patch={"data": {"ca.crt": root_ca}}))
+    if not observed.has_account:
+        # Last: pods are let in as soon as it is there, and then want the CA as well.
+        writes.append(Create(resource=SERVICE_ACCOUNTS, body=_named("v1", "ServiceAccount", metadata.name, DEFAULT_ACCOUNT)))
     return Plan(writes=tuple(writes))
 
 

@@ -63,6 +63,11 @@ class NodeDirectory(NamedTuple):
         return self.path / "bin"
 
     @property
+    def python(self) -> Path:
+        """What Python interpreters of pods import first, at level plain."""
+        return self.path / "python"
+
+    @property
     def network_file(self) -> Path:
         return self.path / "network.json"
 

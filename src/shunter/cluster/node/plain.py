@@ -12,6 +12,7 @@ from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.cluster.node import images
 from shunter.cluster.node.environment import program
+from shunter.cluster.node.in_cluster_python import account_variables, write_sitecustomize
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
@@ -49,6 +50,7 @@ class PlainRuntime:
 
     async def start(self) -> None:
         write_shims(self._node.shims)
+        write_sitecustomize(self._node.python)
 
     async def stop(self) -> None:
         """Nothing here belongs to the agent alone."""
@@ -75,10 +77,11 @@ class PlainRuntime:
         work = request.directory.attempt(container["name"], request.number) / "work"
         wanted = container.get("workingDir") or ""
         cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
+        env = {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment}
         return {
             "level": self.level.value,
             "argv": [substituted(word, substitution).replace(images.SHIMS, str(self._node.shims)) for word in argv],
-            "env": {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment},
+            "env": {**env, **account_variables(request.mounts, self._node.python, env)},
             # A workingDir that no volume provides would be this machine's own directory of that name.
             "cwd": cwd if cwd != wanted else str(work),
             "paths": {mount.target: mount.source for mount in request.mounts},

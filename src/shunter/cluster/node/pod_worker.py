@@ -17,7 +17,6 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node import attempts, lifecycle
-from shunter.cluster.node.account_volume import with_account
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.container_set import ContainerSet, EventType, Surface
 from shunter.cluster.node.container_start import ContainerStarter, Equipment, StartProblem, has_refreshable_volumes
@@ -64,7 +63,7 @@ class PodWorker:
     """Runs one pod. `update` and `vanish` tell it what the API server says; `run` ends when nothing of the pod is left."""
 
     def __init__(self, pod: AssignedPod, directory: PodDirectory, station: Station) -> None:
-        self._pod = pod = with_account(pod)
+        self._pod = pod
         self._directory = directory
         self._station = station
         self._wake = asyncio.Event()
@@ -164,7 +163,6 @@ class PodWorker:
 
     def update(self, pod: AssignedPod) -> None:
         """The pod changed on the server."""
-        pod = with_account(pod)
         if self._station.statuses.was_overruled(pod):
             self._reported = pod.status
             self._wake.set()

@@ -1,7 +1,7 @@
 """The Pod kind: what admission adds to a pod, what its strategy resets, what its rules are.
 
-Source: k8s.io/kubernetes 1.36 `registry/core/pod`, admission plugins Priority and DefaultTolerationSeconds. Of the ServiceAccount
-plugin only this is here: a pod that asks for a token and names no account has the default one. Pods get no token volumes.
+Source: k8s.io/kubernetes 1.36 `registry/core/pod`, admission plugins Priority and DefaultTolerationSeconds; that of
+service accounts is a module of its own (`service_account_admission`).
 """
 
 from __future__ import annotations
@@ -52,19 +52,12 @@ def _admit(pod: Json, old: Json | None, objects: Objects) -> None:
     spec = pod["spec"]
     if old is None:
         _set_priority(pod, objects)
-        _set_account(spec)
         label_pod(pod)
     else:
         for name in ("priority", "preemptionPolicy"):
             if name not in spec and name in old["spec"]:
                 spec[name] = old["spec"][name]
     _tolerate_eviction_taints(spec)
-
-
-def _set_account(spec: Json) -> None:
-    sources = (source for volume in spec.get("volumes") or () for source in (volume.get("projected") or {}).get("sources") or ())
-    if not spec.get("serviceAccountName") and any("serviceAccountToken" in source for source in sources):
-        spec["serviceAccountName"] = spec["serviceAccount"] = "default"
 
 
 def _set_priority(pod: Json, objects: Objects) -> None:
