@@ -392,3 +392,14 @@ def test_port_forward_says_when_nothing_listens(pod: Pod) -> None:
             line = forwarding.stdout.readline()
             assert line, shown
             shown += line
+
+
+def test_a_prompt_in_a_pod_of_its_own(pod: Pod) -> None:
+    """As the FAQ says it: the words after `--` are args, there is no command."""
+    with terminal(pod, "run", "-it", "--rm", "try", "--image=any", "--", "python", "-qi") as python:
+        python.wait_for(">>> ")
+        python.type("print(6 * 7)\n")
+        python.wait_for("42\r\n")
+        python.type("exit(0)\n")
+        python.wait_for('pod "try" deleted')
+        assert python.exit_code() == 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.downward import Surroundings, field_value, resource_value
-from shunter.cluster.node.environment import declared_environment, program, unsupported_source
+from shunter.cluster.node.environment import declared_environment, program, unknown_program, unsupported_source
 from shunter.cluster.node.expansion import expand
 from shunter.cluster.node.quantities import binary_bytes, quantity
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey, references
@@ -133,9 +133,28 @@ def test_args_go_to_the_images_program_where_the_container_has_no_command() -> N
     assert program({"name": "c", "command": ["echo"]}, {}, ["/bin/deliver"]) == ["echo"]
 
 
-def test_a_container_without_a_command_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r'container "c" has no command, and image "x" .* Set `command`'):
-        program({"name": "c", "image": "x", "args": ["--help"]}, {})
+@pytest.mark.parametrize(
+    ("container", "entrypoint", "argv"),
+    [
+        pytest.param({"args": ["python", "$(A)"]}, [], ["python", "1"], id="args alone are executed"),
+        pytest.param({"command": [], "args": ["python"]}, [], ["python"], id="an empty command is none"),
+        pytest.param({"command": ["sh"], "args": ["-c"]}, ["/bin/deliver"], ["sh", "-c"], id="a command replaces the entrypoint"),
+        pytest.param({}, ["/bin/deliver"], ["/bin/deliver"], id="the entrypoint alone"),
+    ],
+)
+def test_what_is_executed(container: Any, entrypoint: list[str], argv: list[str]) -> None:
+    assert program({"name": "c", **container}, {"A": "1"}, entrypoint) == argv
+
+
+def test_a_container_without_command_and_args_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r'container "c" has neither command nor args. Image "x" .* Set `command`'):
+        program({"name": "c", "image": "x"}, {})
+
+
+def test_only_a_program_that_nobody_named_is_explained() -> None:
+    assert "Set `command`" in unknown_program({"name": "c", "image": "x", "args": ["--epochs"]})
+    assert unknown_program({"name": "c", "image": "x", "command": ["nosuch"]}) == ""
+    assert unknown_program({"name": "c", "image": "x", "args": ["--epochs"]}, ["train"]) == ""
 
 
 @pytest.mark.parametrize(

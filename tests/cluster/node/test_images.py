@@ -75,6 +75,7 @@ def test_a_missing_target_names_image_and_mapping(tmp_path: Path, rule: str, mes
         pytest.param("- image: x", "needs exactly one of venv and root", id="no-target"),
         pytest.param("- {image: x, venv: /a, root: /b}", "needs exactly one of venv and root", id="two-targets"),
         pytest.param("- {image: x, vnev: /a}", "unknown field 'vnev'", id="typo"),
+        pytest.param("- {image: x, venv: /a, entrypoint: train.py}", "entrypoint is 'train.py', not a list", id="entrypoint"),
         pytest.param("- {image: [", "not YAML", id="broken"),
     ],
 )
@@ -105,3 +106,19 @@ def test_the_program_of_a_known_image_is_stood_in_for(image: str, program: tuple
 def test_upstreams_initializer_images_stand_for_our_program(role: str) -> None:
     entrypoint = load_images(None).find(f"ghcr.io/kubeflow/trainer/{role}-initializer:v2.3.0").entrypoint
     assert entrypoint == ("python", "-m", "shunter.initializers", role, f"/workspace/{role}")
+
+
+def test_the_mapping_says_what_runs_where_a_container_has_no_command(tmp_path: Path) -> None:
+    mapping = tmp_path / "images.yaml"
+    mapping.write_text(
+        "- {image: acme/*, root: ., entrypoint: [python, train.py]}\n"
+        "- {image: mine/kubectl-delivery, root: ., entrypoint: [deliver]}\n"
+        "- {image: team/*, entrypoint: [python, -m, team]}\n"
+        "- {image: '*', root: .}\n"
+    )
+    images = load_images(mapping)
+    assert images.find("acme/bert:1").entrypoint == ("python", "train.py")
+    assert images.find("mine/kubectl-delivery").entrypoint == ("deliver",)
+    assert images.find("other/kubectl-delivery").entrypoint == ("/run/shunter/bin/kubectl-delivery",)
+    assert images.find("team/x") == Images().find("team/x")._replace(entrypoint=("python", "-m", "team"))
+    assert images.find("other").entrypoint == ()

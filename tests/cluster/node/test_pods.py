@@ -62,6 +62,21 @@ async def test_a_missing_program_is_named_as_runc_names_it(node: NodeUnderTest) 
     assert terminated(pod)["message"].endswith('exec: "no-such": executable file not found in $PATH')
 
 
+async def test_args_without_a_command_are_the_program(node: NodeUnderTest) -> None:
+    await node.create(
+        "p", {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "args": ["echo", "hello"]}]}
+    )
+    await node.finished("p")
+    assert await node.log("p") == "hello\n"
+
+
+async def test_args_that_were_meant_for_an_entrypoint_say_so(node: NodeUnderTest) -> None:
+    await node.create("p", {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "args": ["--epochs=3"]}]})
+    message = terminated(await node.finished("p"))["message"]
+    assert 'exec: "--epochs=3": executable file not found in $PATH. The first of args is taken for the program.' in message
+    assert 'Image "any" stands for a local environment without an ENTRYPOINT. Set `command`' in message
+
+
 async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(node: NodeUnderTest) -> None:
     await node.create("p", {"containers": [{"name": "main", "image": "any", "command": ["no-such"]}]})
 

@@ -17,7 +17,7 @@ from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import Cgroups
 from shunter.cluster.node.containers import declared
 from shunter.cluster.node.downward import Surroundings
-from shunter.cluster.node.environment import declared_environment, unsupported_source
+from shunter.cluster.node.environment import declared_environment, unknown_program, unsupported_source
 from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher
@@ -139,7 +139,10 @@ class ContainerStarter:
                 self._mounts(pod.spec, container, environment),
                 self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
             )  # fmt: skip
-            spec = self._equipment.runtime.attempt_spec(request)
+            spec = {
+                **self._equipment.runtime.attempt_spec(request),
+                "unknown_program": unknown_program(container, found.entrypoint),
+            }
         except ImageError as error:
             raise StartProblem(
                 "ErrImagePull", str(error), event="Failed", event_message=f'Failed to pull image "{image}": {error}'

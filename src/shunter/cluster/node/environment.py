@@ -47,16 +47,27 @@ def unsupported_source(container: Json) -> str:
 
 
 def program(container: Json, declared: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
-    """command, or else the image's entrypoint, and args with their `$(VAR)` expanded. Raises ValueError when there is nothing to
-    run: an image here is a Python environment or a directory, few of which have an ENTRYPOINT."""
+    """The container's command, else the image's entrypoint, then args, with their `$(VAR)` expanded. Where neither is there, the
+    first of the args is the program, as in an image without an ENTRYPOINT. Raises ValueError when there is nothing to run."""
     command = expand_all(container.get("command") or (), declared) or [*entrypoint]
     arguments = expand_all(container.get("args") or (), declared)
-    if not command:
-        raise ValueError(
-            f'container "{container["name"]}" has no command, and image "{container.get("image", "")}" stands for a local '
-            "environment without an ENTRYPOINT. Set `command` in the pod template."
-        )
+    if not command and not arguments:
+        raise ValueError(f'container "{container["name"]}" has neither command nor args. {_no_entrypoint(container)}')
     return command + arguments
+
+
+def unknown_program(container: Json, entrypoint: Sequence[str] = ()) -> str:
+    """What to say when the program does not exist and is the first of args: the real image may well have an ENTRYPOINT that these
+    are meant for. Empty when somebody named the program."""
+    if container.get("command") or entrypoint:
+        return ""
+    return f"The first of args is taken for the program. {_no_entrypoint(container)}"
+
+
+def _no_entrypoint(container: Json) -> str:
+    image = container.get("image", "")
+    remedy = "Set `command` in the pod template, or `entrypoint` for the image in the file of `--images`."
+    return f'Image "{image}" stands for a local environment without an ENTRYPOINT. {remedy}'
 
 
 def _value(

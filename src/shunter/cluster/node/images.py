@@ -6,6 +6,7 @@ By default every image is the environment that runs us. A mapping file says othe
       venv: /opt/venvs/bert             its bin/ comes first in PATH
     - image: "ubuntu:*"
       root: /srv/rootfs/ubuntu          the container's root directory
+      entrypoint: [/bin/train]          optional: runs where a container has no command
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Image(NamedTuple):
     root: str
     environment: dict[str, str]
     entrypoint: tuple[str, ...] = ()
-    """What runs where the container has no command; a Python environment or a directory says nothing about it."""
+    """What runs where the container has no command. An environment or a directory says nothing about it, the mapping may."""
     trees: tuple[str, ...] = ()
     """The directories of this machine that an environment is made of. Nobody who writes a pod knows where they lie."""
 
@@ -58,11 +59,12 @@ class Image(NamedTuple):
 
 
 class ImageRule(NamedTuple):
-    """One entry of the mapping file; exactly one of venv and root is set."""
+    """One entry of the mapping file; one of venv and root is set, or neither: the environment that runs us."""
 
     pattern: str
     venv: str = ""
     root: str = ""
+    entrypoint: tuple[str, ...] = ()
 
 
 class Images:
@@ -74,12 +76,14 @@ class Images:
 
     def find(self, image: str) -> Image:
         """Raises ImageError when the mapping sends the image to something that is not there."""
-        entrypoint = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0])
         rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
         found = self._mapped(image, rule) if rule else _our_environment()
-        return found._replace(entrypoint=entrypoint) if entrypoint else found
+        known = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0], ())
+        return found._replace(entrypoint=(rule.entrypoint if rule else ()) or known)
 
     def _mapped(self, image: str, rule: ImageRule) -> Image:
+        if not rule.venv and not rule.root:
+            return _our_environment()
         if rule.venv:
             binaries = os.path.join(rule.venv, "bin")
             if not os.path.exists(os.path.join(binaries, "python")):
@@ -116,13 +120,18 @@ def _rule(entry: Any, number: int, path: Path) -> ImageRule:
     if not isinstance(entry, dict) or not isinstance(entry.get("image"), str):
         raise InputError(f"{where}: has no image.", 'Write `image: "PATTERN"`.')
     targets = [name for name in ("venv", "root") if entry.get(name)]
-    unknown = sorted(set(entry) - {"image", "venv", "root"})
+    unknown = sorted(set(entry) - {"image", "venv", "root", "entrypoint"})
     if unknown:
-        raise InputError(f"{where}: unknown field {unknown[0]!r}.", "Known are image, venv and root.")
-    if len(targets) != 1:
-        raise InputError(f"{where}: image {entry['image']!r} needs exactly one of venv and root.", "Set one.")
-    target = os.path.expanduser(str(entry[targets[0]]))
-    return ImageRule(entry["image"], **{targets[0]: os.path.join(path.parent.absolute(), target)})
+        raise InputError(f"{where}: unknown field {unknown[0]!r}.", "Known are image, venv, root and entrypoint.")
+    entrypoint = entry.get("entrypoint") or []
+    if not isinstance(entrypoint, list) or not all(isinstance(word, str) for word in entrypoint):
+        raise InputError(
+            f"{where}: entrypoint is {entrypoint!r}, not a list of texts.", 'Write `entrypoint: ["python", "train.py"]`.'
+        )
+    if len(targets) > 1 or not (targets or entrypoint):
+        raise InputError(f"{where}: image {entry['image']!r} needs exactly one of venv and root, or an entrypoint.", "Set one.")
+    places = {name: os.path.join(path.parent.absolute(), os.path.expanduser(str(entry[name]))) for name in targets}
+    return ImageRule(entry["image"], **places, entrypoint=tuple(entrypoint))
 
 
 def _our_environment() -> Image:

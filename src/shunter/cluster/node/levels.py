@@ -78,6 +78,7 @@ async def _try(directory: Path, launcher: Launcher) -> str:
         {
             "level": Level.NAMESPACES.value,
             "argv": _TRUE,
+            "unknown_program": "",
             "env": {},
             "cwd": "/",
             "namespaces": [str(directory / "ns" / kind) for kind in ("uts", "ipc")],

@@ -168,6 +168,8 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         for group in groups:
             os.write(group, b"0")
         message = execute(spec["argv"], {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"])
+        if spec["unknown_program"]:
+            message += f". {spec['unknown_program']}"
     except OSError as error:
         message = f"{error.strerror}: {error.filename}" if error.filename else str(error)
     except Exception:
