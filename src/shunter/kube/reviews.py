@@ -25,6 +25,21 @@ class User(NamedTuple):
     groups: tuple[str, ...] = ()
 
 
+class Pod(NamedTuple):
+    """The pod that a token is bound to."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+def bound_pod(status: Json, namespace: str) -> Pod | None:
+    """The pod that a TokenReview found the token bound to, which is of its account's namespace; None for a token of none."""
+    extra = (status.get("user") or {}).get("extra") or {}
+    name, uid = (next(iter(extra.get(f"authentication.kubernetes.io/pod-{field}") or ()), "") for field in ("name", "uid"))
+    return Pod(namespace, name, uid) if name and uid else None
+
+
 def token_review(token: str, audiences: Sequence[str] = ()) -> Json:
     """The TokenReview that asks whose token it is; without audiences it must be meant for the API server itself."""
     spec: Json = {"token": token, **({"audiences": list(audiences)} if audiences else {})}

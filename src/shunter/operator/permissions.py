@@ -107,6 +107,7 @@ def in_served_namespaces() -> list[Grant]:
         Grant(JOBSETS, ("list", "watch", "create", "patch"), "the JobSet of each job", kinds=V2_KINDS),
         Grant(JOBSETS, ("delete",), "a job that missed its deadline loses it", kinds=V2_KINDS),
         Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it, host files", kinds=V2_KINDS),
+        Grant(PODS, ("get",), "whether the pod that reports progress is still there", kinds=V2_KINDS, setting=_PROGRESS),
         Grant(SECRETS, ("list", "watch"), "whether a job has its keys; only metadata is asked for", kinds=V2_KINDS),
         Grant(SECRETS, ("create",), "the keys of MPI and Flux jobs", kinds=V2_KINDS),
         *(

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from logging import getLogger
 from pathlib import Path
 
+from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, Resource
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
@@ -22,6 +23,7 @@ from shunter.kube.logs import set_up
 from shunter.kube.manager import LIVENESS_PATH, READINESS_PATH, Manager
 from shunter.kube.measured import CountingTransport, LimitedTransport
 from shunter.kube.metrics_access import MetricsAccess
+from shunter.kube.plan import Key
 from shunter.kube.registration import Configuration as WebhookConfiguration
 from shunter.kube.serving_tls import ServingTls
 from shunter.kube.transport import Transport
@@ -34,6 +36,7 @@ from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
+from shunter.operator.trainer.statusserver.pods import ReportingPods
 from shunter.operator.trainer.statusserver.server import StatusServer
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer
 from shunter.operator.trainer.statusserver.writes import StatusWriter
@@ -214,9 +217,14 @@ def add_status_server(manager: Manager, client: Client, options: OperatorOptions
 
         metrics = ReportMetrics(manager.metrics.registry)
     writer = StatusWriter(client, wrote=metrics.wrote if metrics else lambda code: None)
-    server = StatusServer(
-        options.webhook_host, options.status_server_port, tls.context, TokenReviewer(client), writer, metrics=metrics
-    )
+    jobs, jobsets = manager.informer(TRAIN_JOBS, TrainJob).store, manager.informer(JOBSETS, JobSet).store
+
+    def jobset_uid(key: Key) -> str:
+        job, jobset = jobs.get(key), jobsets.get(key)
+        return jobset.metadata.uid if job and jobset and jobset.metadata.is_controlled_by(job.metadata.uid) else ""
+
+    tokens = TokenReviewer(client, ReportingPods(client, jobset_uid))
+    server = StatusServer(options.webhook_host, options.status_server_port, tls.context, tokens, writer, metrics=metrics)
     manager.background("status server", server.run)
     manager.add_ready_check("status-server", server.why_not_ready)
 

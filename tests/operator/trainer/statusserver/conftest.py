@@ -37,4 +37,4 @@ async def stage(server: RunningApiServer) -> AsyncIterator[Stage]:
         await client.create(TRAIN_JOBS, {**head, "spec": {"runtimeRef": {"name": "torch-distributed"}}}, namespace)
         faults = FaultTransport(client.transport)
         sent = RecordingTransport(faults)
-        yield Stage(namespace, client.through(sent), sent, faults)
+        yield Stage(namespace, client.through(sent), sent, faults, {})

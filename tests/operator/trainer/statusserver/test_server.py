@@ -46,7 +46,7 @@ async def reporter(stage: Stage) -> AsyncIterator[Reporter]:
     tls = ServingTls()
     tls.use(PAIR)
     writer = StatusWriter(stage.client, interval=0.05)
-    server = StatusServer("127.0.0.1", 0, tls.context, TokenReviewer(stage.client), writer)
+    server = StatusServer("127.0.0.1", 0, tls.context, TokenReviewer(stage.client, stage.pods()), writer)
     await server.start()
     place = StatusServerPlace(f"https://127.0.0.1:{server.port}", AUTHORITY.certificate.decode())
     trusted = ssl.create_default_context(cadata=place.authorities)
@@ -199,7 +199,7 @@ async def test_acknowledged_reports_are_written_before_the_end(stage: Stage) -> 
     tls = ServingTls()
     tls.use(PAIR)
     writer = StatusWriter(stage.client, interval=3600)
-    server = StatusServer("127.0.0.1", 0, tls.context, TokenReviewer(stage.client), writer)
+    server = StatusServer("127.0.0.1", 0, tls.context, TokenReviewer(stage.client, stage.pods()), writer)
     running = asyncio.create_task(server.run())
     async with asyncio.timeout(5):
         while server.why_not_ready():  # noqa: ASYNC110 -- the condition is the server's

@@ -8,8 +8,10 @@ import time
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.resources import PODS
 from shunter.kube.errors import ApiError
 from shunter.kube.faults import Disconnect
+from shunter.operator.trainer.statusserver import pods
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer, could_be_good, is_reporter
 from status_stage import JOB, Stage
@@ -51,7 +53,7 @@ def test_what_the_api_server_says_of_it(changes: Json, is_good: bool) -> None:
 
 
 async def test_a_token_of_the_job_is_good_for_it_alone(stage: Stage) -> None:
-    reviewer = TokenReviewer(stage.client)
+    reviewer = TokenReviewer(stage.client, stage.pods())
     token = await stage.token()
     assert await reviewer.may_report(token, stage.namespace, JOB)
     for namespace, name in ((stage.namespace, "other"), ("default", JOB)):
@@ -60,11 +62,11 @@ async def test_a_token_of_the_job_is_good_for_it_alone(stage: Stage) -> None:
 
 async def test_a_forged_token_is_refused(stage: Stage) -> None:
     head, claims, _ = (await stage.token()).split(".")
-    assert not await TokenReviewer(stage.client).may_report(f"{head}.{claims}.AAAA", stage.namespace, JOB)
+    assert not await TokenReviewer(stage.client, stage.pods()).may_report(f"{head}.{claims}.AAAA", stage.namespace, JOB)
 
 
 async def test_many_reports_are_one_question(stage: Stage) -> None:
-    reviewer = TokenReviewer(stage.client)
+    reviewer = TokenReviewer(stage.client, stage.pods())
     token = await stage.token()
     before = len(stage.sent.requests)
     answers = await asyncio.gather(*(reviewer.may_report(token, stage.namespace, JOB) for _ in range(100)))
@@ -76,13 +78,13 @@ async def test_many_reports_are_one_question(stage: Stage) -> None:
 @pytest.mark.parametrize("token", ["", "nonsense", "a.b.c", "\xff.\xff.\xff", "e30.e30.e30"])
 async def test_nonsense_costs_the_api_server_nothing(stage: Stage, token: str) -> None:
     before = len(stage.sent.requests)
-    assert not await TokenReviewer(stage.client).may_report(token, stage.namespace, JOB)
+    assert not await TokenReviewer(stage.client, stage.pods()).may_report(token, stage.namespace, JOB)
     assert len(stage.sent.requests) == before
 
 
 async def test_expired_tokens_are_refused_although_they_were_good(stage: Stage) -> None:
     now = time.time()
-    reviewer = TokenReviewer(stage.client, now=lambda: now)
+    reviewer = TokenReviewer(stage.client, stage.pods(), now=lambda: now)
     token = await stage.token()
     assert await reviewer.may_report(token, stage.namespace, JOB)
     now += 7200
@@ -92,7 +94,54 @@ async def test_expired_tokens_are_refused_although_they_were_good(stage: Stage) 
 async def test_a_server_that_is_away_is_no_answer(stage: Stage) -> None:
     token = await stage.token()
     stage.faults.inject(Disconnect(), path="tokenreviews")
-    reviewer = TokenReviewer(stage.client)
+    reviewer = TokenReviewer(stage.client, stage.pods())
     with pytest.raises(ApiError):
         await reviewer.may_report(token, stage.namespace, JOB)
     assert await reviewer.may_report(token, stage.namespace, JOB)
+
+
+async def test_a_pod_reports_as_long_as_it_is_there(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods, "THERE_SECONDS", 0.0)
+    stage.jobset_uid[JOB] = "one"
+    await stage.pod("one")
+    token, reviewer = await stage.token(pod="pod"), TokenReviewer(stage.client, stage.pods())
+    assert await reviewer.may_report(token, stage.namespace, JOB)
+    await stage.client.delete(PODS, "pod", stage.namespace, grace_period_seconds=0)
+    assert not await reviewer.may_report(token, stage.namespace, JOB)
+
+
+async def test_a_pod_of_the_same_name_does_not_lend_its_life(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods, "THERE_SECONDS", 0.0)
+    stage.jobset_uid[JOB] = "one"
+    await stage.pod("one")
+    token, reviewer = await stage.token(pod="pod"), TokenReviewer(stage.client, stage.pods())
+    assert await reviewer.may_report(token, stage.namespace, JOB)
+    await stage.client.delete(PODS, "pod", stage.namespace, grace_period_seconds=0)
+    await stage.pod("one")
+    assert not await reviewer.may_report(token, stage.namespace, JOB)
+
+
+async def test_a_pod_does_not_report_for_a_new_job_of_the_same_name(stage: Stage) -> None:
+    stage.jobset_uid[JOB] = "one"
+    await stage.pod("one")
+    token, reviewer = await stage.token(pod="pod"), TokenReviewer(stage.client, stage.pods())
+    assert await reviewer.may_report(token, stage.namespace, JOB)
+    stage.jobset_uid[JOB] = "two"
+    assert not await reviewer.may_report(token, stage.namespace, JOB)
+    del stage.jobset_uid[JOB]
+    assert not await reviewer.may_report(token, stage.namespace, JOB)
+
+
+async def test_a_pod_that_is_no_jobs_reports_nothing(stage: Stage) -> None:
+    await stage.pod("")
+    reviewer = TokenReviewer(stage.client, stage.pods())
+    assert not await reviewer.may_report(await stage.token(pod="pod"), stage.namespace, JOB)
+
+
+async def test_many_reports_ask_for_their_pod_once(stage: Stage) -> None:
+    stage.jobset_uid[JOB] = "one"
+    await stage.pod("one")
+    token, reviewer = await stage.token(pod="pod"), TokenReviewer(stage.client, stage.pods())
+    before = len(stage.sent.requests)
+    assert all(await asyncio.gather(*(reviewer.may_report(token, stage.namespace, JOB) for _ in range(100))))
+    assert [request.method for request in stage.sent.requests[before:]] == ["POST", "GET"]

@@ -1,8 +1,9 @@
 """Whether a token lets its bearer report about a job.
 
 It must be a service account's of the job's namespace, meant for this job's status and nothing else, and the API server must say
-that it is good (TokenReview): signature, expiry, and that the pod it is bound to still exists. What the token says of itself is
-looked at before the API server is asked, so strangers cost it nothing; its answers are remembered for a while.
+that it is good (TokenReview): signature, expiry, and that its account still exists. What the token says of itself is looked at
+before the API server is asked, so strangers cost it nothing; its answers are remembered for a while. A pod's token is good no
+longer than the pod, and for the job that the pod belongs to (`pods`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import TOKEN_REVIEWS
 from shunter.kube.client import Client
-from shunter.kube.reviews import Answers, reviewed_user, token_review, unverified_claims
+from shunter.kube.plan import Key
+from shunter.kube.reviews import Answers, Pod, bound_pod, reviewed_user, token_review, unverified_claims
 from shunter.operator.trainer.statusserver.place import audience
+from shunter.operator.trainer.statusserver.pods import ReportingPods
 
 GOOD_SECONDS = 120.0
 BAD_SECONDS = 10.0
@@ -24,14 +28,21 @@ MOST_AT_ONCE = 32
 """Reviews under way."""
 
 
+class _Bearer(NamedTuple):
+    """Who may report with a token: a pod, or nobody in particular."""
+
+    pod: Pod | None
+
+
 class TokenReviewer:
     """Of one replica. `now` is Unix time."""
 
-    def __init__(self, client: Client, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, client: Client, pods: ReportingPods, *, now: Callable[[], float] = time.time) -> None:
         self._client = client
+        self._pods = pods
         self._now = now
-        self._known: Answers[bool] = Answers()
-        self._asking: dict[bytes, asyncio.Task[bool]] = {}
+        self._known: Answers[_Bearer | None] = Answers()
+        self._asking: dict[bytes, asyncio.Task[_Bearer | None]] = {}
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def may_report(self, token: str, namespace: str, name: str) -> bool:
@@ -41,8 +52,12 @@ class TokenReviewer:
             return False
         digest = hashlib.sha256(f"{wanted} {token}".encode()).digest()
         known = self._known.get(digest)
-        if known is not None:
-            return known[0]
+        bearer = known[0] if known is not None else await self._asked(digest, token, namespace, wanted)
+        if bearer is None or bearer.pod is None:
+            return bearer is not None
+        return await self._pods.may_report(bearer.pod, Key(namespace, name))
+
+    async def _asked(self, digest: bytes, token: str, namespace: str, wanted: str) -> _Bearer | None:
         asking = self._asking.get(digest)
         if asking is None:
             asking = self._asking[digest] = asyncio.create_task(self._ask(digest, token, namespace, wanted))
@@ -50,12 +65,13 @@ class TokenReviewer:
         # Whoever goes away must not take the answer from the others who wait for it.
         return await asyncio.shield(asking)
 
-    async def _ask(self, digest: bytes, token: str, namespace: str, wanted: str) -> bool:
+    async def _ask(self, digest: bytes, token: str, namespace: str, wanted: str) -> _Bearer | None:
         async with self._turns:
             answer = await self._client.create(TOKEN_REVIEWS, token_review(token, [wanted]))
-        is_good = is_reporter(answer.get("status") or {}, namespace, wanted)
-        self._known.put(digest, is_good, GOOD_SECONDS if is_good else BAD_SECONDS)
-        return is_good
+        status = answer.get("status") or {}
+        bearer = _Bearer(bound_pod(status, namespace)) if is_reporter(status, namespace, wanted) else None
+        self._known.put(digest, bearer, GOOD_SECONDS if bearer else BAD_SECONDS)
+        return bearer
 
 
 def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool:

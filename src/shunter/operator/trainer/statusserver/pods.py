@@ -1,0 +1,56 @@
+"""Whether a pod may report about a job: it is still there, and it is one of the job's, not of an earlier job of the same name.
+
+Which JobSet a job has now is known without asking; whether a pod is there is asked seldom, and remembered for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from shunter.api.meta import MetadataOnly
+from shunter.api.resources import PODS
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.kube.plan import Key
+from shunter.kube.reviews import Answers, Pod
+
+THERE_SECONDS = 2.0
+"""For so long a pod counts as there once it was seen."""
+GONE_SECONDS = 10.0
+_JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
+
+
+class ReportingPods:
+    """Of one replica. `jobset_uid` is the uid of the JobSet that a job has now, empty where there is none of its own."""
+
+    def __init__(self, client: Client, jobset_uid: Callable[[Key], str]) -> None:
+        self._client = client
+        self._jobset_uid = jobset_uid
+        self._jobsets: Answers[str | None] = Answers()
+        self._asking: dict[Pod, asyncio.Task[str | None]] = {}
+
+    async def may_report(self, pod: Pod, job: Key) -> bool:
+        """Raises ApiError when the API server cannot be asked."""
+        known = self._jobsets.get(pod)
+        owner = known[0] if known is not None else await self._asked(pod)
+        return bool(owner) and owner == self._jobset_uid(job)
+
+    async def _asked(self, pod: Pod) -> str | None:
+        asking = self._asking.get(pod)
+        if asking is None:
+            asking = self._asking[pod] = asyncio.create_task(self._owner(pod))
+            asking.add_done_callback(lambda _: self._asking.pop(pod))
+        # Whoever goes away must not take the answer from the others who wait for it.
+        return await asyncio.shield(asking)
+
+    async def _owner(self, pod: Pod) -> str | None:
+        """The uid of the pod's JobSet; None for a pod that is gone, also if there is another of its name."""
+        try:
+            metadata = (await self._client.get(PODS, pod.name, pod.namespace, view=MetadataOnly)).metadata
+        except NotFound:
+            owner = None
+        else:
+            owner = metadata.labels.get(_JOBSET_UID) if metadata.uid == pod.uid else None
+        self._jobsets.put(pod, owner, THERE_SECONDS if owner else GONE_SECONDS)
+        return owner
