@@ -25,10 +25,17 @@ import yaml
 
 from control_plane import ControlPlane, free_ports
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, ROLE_BINDINGS, ROLES, Resource
+from shunter.api.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    ENDPOINT_SLICES,
+    ROLE_BINDINGS,
+    ROLES,
+    Resource,
+)
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.install import manifests, values
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound, ServerProblem

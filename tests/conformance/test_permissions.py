@@ -29,6 +29,7 @@ from player.pod_groups import install_pod_groups
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import (
+    CLUSTER_ROLES,
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
     EVENTS,
@@ -51,7 +52,6 @@ from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.install.resources import CLUSTER_ROLES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.kube.registration import bundles, trust

@@ -14,6 +14,8 @@ from cluster.api_server import RunningApiServer
 from install.screen import Remembered
 from shunter.api.meta import Json
 from shunter.api.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
@@ -35,7 +37,6 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
 from shunter.install.installing import Wanted, install, made_by_us
 from shunter.install.removing import uninstall
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
 from shunter.kube.certificate_secret import CertificateSecret

@@ -58,6 +58,7 @@ async def _played(server: RunningApiServer, file: CaseFile) -> dict[str, list[Js
     headers = {"Authorization": f"Bearer {server.token}"}
     async with (
         aiohttp.ClientSession(server.url, connector=connector, headers=headers, read_bufsize=2**22) as session,
+        aiohttp.ClientSession(server.url, connector=aiohttp.TCPConnector(ssl=server.tls)) as stranger,
         serving() as hooks,
     ):
-        return await play(Server(session, hooks), file)
+        return await play(Server(session, hooks, stranger), file)

@@ -31,6 +31,8 @@ class Server:
 
     session: aiohttp.ClientSession
     hooks: Hooks
+    stranger: aiohttp.ClientSession
+    """The same without credentials."""
     caches: float = 0.0
     """Seconds after which admission, authorization and discovery know of a write that is about them."""
 
@@ -134,7 +136,11 @@ class _Player:
     async def _sent(self, step: Json) -> Json:
         asked = request(step, self._fill)
         headers = {"User-Agent": "recorder/1", **asked.headers}
-        async with self._server.session.request(
+        session = self._server.session
+        if "bearer" in step:
+            session = self._server.stranger
+            headers["Authorization"] = f"Bearer {self._fill(step['bearer'])}"
+        async with session.request(
             asked.method,
             asked.path,
             data=asked.text,

@@ -31,23 +31,24 @@ QUIET = ("etcd", "kube-apiserver")
 CONTROLLED = (*QUIET, "kube-controller-manager", "jobset")
 
 
-def session(kubeconfig: Path) -> aiohttp.ClientSession:
-    """A session with the client certificate of a kubeconfig."""
+def session(kubeconfig: Path, *, certificate: bool = True) -> aiohttp.ClientSession:
+    """A session with the client certificate of a kubeconfig, or without."""
     config = yaml.safe_load(kubeconfig.read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
-    with tempfile.NamedTemporaryFile() as certificate:
-        certificate.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
-        certificate.flush()
-        context.load_cert_chain(certificate.name)
+    with tempfile.NamedTemporaryFile() as pair:
+        pair.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
+        pair.flush()
+        if certificate:
+            context.load_cert_chain(pair.name)
     connector = aiohttp.TCPConnector(ssl=context, limit=0)
     return aiohttp.ClientSession(cluster["server"], connector=connector, read_bufsize=2**22)
 
 
 async def record(kubeconfig: Path, files: list[str]) -> None:
-    async with session(kubeconfig) as client, serving() as hooks:
+    async with session(kubeconfig) as client, session(kubeconfig, certificate=False) as stranger, serving() as hooks:
         for file in files:
-            answers = await _stable_answers(Server(client, hooks, caches=CACHES), load(file))
+            answers = await _stable_answers(Server(client, hooks, stranger, caches=CACHES), load(file))
             write(file, answers)
             print(f"{file}: {len(answers)} cases", flush=True)
 

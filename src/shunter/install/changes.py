@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -35,8 +37,8 @@ RESOURCES: tuple[Resource, ...] = (
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
     SERVICE_ACCOUNTS,
-    resources.CLUSTER_ROLES,
-    resources.CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CLUSTER_ROLE_BINDINGS,
     ROLES,
     ROLE_BINDINGS,
     CONFIG_MAPS,

@@ -11,12 +11,11 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_POD_GROUPS
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, ROLE_BINDINGS, ROLES, Resource
+from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_TRAINING_RUNTIMES, ROLE_BINDINGS, ROLES, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import OPERATOR
 from shunter.install.objects import HERE, obj
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from shunter.install.template import Condition, Each, Item, Namespace, Not, On, Value, When, all_of, any_of
 from shunter.install.workload import COSCHEDULING, SELF_MANAGED, VOLCANO
 from shunter.operator import permissions

@@ -19,9 +19,11 @@ import uvloop
 
 from shunter.cluster.apiserver import builtin, crd_lifecycle, event_expiry, service_account_admission
 from shunter.cluster.apiserver.authn import Authenticator
+from shunter.cluster.apiserver.authz import Authorizer
 from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
 from shunter.cluster.apiserver.pod_logs import NodeClient
+from shunter.cluster.apiserver.rbac import Rbac
 from shunter.cluster.apiserver.registry import Registry
 from shunter.cluster.apiserver.server import BODY_LIMIT, ApiServer
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
@@ -67,6 +69,7 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
         registry=Registry(builtin.kinds()),
         objects=StoredObjects(store),
         webhooks=Webhooks(store),
+        authorizer=Authorizer(Rbac(store)),
         disabled_plugins=disabled_plugins,
     )
     issuer = TokenIssuer(pki / "server.key")
@@ -75,7 +78,7 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
     try:
         crd_lifecycle.follow(backend)
         await bootstrap(backend)
-        api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer), issuer, nodes)
+        api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer, store), issuer, nodes)
         server = HttpServer(api.handle, body_limit=BODY_LIMIT)
         await server.start(host, port, tls_context(pki))
         gc.collect()

@@ -8,12 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from shunter.cluster.apiserver import token_objects
+from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.requests import User
-from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES, TokenIssuer
+from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES, TokenError, TokenIssuer, user_of
+from shunter.cluster.apiserver.status import quoted
+from shunter.cluster.apiserver.storage import Store
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +29,21 @@ class _KnownUser(msgspec.Struct, gc=False):
     groups: tuple[str, ...] = ()
 
 
-class Authenticator:
-    """Reads tokens.json again whenever it changes."""
+class Identity(NamedTuple):
+    """Whom a token stands for, and whom it is meant for."""
 
-    def __init__(self, tokens_file: Path, issuer: TokenIssuer) -> None:
+    user: User
+    audiences: frozenset[str]
+
+
+class Authenticator:
+    """Reads tokens.json again whenever it changes. What tokens of service accounts are bound to is looked up in the store, each
+    time: a token that died is refused from then on."""
+
+    def __init__(self, tokens_file: Path, issuer: TokenIssuer, store: Store) -> None:
         self._file = tokens_file
         self._issuer = issuer
+        self._store = store
         self._seen = 0
         self._users: dict[str, User] = {}
 
@@ -38,17 +51,30 @@ class Authenticator:
         """The user of a request, or None when it must be refused, from its Authorization header and verified certificate."""
         if authorization:
             scheme, _, token = authorization.partition(" ")
-            return self.user_of_token(token.strip()) if scheme.lower() == "bearer" else None
+            return self._user_of_token(token.strip()) if scheme.lower() == "bearer" else None
         return user_of_certificate(certificate) if certificate else None
 
-    def user_of_token(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> User | None:
-        """Whom a token stands for, if it is meant for one of these audiences; those of tokens.json are for the API server."""
-        known = self._known(token) if not API_AUDIENCES.isdisjoint(audiences) else None
-        return known or self._issuer.user(token, audiences)
+    def _user_of_token(self, token: str) -> User | None:
+        try:
+            return self.identity(token).user
+        except TokenError:
+            return None
 
-    def audiences_of_token(self, token: str) -> frozenset[str]:
-        """Whom a good token is meant for."""
-        return API_AUDIENCES if self._known(token) else self._issuer.audiences(token)
+    def identity(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> Identity:
+        """Whose a token is that is meant for one of these audiences; those of tokens.json are for the API server. Raises
+        TokenError."""
+        known = self._known(token) if not API_AUDIENCES.isdisjoint(audiences) else None
+        if known:
+            return Identity(known, API_AUDIENCES)
+        claims = self._issuer.claims(token)
+        meant_for = frozenset(claims["aud"])
+        if meant_for.isdisjoint(audiences):
+            shown, wanted = (quoted(some) for some in (claims["aud"], audiences))
+            raise TokenError(f"token audiences {shown} is invalid for the target audiences {wanted}")
+        why = token_objects.fault(claims["kubernetes.io"], self._store, utc_now())
+        if why:
+            raise TokenError(why)
+        return Identity(user_of(claims), meant_for)
 
     def _known(self, token: str) -> User | None:
         user = self._users.get(token)

@@ -15,6 +15,7 @@ from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
 from shunter.cluster.apiserver.storage import Collection, Entry, Store
 
 if TYPE_CHECKING:
+    from shunter.cluster.apiserver.authz import Authorizer
     from shunter.cluster.apiserver.webhooks import Webhooks
 
 
@@ -51,6 +52,7 @@ class Backend:
     registry: Registry
     objects: StoredObjects
     webhooks: Webhooks
+    authorizer: Authorizer
     disabled_plugins: frozenset[str] = frozenset()
     """Built-in admission that is switched off, by the names of kube-apiserver's plugins."""
     now: Callable[[], datetime] = utc_now

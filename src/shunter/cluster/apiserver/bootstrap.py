@@ -1,4 +1,5 @@
-"""What a fresh cluster holds: its namespaces, the definitions of the kinds that the operator serves or needs, and its version.
+"""What a fresh cluster holds: its namespaces, the definitions of the kinds that the operator serves or needs, its version, and
+the ClusterRole cluster-admin.
 
 Runs at every start. What is there stays; a packaged definition replaces an older one of ours.
 """
@@ -9,7 +10,16 @@ import logging
 from typing import Any
 
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PRIORITY_CLASSES, ROLE_BINDINGS, ROLES
+from shunter.api.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    ROLE_BINDINGS,
+    ROLES,
+)
 from shunter.api.trainer import public_version
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
@@ -22,6 +32,19 @@ log = logging.getLogger(__name__)
 
 _OURS = "app.kubernetes.io/managed-by"
 NAMESPACE_NAMES = ("default", "kube-node-lease", "kube-public", "kube-system", public_version.SYSTEM_NAMESPACE)
+
+_ADMIN = "cluster-admin"
+_BOOTSTRAPPING = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+_CLUSTER_ADMIN: Json = {
+    "rules": [
+        {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+        {"verbs": ["*"], "nonResourceURLs": ["*"]},
+    ]
+}
+_CLUSTER_ADMINS: Json = {
+    "subjects": [{"kind": "Group", "apiGroup": CLUSTER_ROLES.group, "name": "system:masters"}],
+    "roleRef": {"apiGroup": CLUSTER_ROLES.group, "kind": CLUSTER_ROLES.kind, "name": _ADMIN},
+}
 
 
 async def bootstrap(backend: Backend) -> None:
@@ -43,6 +66,11 @@ async def bootstrap(backend: Backend) -> None:
         collection = backend.store.collection(resource.group, resource.plural)
         if collection.head(public_version.SYSTEM_NAMESPACE, public_version.NAME) is None:
             metadata = _metadata(backend, public_version.NAME, namespace=public_version.SYSTEM_NAMESPACE)
+            await backend.store.write(collection, {"metadata": metadata, **content}, previous=None, durable=True)
+    for resource, content in ((CLUSTER_ROLES, _CLUSTER_ADMIN), (CLUSTER_ROLE_BINDINGS, _CLUSTER_ADMINS)):
+        collection = backend.store.collection(resource.group, resource.plural)
+        if collection.head("", _ADMIN) is None:
+            metadata = _metadata(backend, _ADMIN, labels=_BOOTSTRAPPING)
             await backend.store.write(collection, {"metadata": metadata, **content}, previous=None, durable=True)
     definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
     for packaged in custom_resource_definitions():

@@ -5,12 +5,16 @@ What does not decode is refused in kube-apiserver's words, which differ between 
 
 from __future__ import annotations
 
+from functools import cache
+
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.cluster.apiserver.definitions import definition_names
 from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.registry import Served
-from shunter.cluster.apiserver.requests import Call, WriteOptions
+from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import StatusError, bad_request, invalid
 
@@ -27,11 +31,17 @@ def expect_kind(call: Call, served: Served, document: Json) -> None:
         refusal = _custom_mismatch(call, served, kind, api_version, document)
         if refusal:
             raise refusal
-    elif (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
+    else:
+        _expect_builtin(resource, document)
+    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
+
+
+def _expect_builtin(resource: Resource, document: Json) -> None:
+    kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
+    if (kind and kind != resource.kind) or (api_version and api_version != resource.api_version):
         version = api_version.rpartition("/")[2] or resource.version
         what = f'{kind or resource.kind} in version "{version}" cannot be handled as a {resource.kind}'
         raise bad_request(f"{what}: {conversion_fault(resource, kind or resource.kind, api_version)}")
-    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
 
 
 def conversion_fault(resource: Resource, kind: str, api_version: str) -> str:
@@ -72,11 +82,42 @@ def prune(call: Call, served: Served, document: Json, duplicates: list[str], opt
         # What is wrong inside an embedded resource names the kind already.
         text = str(error)
         raise bad_request(text if text.startswith(what) else f"{what}: {text}") from None
+    _tell(call, what, faults, options)
+
+
+def read_as(call: Call, resource: Resource) -> Json:
+    """The body of a request about a built-in kind that is not stored (a review, a TokenRequest, an Eviction), in Go's form: of
+    that kind, which may be left out, and with fields of their types. Raises 400, 415 and 422."""
+    options = write_options(call.query, call.user_agent, "CreateOptions")
+    body = read(call.body, call.content_type, resource.kind)
+    document = body.document
+    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    _expect_builtin(resource, document)
+    try:
+        unknown = _reader(resource)(document)
+    except MalformedError as error:
+        raise bad_request(f"{what}: {error}") from None
+    _tell(call, what, [*(f'unknown field "{path}"' for path in unknown), *_repeated(body.duplicates)], options)
+    document["kind"], document["apiVersion"] = resource.kind, resource.api_version
+    return document
+
+
+@cache
+def _reader(resource: Resource) -> golang.Reader:
+    return golang.reader(definition_names()[resource.group, resource.version, resource.kind])
+
+
+def _tell(call: Call, what: str, faults: list[str], options: WriteOptions) -> None:
+    """Warns of unknown and duplicate fields, or refuses them with Strict."""
     if faults and options.strictness == "Strict":
         raise bad_request(f"{what}: strict decoding error: {', '.join(faults)}")
     if options.strictness == "Warn":
         for fault in faults:
             call.warn(fault)
+
+
+def _repeated(duplicates: list[str]) -> list[str]:
+    return [f'duplicate field "{path}"' for path in duplicates]
 
 
 def fill_defaults(served: Served, document: Json, old: Json | None = None) -> None:
@@ -98,7 +139,7 @@ def strict_faults(served: Served, document: Json, duplicates: list[str], old: Js
         old_metadata = old["metadata"] if old else None
         paths = [f"metadata.{path}" for path in _read_metadata(document["metadata"], old_metadata)] + paths
     unknown = [f'unknown field "{path}"' for path in paths]
-    repeated = [f'duplicate field "{path}"' for path in duplicates]
+    repeated = _repeated(duplicates)
     metadata = document["metadata"]
     for name in _OMITTED_WHEN_EMPTY:
         if name in metadata and not metadata[name]:

@@ -148,6 +148,8 @@ class Kind:
     """What is wrong with a name of this kind, also with the start of a generated one."""
     warnings: Callable[[Json, Json | None], list[str]] = no_warnings
     """Texts for Warning headers of a successful write."""
+    grants: Literal["", "rules", "role"] = ""
+    """What rights a write of it gives away: those of its rules, or of the role that it refers to."""
     default_propagation: Literal["Background", "Orphan"] = "Background"
     """What a DELETE without propagationPolicy does with dependents; batch/v1 Jobs leave their pods behind."""
     admit: Callable[[Json, Json | None, Objects], None] = no_admission

@@ -59,18 +59,25 @@ class Rbac:
             where = grant.namespace
             if where and (where != action.namespace or action.path):
                 continue
-            if _is(grant.subject, user) and any(_allows(rule, action) for rule in grant.rules):
+            if _is(grant.subject, where, user) and any(_allows(rule, action) for rule in grant.rules):
                 return grant.reason
         return ""
 
     def rules(self, user: User, namespace: str) -> list[Json]:
-        """Every rule that holds for the user in a namespace."""
+        """Every rule that holds for the user in a namespace; in the whole cluster when it is empty."""
         return [
             rule
             for grant in self._all()
-            if grant.namespace in ("", namespace) and _is(grant.subject, user)
+            if grant.namespace in ("", namespace) and _is(grant.subject, grant.namespace, user)
             for rule in grant.rules
         ]
+
+    def rules_of_role(self, reference: Json, namespace: str) -> tuple[Json, ...] | None:
+        """The rules of the role that a `roleRef` names in a binding of this namespace; None where there is no such role."""
+        is_cluster_role = reference["kind"] == "ClusterRole"
+        roles = self._cluster_roles if is_cluster_role else self._roles
+        role = roles.get("" if is_cluster_role else namespace, reference["name"])
+        return None if role is None else tuple(role.document().get("rules") or ())
 
     def _all(self) -> list[_Grant]:
         if self._grants is None:
@@ -81,44 +88,51 @@ class Rbac:
         for entry in bindings:
             binding = entry.document()
             reference = binding["roleRef"]
-            roles = self._cluster_roles if reference["kind"] == "ClusterRole" else self._roles
-            role = roles.get("" if roles is self._cluster_roles else entry.namespace, reference["name"])
-            if role is None:
+            rules = self.rules_of_role(reference, entry.namespace)
+            if rules is None:
                 continue
             kind = "RoleBinding" if entry.namespace else "ClusterRoleBinding"
             bound = f"{entry.name}/{entry.namespace}" if entry.namespace else entry.name
-            rules = tuple(role.document().get("rules") or ())
             for subject in binding.get("subjects") or ():
-                shown = f"{subject['name']}/{subject['namespace']}" if subject.get("namespace") else subject["name"]
+                where = _namespace(subject, entry.namespace) if subject["kind"] == "ServiceAccount" else ""
+                shown = f"{subject['name']}/{where}" if where else subject["name"]
                 of = f'{reference["kind"]} "{reference["name"]}" to {subject["kind"]} "{shown}"'
                 reason = f'RBAC: allowed by {kind} "{bound}" of {of}'
                 yield _Grant(subject, entry.namespace, rules, reason)
 
 
-def _is(subject: Json, user: User) -> bool:
+def _is(subject: Json, namespace: str, user: User) -> bool:
+    """Whether a binding in this namespace means the user."""
     match subject["kind"]:
         case "User":
-            return bool(subject["name"] in (user.name, "*"))
+            return bool(subject["name"] == user.name)
         case "Group":
             return subject["name"] in user.groups
         case _:
-            return user.name == f"{_ACCOUNT}:{subject.get('namespace', '')}:{subject['name']}"
+            where = _namespace(subject, namespace)
+            return bool(where) and user.name == f"{_ACCOUNT}:{where}:{subject['name']}"
+
+
+def _namespace(account: Json, binding: str) -> str:
+    """Where an account is from: a binding in a namespace means one of its own unless it says otherwise."""
+    return account.get("namespace") or binding
 
 
 def _allows(rule: Json, action: Action) -> bool:
-    if not _has(rule.get("verbs"), action.verb):
+    if not has(rule.get("verbs"), action.verb):
         return False
     if action.path:
-        return any(_covers(pattern, action.path) for pattern in rule.get("nonResourceURLs") or ())
+        return any(covers_path(pattern, action.path) for pattern in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames")
     return (
-        _has(rule.get("apiGroups"), action.group)
+        has(rule.get("apiGroups"), action.group)
         and _names(rule.get("resources") or (), action)
         and (not names or action.name in names)
     )
 
 
-def _has(allowed: list[str] | None, value: str) -> bool:
+def has(allowed: list[str] | None, value: str) -> bool:
+    """Whether a rule's list allows a value; `*` stands for everything."""
     return allowed is not None and ("*" in allowed or value in allowed)
 
 
@@ -129,5 +143,6 @@ def _names(resources: Iterable[str], action: Action) -> bool:
     return any(name in wanted for name in resources)
 
 
-def _covers(pattern: str, path: str) -> bool:
+def covers_path(pattern: str, path: str) -> bool:
+    """Whether a rule's path means this one (which may be a pattern itself); `*` at its end stands for any rest."""
     return pattern in ("*", path) or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))

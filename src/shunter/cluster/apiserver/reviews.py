@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import Resource
+from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.authn import Authenticator
 from shunter.cluster.apiserver.authz import Authorizer
 from shunter.cluster.apiserver.backend import utc_now
+from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.discovery import VIRTUAL
-from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.rbac import Action
 from shunter.cluster.apiserver.requests import Call, Target, User
-from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES
+from shunter.cluster.apiserver.service_account_tokens import API_AUDIENCES, TokenError
 from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed
 
 _KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
@@ -36,7 +38,7 @@ class Reviews:
             "SelfSubjectAccessReview": self._self_access,
             "SelfSubjectRulesReview": self._self_rules,
             "SubjectAccessReview": self._access,
-            "LocalSubjectAccessReview": self._access,
+            "LocalSubjectAccessReview": self._local_access,
         }
 
     def answer(self, call: Call) -> Json:
@@ -45,12 +47,16 @@ class Reviews:
             raise method_not_allowed()
         target = call.target
         kind = _KINDS[target.group, target.version, target.plural]
-        review = read(call.body, call.content_type, kind).document
+        review = read_as(call, Resource(target.group, target.version, kind, target.plural))
+        metadata = {"creationTimestamp": rfc3339(utc_now())} if kind == "SelfSubjectReview" else {}
+        if target.namespace:
+            object_meta.in_namespace(review["metadata"], target.namespace)
+            metadata["namespace"] = target.namespace
         status = self._answers[kind](call, review.get("spec") or {})
         return {
             "kind": kind,
             "apiVersion": f"{target.group}/{target.version}",
-            "metadata": {"creationTimestamp": rfc3339(utc_now())} if kind == "SelfSubjectReview" else {},
+            "metadata": metadata,
             **({"spec": review["spec"]} if "spec" in review else {}),
             "status": status,
         }
@@ -62,10 +68,10 @@ class Reviews:
         if not spec.get("token"):
             raise bad_request("token is required for TokenReview in authentication")
         wanted = spec.get("audiences") or sorted(API_AUDIENCES)
-        user = self._authenticator.user_of_token(spec["token"], wanted)
-        if user is None:
-            return {"user": {}, "error": "invalid bearer token"}
-        meant_for = self._authenticator.audiences_of_token(spec["token"])
+        try:
+            user, meant_for = self._authenticator.identity(spec["token"], wanted)
+        except TokenError as error:
+            return {"user": {}, "error": f"[invalid bearer token, {error}]" if str(error) else "invalid bearer token"}
         audiences = [audience for audience in wanted if audience in meant_for]
         return {"authenticated": True, "user": _user_info(user), "audiences": audiences}
 
@@ -78,11 +84,26 @@ class Reviews:
             raise invalid("authorization.k8s.io", "", "", [fault])
         return self._decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
 
+    def _local_access(self, call: Call, spec: Json) -> Json:
+        """Who may ask in a namespace may ask about that namespace, and about nothing else."""
+        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        namespace, fault = call.target.namespace, None
+        if other is not None:
+            fault = invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request")
+        elif resource is not None and resource.get("namespace", "") != namespace:
+            given = resource.get("namespace", "")
+            fault = invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace")
+        if fault:
+            raise invalid("authorization.k8s.io", "", "", [fault])
+        return self._access(call, spec)
+
     def _decision(self, user: User, spec: Json) -> Json:
         decision = self._authorizer.decision(user, _asked(spec))
         return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
 
     def _self_rules(self, call: Call, spec: Json) -> Json:
+        if not spec.get("namespace"):
+            raise bad_request("no namespace on request")
         everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
         anywhere = {"verbs": ["*"], "nonResourceURLs": ["*"]}
         if call.user.is_admin:

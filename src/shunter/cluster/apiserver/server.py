@@ -6,12 +6,14 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from shunter.cluster.apiserver import (
     deletion,
+    impersonation,
     patches,
     pod_logs,
     pod_streams,
@@ -23,16 +25,13 @@ from shunter.cluster.apiserver import (
     writes,
 )
 from shunter.cluster.apiserver.authn import Authenticator
-from shunter.cluster.apiserver.authz import Authorizer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import AGGREGATED, Discovery, Document
 from shunter.cluster.apiserver.discovery import subresources as subresources_of
-from shunter.cluster.apiserver.impersonation import impersonated
 from shunter.cluster.apiserver.metrics import Metrics
 from shunter.cluster.apiserver.negotiation import Form, content_type, encoded, form
 from shunter.cluster.apiserver.openapi import OpenApi
 from shunter.cluster.apiserver.protobuf import swagger
-from shunter.cluster.apiserver.rbac import Rbac
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
@@ -72,7 +71,7 @@ class ApiServer:
         self._authenticator = authenticator
         self._issuer = issuer
         self._nodes = nodes
-        self._authorizer = Authorizer(Rbac(backend.store))
+        self._authorizer = backend.authorizer
         self._reviews = reviews.Reviews(authenticator, self._authorizer)
         self._discovery = Discovery(backend.registry)
         self._openapi = OpenApi(backend.registry)
@@ -96,8 +95,8 @@ class ApiServer:
             return _refused(unauthorized())
         found = target(path)
         try:
-            if "impersonate-user" in headers or "impersonate-group" in headers:
-                user = impersonated(user, headers, self._authorizer)
+            if impersonation.is_asked(headers):
+                user = impersonation.impersonated(user, headers, self._authorizer)
             if found is None or not found.plural:
                 refusal = self._authorizer.refusal_of_path(user, path, request.method)
                 return _refused(refusal) if refusal else self._document(request, path)
@@ -267,6 +266,9 @@ class ApiServer:
             answer.close()
 
     async def _streams(self, request: Request, call: Call, served: Served) -> Response | None:
+        refusal = self._authorizer.refusal(replace(call, verb="create"))
+        if refusal:
+            raise refusal  # A WebSocket begins with a GET, but whoever may only read pods runs nothing in them.
         location = pod_streams.stream_location(self._backend, call, served, request.query_string)
         call.verb = "connect"  # what metrics call it: it may last for hours
         task = asyncio.current_task()

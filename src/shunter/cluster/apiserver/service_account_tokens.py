@@ -1,13 +1,17 @@
-"""Tokens of service accounts: JWTs signed with the server's own key, so they stay valid over restarts and need no storage."""
+"""Tokens of service accounts: JWTs signed with the server's own key, so they stay valid over restarts and need no storage.
+
+Whether what they are bound to is still there is asked elsewhere (`token_objects`)."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import time
-from collections.abc import Collection, Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
 ISSUER = "https://kubernetes.default.svc"
 API_AUDIENCES = frozenset([ISSUER])
 """Whom tokens for this server are meant for."""
+_EXTRA = "authentication.kubernetes.io"
+
+
+class TokenError(Exception):
+    """A token that lets nobody in. Its text says why, and is empty for what is no token of ours."""
 
 
 class TokenIssuer:
@@ -44,17 +53,17 @@ class TokenIssuer:
         uid: str,
         audiences: Sequence[str],
         seconds: int,
-        bound_to: Json | None = None,
+        objects: Mapping[str, Json] = MappingProxyType({}),
     ) -> tuple[str, int]:
-        """A token for a service account, and when it expires (Unix seconds)."""
+        """A token for a service account, and when it expires (Unix seconds). `objects` has name and uid of what it is bound to,
+        by kind (`pod`, `secret`, `node`)."""
         now = int(time.time())
-        claims: Json = {"namespace": namespace, "serviceaccount": {"name": account, "uid": uid}}
-        if bound_to:
-            claims[bound_to.get("kind", "").lower()] = {"name": bound_to.get("name", ""), "uid": bound_to.get("uid", "")}
+        claims: Json = {"namespace": namespace, "serviceaccount": {"name": account, "uid": uid}, **objects}
         payload: Json = {
             "aud": list(audiences),
             "exp": now + seconds,
             "iat": now,
+            "jti": str(uuid.uuid4()),
             "nbf": now,
             "iss": ISSUER,
             "sub": f"system:serviceaccount:{namespace}:{account}",
@@ -63,29 +72,21 @@ class TokenIssuer:
         signed = b".".join((_segment({"alg": self._algorithm, "typ": "JWT"}), _segment(payload)))
         return b".".join((signed, _base64(self._sign(signed)))).decode(), now + seconds
 
-    def claims(self, token: str) -> Json | None:
-        """The claims of a token that we signed and that has not expired, else None."""
+    def claims(self, token: str) -> Json:
+        """The claims of a token that we signed and that has not expired. Raises TokenError."""
         parts = token.split(".")
         if len(parts) != 3:
-            return None
+            raise TokenError
         try:
             payload = msgspec.json.decode(_bytes(parts[1]))
             signature = _bytes(parts[2])
         except (ValueError, binascii.Error):
-            return None
+            raise TokenError from None
         if not isinstance(payload, dict) or not self._verifies(token.rpartition(".")[0].encode(), signature):
-            return None
-        return payload if payload.get("exp", 0) > time.time() else None
-
-    def user(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> User | None:
-        """Whom a token stands for, if it is meant for one of these audiences."""
-        claims = self.claims(token)
-        return user_of(claims) if claims and not set(claims["aud"]).isdisjoint(audiences) else None
-
-    def audiences(self, token: str) -> frozenset[str]:
-        """Whom a good token is meant for."""
-        claims = self.claims(token)
-        return frozenset(claims["aud"]) if claims else frozenset()
+            raise TokenError
+        if payload.get("exp", 0) <= time.time():
+            raise TokenError("service account token has expired")
+        return payload
 
     @property
     def _algorithm(self) -> str:
@@ -128,8 +129,9 @@ def user_of(claims: Json) -> User:
     ours = claims["kubernetes.io"]
     namespace, account = ours["namespace"], ours["serviceaccount"]
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    pod = ours.get("pod")
-    extra = {f"authentication.kubernetes.io/pod-{field}": (pod[field],) for field in ("name", "uid")} if pod else {}
+    extra = {f"{_EXTRA}/credential-id": (f"JTI={claims['jti']}",)} if "jti" in claims else {}
+    for kind in ("node", "pod"):
+        extra |= {f"{_EXTRA}/{kind}-{field}": (value,) for field, value in ours.get(kind, {}).items() if value}
     return User(claims["sub"], groups, account["uid"], extra)
 
 

@@ -5,7 +5,8 @@ Sources: k8s.io/apimachinery `api/errors`; every text here was seen in answers o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 
 from shunter.api.field_errors import FieldError, aggregate
 from shunter.api.meta import Json
@@ -36,6 +37,11 @@ class StatusError(Exception):
         """Seconds for the `Retry-After` header."""
         seconds: int | None = (self.details or {}).get("retryAfterSeconds")
         return seconds
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """A list of texts as Go prints it."""
+    return f"[{' '.join(json.dumps(text, ensure_ascii=False) for text in texts)}]"
 
 
 def qualified(resource: Resource) -> str:

@@ -14,7 +14,9 @@ from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NODES, PODS, SECRETS, Resource
+from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_preconditions, delete
 from shunter.cluster.apiserver.negotiation import go_type, read
 from shunter.cluster.apiserver.patches import patcher
@@ -23,14 +25,16 @@ from shunter.cluster.apiserver.requests import Call, Target, write_options
 from shunter.cluster.apiserver.scales import scale_of
 from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
-from shunter.cluster.apiserver.storage import StaleError
+from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome, modify
 
 _BINDINGS = Resource("", "v1", "Binding", "bindings")
 _EVICTIONS = Resource("policy", "v1", "Eviction", "evictions")
+_TOKEN_REQUESTS = Resource("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
 _DEFAULT_TOKEN_SECONDS = 3600
 _MIN_TOKEN_SECONDS = 600
+_MAX_TOKEN_SECONDS = 2**32
 
 
 async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
@@ -157,24 +161,21 @@ def _with_disruption(pod: Json, now: str) -> Json:
 
 
 def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> Outcome:
-    """POST serviceaccounts/NAME/token: a signed token for the account."""
-    request = read(call.body, call.content_type, "TokenRequest").document
-    spec = request.get("spec") or {}
+    """POST serviceaccounts/NAME/token: a signed token for the account. Raises 400, 404, 409 and 422."""
+    request = read_as(call, _TOKEN_REQUESTS)
     account = backend.entry(served, call.target.namespace, call.target.name)
-    seconds = spec.get("expirationSeconds") or _DEFAULT_TOKEN_SECONDS
-    if seconds < _MIN_TOKEN_SECONDS:
-        fault = invalid_field("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
-        raise invalid("authentication.k8s.io", "TokenRequest", "", [fault])
-    if spec.get("boundObjectRef"):
-        _check_bound(backend, call.target.namespace, spec["boundObjectRef"])
-    audiences = spec.get("audiences") or [ISSUER]
+    _check_names(request["metadata"], account)
+    spec = request["spec"]
+    seconds = _DEFAULT_TOKEN_SECONDS if spec["expirationSeconds"] is None else spec["expirationSeconds"]
+    _check_seconds(seconds)
+    audiences = spec["audiences"] or [ISSUER]
     text, expires = issuer.issue(
-        namespace=call.target.namespace,
+        namespace=account.namespace,
         account=account.name,
         uid=account.uid,
         audiences=audiences,
         seconds=seconds,
-        bound_to=spec.get("boundObjectRef"),
+        objects=_bound_objects(backend, account, spec["boundObjectRef"]),
     )
     now = backend.now()
     document: Json = {
@@ -182,27 +183,59 @@ def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> 
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {
             "name": account.name,
-            "namespace": call.target.namespace,
+            "namespace": account.namespace,
             "uid": account.uid,
             "creationTimestamp": rfc3339(now),
         },
-        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec.get("boundObjectRef")},
+        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec["boundObjectRef"]},
         "status": {"token": text, "expirationTimestamp": rfc3339(now.fromtimestamp(expires, now.tzinfo))},
     }
     return Outcome(201, None, document)
 
 
-def _check_bound(backend: Backend, namespace: str, reference: Json) -> None:
-    """A token is bound to something that is there. Raises 400, 404 and 409."""
+def _check_names(metadata: Json, account: Entry) -> None:
+    """A TokenRequest may name its account, but no other. Raises 400, 409 and 422."""
+    name, uid = metadata.get("name") or account.name, metadata.get("uid") or account.uid
+    object_meta.in_namespace(metadata, account.namespace)
+    if name != account.name:
+        fault = invalid_field("metadata.name", name, "must match the service account name if specified")
+        raise invalid(_TOKEN_REQUESTS.group, _TOKEN_REQUESTS.kind, account.name, [fault])
+    if uid != account.uid:
+        why = f"the UID in the token request ({uid}) does not match the UID of the service account ({account.uid})"
+        raise conflict(_TOKEN_REQUESTS._replace(plural=_TOKEN_REQUESTS.kind), account.name, why)
+
+
+def _check_seconds(seconds: int) -> None:
+    """How long a token may live. Raises 422."""
+    why = "may not specify a duration less than 10 minutes" if seconds < _MIN_TOKEN_SECONDS else ""
+    if seconds > _MAX_TOKEN_SECONDS:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        fault = invalid_field("spec.expirationSeconds", seconds, why)
+        raise invalid(_TOKEN_REQUESTS.group, _TOKEN_REQUESTS.kind, "", [fault])
+
+
+def _bound_objects(backend: Backend, account: Entry, reference: Json | None) -> Json:
+    """Name and uid of what a token is bound to, by kind: something that is there, a pod only of the same account. Raises 400, 404
+    and 409."""
+    if reference is None:
+        return {}
     kind, api_version = reference.get("kind", ""), reference.get("apiVersion", "")
-    resource = {("v1", "Pod"): PODS, ("v1", "Secret"): SECRETS, ("v1", "Node"): NODES}.get((api_version, kind))
+    group, _, version = api_version.rpartition("/")
+    resource = {PODS.kind: PODS, SECRETS.kind: SECRETS, NODES.kind: NODES}.get(kind) if not group else None
     if resource is None:
-        group, _, version = api_version.rpartition("/")
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     name = reference.get("name", "")
-    entry = backend.store.collection(resource.group, resource.plural).get(namespace if resource.namespaced else "", name)
+    entry = backend.store.collection(resource.group, resource.plural).get(account.namespace if resource.namespaced else "", name)
     if entry is None:
         raise not_found(resource, name)
+    objects: Json = {kind.lower(): {"name": entry.name, "uid": entry.uid}}
+    if resource is PODS:
+        # The account of a pod that names none; a real cluster's admission writes it into the pod.
+        if (entry.field("spec.serviceAccountName") or "default") != account.name:
+            why = f'cannot bind token for serviceaccount "{account.name}" to pod running with different serviceaccount name.'
+            raise bad_request(why)
+        objects |= _node_of(backend, entry.field("spec.nodeName"))
     if reference.get("uid") and reference["uid"] != entry.uid:
         raise conflict(
             resource._replace(plural=kind),
@@ -210,6 +243,15 @@ def _check_bound(backend: Backend, namespace: str, reference: Json) -> None:
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
             "The object might have been deleted and then recreated",
         )
+    return objects
+
+
+def _node_of(backend: Backend, name: str) -> Json:
+    """What a pod's token says of the pod's node."""
+    if not name:
+        return {}
+    entry = backend.store.collection("", NODES.plural).get("", name)
+    return {"node": {"name": name, **({"uid": entry.uid} if entry else {})}}
 
 
 async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:

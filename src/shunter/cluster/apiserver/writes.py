@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.cluster.apiserver import crd_lifecycle, object_meta
+from shunter.cluster.apiserver import crd_lifecycle, escalation, object_meta
 from shunter.cluster.apiserver.admission import admitted, attributes_of, reviewed
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
@@ -95,8 +96,10 @@ async def create_document(
     kind.prepare(document, None)
     if served.resource.plural == crd_lifecycle.PLURAL:
         crd_lifecycle.prepare(document, None, now)
+    escalation.check(backend.authorizer, call, served, document, None)
     _refuse_invalid(served, document, None)
     _warn(call, served, document, None)
+    _check_may_create(backend, call)
     await reviewed(backend, served, document, None, attributes)
     if asked_revision:
         raise plain(500, "resourceVersion should not be set on objects to be created")
@@ -109,6 +112,13 @@ async def create_document(
     except StaleError:
         raise already_exists(resource, name) from None
     return Outcome(201, entry)
+
+
+def _check_may_create(backend: Backend, call: Call) -> None:
+    """Raises 403 where an update or an apply would create what its user may only change."""
+    refusal = None if call.verb == "create" else backend.authorizer.refusal(replace(call, verb="create"))
+    if refusal:
+        raise refusal
 
 
 def _generated_name(backend: Backend, served: Served, metadata: Json) -> str:
@@ -245,6 +255,7 @@ async def _replace(
             crd_lifecycle.prepare(document, old, backend.now())
         if not _same(document, old, ("metadata", "status") if kind.has_status else ("metadata",)):
             _count_generation(served, document, old)
+    escalation.check(backend.authorizer, call, served, document, old)
     _refuse_invalid(served, document, old, status=subresource == "status")
     if subresource != "status":
         _warn(call, served, document, old)

@@ -5,14 +5,15 @@ Source: k8s.io/kubernetes 1.36 `apis/rbac/v1` defaults, `apis/rbac/validation`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shunter.api.field_errors import FieldError, invalid, not_supported, required
 from shunter.api.meta import Json
-from shunter.api.names import path_segment_faults
+from shunter.api.names import path_segment_faults, subdomain_faults
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import unsupported
+from shunter.cluster.apiserver.field_rules import selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -20,13 +21,20 @@ _GROUP = "rbac.authorization.k8s.io"
 
 def kinds() -> list[Kind]:
     return [
-        _kind("Role", "roles", namespaced=True, default=_default_role, prepare=_prepare_role, validate=_role_errors),
-        _kind(
-            "ClusterRole", "clusterroles", namespaced=False, default=_default_role, prepare=_prepare_role, validate=_role_errors
-        ),
-        _kind("RoleBinding", "rolebindings", namespaced=True, default=_default_binding, validate=_binding_errors),
-        _kind("ClusterRoleBinding", "clusterrolebindings", namespaced=False, default=_default_binding, validate=_binding_errors),
+        _role("Role", "roles", namespaced=True, validate=_role_errors),
+        _role("ClusterRole", "clusterroles", namespaced=False, validate=_cluster_role_errors),
+        _binding("RoleBinding", "rolebindings", namespaced=True),
+        _binding("ClusterRoleBinding", "clusterrolebindings", namespaced=False),
     ]
+
+
+def _role(kind: str, plural: str, *, namespaced: bool, validate: Callable[[Json, Json | None], list[FieldError]]) -> Kind:
+    rest = {"default": _default_role, "prepare": _prepare_role, "validate": validate}
+    return _kind(kind, plural, namespaced=namespaced, grants="rules", **rest)
+
+
+def _binding(kind: str, plural: str, *, namespaced: bool) -> Kind:
+    return _kind(kind, plural, namespaced=namespaced, grants="role", default=_default_binding, validate=_binding_errors)
 
 
 def _kind(kind: str, plural: str, *, namespaced: bool, **rest: Any) -> Kind:
@@ -56,15 +64,31 @@ def _role_errors(role: Json, old: Json | None) -> list[FieldError]:
         here = f"rules[{index}]"
         if not rule.get("verbs"):
             errors.append(required(f"{here}.verbs", "verbs must contain at least one value"))
-        if rule.get("nonResourceURLs"):
+        paths = rule.get("nonResourceURLs")
+        if paths:
+            if role["kind"] == "Role":
+                errors.append(invalid(f"{here}.nonResourceURLs", paths, "namespaced rules cannot apply to non-resource URLs"))
             if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
                 detail = "rules cannot apply to both regular resources and non-resource URLs"
-                errors.append(invalid(f"{here}.nonResourceURLs", rule["nonResourceURLs"], detail))
+                errors.append(invalid(f"{here}.nonResourceURLs", paths, detail))
             continue
         if not rule.get("apiGroups"):
             errors.append(required(f"{here}.apiGroups", "resource rules must supply at least one api group"))
         if not rule.get("resources"):
             errors.append(required(f"{here}.resources", "resource rules must supply at least one resource"))
+    return errors
+
+
+def _cluster_role_errors(role: Json, old: Json | None) -> list[FieldError]:
+    errors = _role_errors(role, old)
+    aggregation = role.get("aggregationRule")
+    if aggregation is not None and not aggregation.get("clusterRoleSelectors"):
+        detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        errors.append(required("aggregationRule.clusterRoleSelectors", detail))
+    for index, selector in enumerate((aggregation or {}).get("clusterRoleSelectors") or ()):
+        here = f"aggregationRule.clusterRoleSelectors[{index}]"
+        found = selector_errors(selector, here)
+        errors += [*found, invalid(here, None, "invalid label selector.")] if found else []
     return errors
 
 
@@ -78,15 +102,27 @@ def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
     supported = ["Role", "ClusterRole"] if binding["kind"] == "RoleBinding" else ["ClusterRole"]
     if reference.get("kind", "") not in supported:
         errors.append(unsupported("roleRef.kind", reference.get("kind", ""), supported))
-    if not reference.get("name"):
+    name = reference.get("name", "")
+    if not name:
         errors.append(required("roleRef.name"))
+    errors += [invalid("roleRef.name", name, fault) for fault in (path_segment_faults(name) if name else ())]
     for index, subject in enumerate(binding.get("subjects", ())):
-        here = f"subjects[{index}]"
-        kind = subject.get("kind", "")
-        if not subject.get("name"):
-            errors.append(required(f"{here}.name"))
-        if kind not in ("ServiceAccount", "User", "Group"):
-            errors.append(not_supported(f"{here}.kind", kind, ["ServiceAccount", "User", "Group"]))
-        elif kind == "ServiceAccount" and binding["kind"] == "ClusterRoleBinding" and not subject.get("namespace"):
+        errors += _subject_errors(subject, f"subjects[{index}]", namespaced=binding["kind"] == "RoleBinding")
+    return errors
+
+
+def _subject_errors(subject: Json, here: str, *, namespaced: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
+    if not name:
+        errors.append(required(f"{here}.name"))
+    if kind not in ("ServiceAccount", "User", "Group"):
+        return [*errors, not_supported(f"{here}.kind", kind, ["ServiceAccount", "User", "Group"])]
+    if kind == "ServiceAccount":
+        errors += [invalid(f"{here}.name", name, fault) for fault in (subdomain_faults(name) if name else ())]
+        if not namespaced and not subject.get("namespace"):
             errors.append(required(f"{here}.namespace"))
+    wanted = "" if kind == "ServiceAccount" else _GROUP
+    if group != wanted:
+        errors.append(not_supported(f"{here}.apiGroup", group, [wanted]))
     return errors
