@@ -17,10 +17,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Self
 
+import pytest
 import yaml
 
 from control_plane import ControlPlane, free_ports
@@ -122,7 +123,9 @@ class Replica:
         *,
         cert_dir: Path | None = None,
         flags: Sequence[str] = (),
+        launcher: Sequence[str] = (),
     ) -> None:
+        """`launcher` is a command that changes what the process may do and then becomes it."""
         self.address = machine_address()
         self.webhook_port, health, metrics = free_ports(3)
         self.health = f"127.0.0.1:{health}"
@@ -133,6 +136,7 @@ class Replica:
         config.write_text(json.dumps(service_account(plane)))
         certificate = f"--webhook-cert-dir={cert_dir}" if cert_dir else f"--webhook-secret={SECRET}"
         self._command = [
+            *launcher,
             *(str(Path(sys.executable).with_name("shunter")), "operator", f"--kubeconfig={config}"),
             *(f"--webhook-service={SERVICE}", certificate),
             *(f"--webhook-host={self.address}", f"--webhook-port={self.webhook_port}"),
@@ -145,6 +149,11 @@ class Replica:
         with self.log.open("ab") as log:
             environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=environment)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the replica was started"
+        return self._process.pid
 
     def stop(self, *, kill: bool = False) -> None:
         if self._process is not None:
@@ -226,6 +235,23 @@ async def is_admitting(client: Client, namespace: str = "default") -> bool:
     except ServerProblem:
         return False
     return True
+
+
+async def is_there(client: Client, resource: Resource, name: str, namespace: str) -> bool:
+    try:
+        await client.get(resource, name, namespace)
+    except NotFound:
+        return False
+    return True
+
+
+async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str] = str, *, seconds: float = 120.0) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            while not await condition():  # noqa: ASYNC110 -- the condition is the server's
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        pytest.fail(f"not within {seconds:.0f} s: {what()}")
 
 
 def service_account(plane: ControlPlane) -> Json:

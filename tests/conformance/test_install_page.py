@@ -23,23 +23,28 @@ class Step(NamedTuple):
 
     section: str
     line: int
+    lead: str
+    """The last line of text before them."""
     script: str
 
 
-def steps() -> Iterator[Step]:
-    """Every indented block of the page that is no output."""
-    section, block, begun = "", [], 0
-    for number, line in enumerate([*(REPOSITORY / "docs/install.md").read_text().splitlines(), "end"], start=1):
-        if line.startswith("    "):
-            begun = begun if block else number
-            block.append(line[4:])
+def steps(page: str) -> Iterator[Step]:
+    """Every indented block of a page of docs/ that is no output; within the items of a list they are indented further."""
+    section, lead, block, begun, depth = "", "", [], 0, 0
+    for number, line in enumerate([*(REPOSITORY / "docs" / page).read_text().splitlines(), "end"], start=1):
+        if line.startswith("    " if not block else " " * depth):
+            if not block:
+                begun, depth = number, len(line) - len(line.lstrip())
+            block.append(line[depth:])
         elif block and line:
-            yield Step(section, begun, "\n".join(block))
+            yield Step(section, begun, lead, "\n".join(block))
             block = []
         elif block:
             block.append("")
         if line.startswith("## "):
             section = line[3:]
+        if line and not block:
+            lead = line
 
 
 @pytest.fixture
@@ -56,7 +61,7 @@ def cluster(tmp_path: Path) -> Iterator[ProcessCluster]:
 def test_every_step_of_the_page_works(cluster: ProcessCluster, tmp_path: Path) -> None:
     (tmp_path / "deploy").symlink_to(REPOSITORY / "deploy")
     done = []
-    for step in steps():
+    for step in steps("install.md"):
         if step.script.startswith(NOT_HERE):
             continue
         print(f"docs/install.md:{step.line}\n{step.script}")
@@ -78,4 +83,4 @@ def test_every_step_of_the_page_works(cluster: ProcessCluster, tmp_path: Path) -
 
 
 def test_what_the_page_has_no_program_for_is_only_the_image() -> None:
-    assert [step.section for step in steps() if step.script.startswith(NOT_HERE)] == ["Before"]
+    assert [step.section for step in steps("install.md") if step.script.startswith(NOT_HERE)] == ["Before"]

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from conformance.installed import (
     install,
     installed_rules,
     is_admitting,
+    is_there,
+    until,
 )
 from control_plane import ControlPlane
 from player.pod_groups import install_pod_groups
@@ -53,7 +55,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
-from shunter.kube.errors import Forbidden, NotFound
+from shunter.kube.errors import Forbidden
 from shunter.kube.registration import bundles, trust
 from shunter.operator import permissions
 from shunter.operator.trainer.reconciler import LEGACY_FINALIZER
@@ -94,7 +96,7 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
 async def client(plane: ControlPlane) -> AsyncIterator[Client]:
     async with admin(plane) as client:
         await client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
-        await until(lambda: is_there(client, SERVICE_ACCOUNTS, "default"))
+        await until(lambda: is_there(client, SERVICE_ACCOUNTS, "default", TEAM))
         yield client
 
 
@@ -162,12 +164,12 @@ async def v1_job(client: Client, kind: JobKind) -> None:
     spec = {"runPolicy": {"ttlSecondsAfterFinished": 0}, kind.replica_specs: {role: replica}}
     await client.create(jobs, {**head(jobs, "v1"), "spec": spec})
     for _ in range(2):
-        await until(lambda: is_there(client, PODS, pod))
+        await until(lambda: is_there(client, PODS, pod, TEAM))
         await client.patch(jobs, "v1", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
         await until(lambda: is_gone(client, PODS, pod))
         await until(lambda: is_gone(client, SERVICES, pod))
         await client.patch(jobs, "v1", TEAM, {"spec": {"runPolicy": {"suspend": False}}})
-    await until(lambda: is_there(client, PODS, pod))
+    await until(lambda: is_there(client, PODS, pod, TEAM))
     ended = {"name": kind.container, "image": "python", "imageID": "", "ready": False, "restartCount": 0}
     state = {"state": {"terminated": {"exitCode": 0}}}
     await client.patch_status(PODS, pod, TEAM, {"status": {"phase": "Succeeded", "containerStatuses": [{**ended, **state}]}})
@@ -181,7 +183,7 @@ async def edited_mpi_job(client: Client) -> None:
     replica = {"template": {"spec": {"containers": [container]}}}
     specs = {"Launcher": replica, "Worker": {**replica, "replicas": 1}}
     await client.create(MPI_JOBS, {**head(MPI_JOBS, "edited"), "spec": {"mpiReplicaSpecs": specs}})
-    await until(lambda: is_there(client, PODS, "edited-launcher"))
+    await until(lambda: is_there(client, PODS, "edited-launcher", TEAM))
     for resource, name, field in ((CONFIG_MAPS, "edited-config", "data"), (ROLES, "edited-launcher", "rules")):
         before = (await client.get(resource, name, TEAM))[field]
         await client.patch(resource, name, TEAM, {field: {"hostfile": ""} if field == "data" else []})
@@ -200,7 +202,7 @@ async def elastic_job(client: Client) -> None:
     elastic = {"minReplicas": 1, "maxReplicas": 2, "metrics": [metric]}
     spec = {"elasticPolicy": elastic, "pytorchReplicaSpecs": {"Worker": replica}}
     await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "elastic"), "spec": spec})
-    await until(lambda: is_there(client, HORIZONTAL_POD_AUTOSCALERS, "elastic"))
+    await until(lambda: is_there(client, HORIZONTAL_POD_AUTOSCALERS, "elastic", TEAM))
     await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"elasticPolicy": {"maxReplicas": 3}}})
 
     async def has_followed() -> bool:
@@ -217,9 +219,9 @@ async def train_jobs(client: Client) -> None:
     for name, more in (("v2", {"activeDeadlineSeconds": 15}), ("v2-suspended", {"suspend": True})):
         spec = {"runtimeRef": {"name": "torch-distributed"}, **more}
         await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, name), "spec": spec})
-    await until(lambda: is_there(client, JOBSETS, "v2-suspended"))
+    await until(lambda: is_there(client, JOBSETS, "v2-suspended", TEAM))
     await client.patch(TRAIN_JOBS, "v2-suspended", TEAM, {"spec": {"suspend": False}})
-    await until(lambda: is_there(client, JOBSETS, "v2"))
+    await until(lambda: is_there(client, JOBSETS, "v2", TEAM))
     for text in ("of: nothing", "of: nothing at all"):
         await client.patch(CONFIG_MAPS, "v2-runtime-snapshot", TEAM, {"data": {"runtime": text}})
         await until(lambda: is_told(client, "wrong runtime"))
@@ -246,8 +248,8 @@ async def gangs_and_keys(client: Client) -> None:
         await client.create(TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES, name), "spec": spec})
         reference = {"name": name, "kind": TRAINING_RUNTIMES.kind}
         await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, name), "spec": {"runtimeRef": reference, "suspend": True}})
-        await until(lambda name=name: is_there(client, SECRETS, f"{name}-mpi-ssh-auth"))
-        await until(lambda groups=groups, name=name: is_there(client, groups, name))
+        await until(lambda name=name: is_there(client, SECRETS, f"{name}-mpi-ssh-auth", TEAM))
+        await until(lambda groups=groups, name=name: is_there(client, groups, name, TEAM))
         await client.patch(groups, name, TEAM, {"spec": {"minMember": 99}})
         await until(lambda groups=groups, name=name: is_put_right(client, groups, name))
 
@@ -349,16 +351,8 @@ def head(resource: Resource, name: str) -> Json:
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
 
-async def is_there(client: Client, resource: Resource, name: str) -> bool:
-    try:
-        await client.get(resource, name, TEAM)
-    except NotFound:
-        return False
-    return True
-
-
 async def is_gone(client: Client, resource: Resource, name: str) -> bool:
-    return not await is_there(client, resource, name)
+    return not await is_there(client, resource, name, TEAM)
 
 
 async def is_told(client: Client, text: str) -> bool:
@@ -369,12 +363,3 @@ async def is_told(client: Client, text: str) -> bool:
 async def has_no_finalizers(client: Client, resource: Resource, name: str) -> bool:
     found = await client.get(resource, name, TEAM if resource.namespaced else "")
     return not found["metadata"].get("finalizers")
-
-
-async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str] = str, *, seconds: float = 120.0) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            while not await condition():  # noqa: ASYNC110 -- the condition is the server's
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        pytest.fail(f"not within {seconds:.0f} s: {what()}")

@@ -10,8 +10,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from conformance.installed import NAMESPACE, SERVICE, Endpoints, Replica, admin, install, is_admitting
-from conformance.test_permissions import head, is_there, refusals, until, uses
+from conformance.installed import NAMESPACE, SERVICE, Endpoints, Replica, admin, install, is_admitting, is_there, until
+from conformance.test_permissions import head, refusals, uses
 from control_plane import ControlPlane, free_ports
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, TRAIN_JOBS
 from shunter.kube.client import Client
@@ -40,7 +40,7 @@ async def test_what_is_granted_for_progress_and_metrics_is_needed_and_enough(tmp
     with ControlPlane(tmp_path / "plane", parts=parts, audit=True) as plane:
         async with admin(plane) as client, Endpoints(client) as endpoints, aiohttp.ClientSession() as session:
             await client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
-            await until(lambda: is_there(client, SERVICE_ACCOUNTS, "default"))
+            await until(lambda: is_there(client, SERVICE_ACCOUNTS, "default", TEAM))
             await install(client, config=config)
             replica = Replica(plane, tmp_path, flags=[f"--config={file}"])
             replica.start()
@@ -51,7 +51,7 @@ async def test_what_is_granted_for_progress_and_metrics_is_needed_and_enough(tmp
                 await client.create(
                     TRAIN_JOBS, {**head(TRAIN_JOBS, "told"), "spec": {"runtimeRef": {"name": "torch-distributed"}}}
                 )
-                await until(lambda: is_there(client, CONFIG_MAPS, "told-tls-config"))
+                await until(lambda: is_there(client, CONFIG_MAPS, "told-tls-config", TEAM))
                 trusted = (await client.get(CONFIG_MAPS, "told-tls-config", TEAM))["data"]["ca.crt"]
                 status = {"lastUpdatedTime": "2026-11-21T10:00:00Z", "progressPercentage": 40}
                 async with session.post(

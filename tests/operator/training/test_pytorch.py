@@ -41,6 +41,17 @@ def test_master_and_workers_are_told_the_group_in_upstreams_order(make_job: Make
     assert environment(pods[0])["RANK"] == "0"
 
 
+def test_the_waiting_container_has_no_more_rights_than_the_training_beside_it(make_job: MakeJob) -> None:
+    """A namespace under Pod Security `restricted` refuses a pod for any one of its containers."""
+    context = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True}
+    containers = [{"name": "sidecar", "image": "s"}, {"name": "pytorch", "image": "i", "securityContext": context}]
+    _, worker = desired_pods(PYTORCH, make_job(role={"template": {"spec": {"containers": containers}}}))
+    (waiting,) = worker["spec"]["initContainers"]
+    assert waiting["securityContext"] == context
+    _, worker = desired_pods(PYTORCH, make_job())
+    assert "securityContext" not in worker["spec"]["initContainers"][0]
+
+
 def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
     """E2"""
     (pod, _) = desired_pods(PYTORCH, make_job({"Worker": 2}))

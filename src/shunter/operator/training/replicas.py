@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.api.meta import Json
+from shunter.api.pod_security import restrictions
 from shunter.operator.training.framework import AnyFramework, AnyJob
 from shunter.operator.training.names import JOB_ROLE, MASTER_ROLE, replica_labels, replica_name
 
@@ -30,7 +31,9 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
     shared_spec = {**template_spec, "restartPolicy": pod_restart_policy(spec.restart_policy)}
     init_containers = framework.init_containers(job, replica_type)
     if init_containers:
-        shared_spec["initContainers"] = [*(template_spec.get("initContainers") or []), *init_containers]
+        trained: Json = next((container for container in containers if container.get("name") == framework.container), {})
+        added = [{**restrictions(trained), **container} for container in init_containers]
+        shared_spec["initContainers"] = [*(template_spec.get("initContainers") or []), *added]
     environment_of = framework.environment(job, replica_type)
     told = [framework.shares_environment or container.get("name") == framework.container for container in containers]
     for index in indexes:

@@ -14,6 +14,7 @@ import msgspec
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
+from shunter.api.pod_security import restrictions
 from shunter.api.resources import CONFIG_MAPS, SECRETS
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import NODE, FluxPolicy
@@ -64,6 +65,7 @@ class Flux(Plugin):
         configured: Json = {"name": volume, "mountPath": SCRIPTS_DIRECTORY, "readOnly": True}
         pods.init_containers.append(
             {
+                **restrictions(container),
                 "name": INSTALLER,
                 "image": settings(model.job, container)["FLUX_VIEW_IMAGE"],
                 "command": ["/bin/bash", f"{SCRIPTS_DIRECTORY}/{INIT}"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.pod_security import restrictions
 from shunter.api.training.mpi import DELIVERY_CONTAINER, LAUNCHER, WORKER
 from shunter.operator.training.mpi.names import (
     Job,
@@ -56,7 +57,8 @@ def launcher(job: Job, kubectl_delivery_image: str) -> Json:
     }
     files = {KUBEXEC: _EXECUTABLE, HOSTFILE: _READABLE, DISCOVER_HOSTS: _EXECUTABLE}
     volumes = [*(spec.get("volumes") or []), {"name": DELIVERY, "emptyDir": {}}, _config_volume(job, files)]
-    init_containers = [*(spec.get("initContainers") or []), _delivery(job, kubectl_delivery_image, mounts)]
+    delivery = {**restrictions(first), **_delivery(job, kubectl_delivery_image, mounts)}
+    init_containers = [*(spec.get("initContainers") or []), delivery]
     return _pod(
         job,
         LAUNCHER,
