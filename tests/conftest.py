@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from control_plane import ControlPlane
+from full_disk import SmallDisk, mounted
 
 if TYPE_CHECKING:
     from faults.planes import Plane
@@ -67,3 +69,10 @@ def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
     yield running
     running.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """64 MB at `tmp_path/disk`."""
+    with mounted(tmp_path / "disk", 64) as disk:
+        yield disk

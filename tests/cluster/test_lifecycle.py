@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from full_disk import SmallDisk
 from shunter.cluster import lifecycle, supervisor
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
@@ -120,21 +121,71 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_full_disk_does_not_end_the_supervisor(tmp_path: Path) -> None:
-    state = StateDir(tmp_path)
+def supervised(state: StateDir, script: str) -> subprocess.Popen[bytes]:
+    """A supervisor with one child."""
     state.create()
-    pids = tmp_path / "pids"
-    child = {"name": "agent", "argv": ["sh", "-c", f"echo $$ >> {pids}; exec sleep 600"]}
+    child = {"name": "agent", "argv": ["sh", "-c", script]}
     state.launch.write_text(json.dumps({"children": [child], "record": {"server": "https://127.0.0.1:1"}}))
-    running = subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path)])
+    return subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, str(state.root)])
+
+
+def agent(state: StateDir) -> tuple[int, int]:
+    """What `status` says of the child: its pid and how often it was restarted."""
+    record = state.read_record()
+    return (0, 0) if record is None else (record.children.get("agent", 0), record.restarts["agent"])
+
+
+def test_status_is_true_again_when_a_full_disk_has_room(small_disk: SmallDisk) -> None:
+    state = StateDir(small_disk.path / "state")
+    running = supervised(state, "exec sleep 600")
     try:
-        until(lambda: pids.exists() and pids.read_text() != "" and state.record.exists())
-        (tmp_path / "cluster.json.new").mkdir()  # now the record cannot be written
-        os.kill(int(pids.read_text()), signal.SIGKILL)
-        until(lambda: len(pids.read_text().splitlines()) == 2)
+        until(lambda: agent(state)[0] > 0)
+        first, _ = agent(state)
+        small_disk.fill()
+        os.kill(first, signal.SIGKILL)
+        until((small_disk.path / "state/cluster.json.new").exists)
+        assert agent(state) == (first, 0), "the disk is not full: nothing is tested here"
+        small_disk.make_room()
+        until(lambda: agent(state)[1] == 1 and agent(state)[0] not in (0, first))
+        os.kill(agent(state)[0], 0)
     finally:
         running.terminate()
         assert running.wait(10) == 0
+
+
+def test_what_cannot_be_recorded_now_is_recorded_later(tmp_path: Path) -> None:
+    """As on a full disk, where none can be had."""
+    state = StateDir(tmp_path)
+    (tmp_path / "cluster.json.new").mkdir()
+    pids = tmp_path / "pids"
+    running = supervised(state, f"echo $$ >> {pids}; exec sleep 600")
+    try:
+        until(lambda: pids.exists() and pids.read_text() != "")
+        os.kill(int(pids.read_text()), signal.SIGKILL)
+        until(lambda: len(pids.read_text().splitlines()) == 2)
+        assert not state.record.exists()
+        (tmp_path / "cluster.json.new").rmdir()
+        until(lambda: agent(state) == (int(pids.read_text().split()[1]), 1))
+    finally:
+        running.terminate()
+        assert running.wait(10) == 0
+
+
+def test_logs_of_the_cluster_do_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "LOG_LIMIT", 1000)
+    monkeypatch.setattr(supervisor, "LOG_KEPT", 100)
+    path = tmp_path / "log"
+    with path.open("ab", buffering=0) as log:
+        log.write(b"".join(b"line %04d\n" % number for number in range(100)))
+        supervisor.shorten(str(path))
+        assert len(path.read_bytes()) == 1000
+        log.write(b"one more\n")
+        supervisor.shorten(str(path))
+        log.write(b"the last\n")
+    lines = path.read_text().splitlines()
+    assert lines[-3:] == ["line 0099", "one more", "the last"]
+    assert all(len(line) >= len("one more") for line in lines)
+    assert len(lines) < 13
 
 
 def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ PR_SET_PDEATHSIG = 1
 STOP_SECONDS = 15.0
 """How long a child may take to end after SIGTERM: pods get their grace period from `down` before that."""
 LOG_LIMIT = 16 * 1024 * 1024
+LOG_KEPT = 4 * 1024 * 1024
+"""What is kept of a log that has grown beyond the limit: the newest."""
+LOOK_SECONDS = 60.0
+"""How often logs are looked at."""
+RECORD_RETRY_SECONDS = 1.0
 
 
 def main(state_dir: str) -> int:
@@ -54,23 +59,25 @@ def supervise(state_dir: str) -> int:
     children = [Child(spec, state_dir) for spec in launch["children"]]
     for child in children:
         child.start()
-    write_record(state_dir, launch, children)
+    is_recorded = recorded(state_dir, launch, children)
     while True:
         due = [child.restart_at for child in children if child.process is None]
-        timeout = max(0.0, min(due) - time.monotonic()) if due else 3600.0
+        timeout = max(0.0, min(due) - time.monotonic()) if due else LOOK_SECONDS
+        if not is_recorded:
+            timeout = min(timeout, RECORD_RETRY_SECONDS)
         received = signal.sigtimedwait(signals, timeout)
         if received is not None and received.si_signo != signal.SIGCHLD:
             break
         for child in children:
             child.look_after()
-        with contextlib.suppress(OSError):  # a full disk: what runs is more than what is said of it
-            write_record(state_dir, launch, children)
+        is_recorded = recorded(state_dir, launch, children)
     for child in reversed(children):
         child.stop()
     if launch.get("teardown"):
         with open(os.path.join(state_dir, "logs", "agent.log"), "ab") as log:
             subprocess.run(launch["teardown"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=False, preexec_fn=unblock)
-    os.unlink(os.path.join(state_dir, "cluster.json"))
+    with contextlib.suppress(FileNotFoundError):  # the disk was full all the time
+        os.unlink(os.path.join(state_dir, "cluster.json"))
     return 0
 
 
@@ -88,8 +95,6 @@ class Child:
         self.delay = 0.1
 
     def start(self) -> None:
-        if os.path.exists(self.log_path) and os.path.getsize(self.log_path) > LOG_LIMIT:
-            os.replace(self.log_path, self.log_path + ".1")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=functools.partial(die_with, os.getpid())
@@ -98,6 +103,7 @@ class Child:
 
     def look_after(self) -> None:
         now = time.monotonic()
+        shorten(self.log_path)
         if self.process is not None and self.process.poll() is not None:
             self.delay = 0.1 if now - self.started_at > 10 else min(self.delay * 2, 5.0)
             self.process, self.restart_at = None, now + self.delay
@@ -135,15 +141,42 @@ def die_with(supervisor: int) -> None:
             os._exit(1)
 
 
-def write_record(state_dir: str, launch: dict[str, Any], children: list[Child]) -> None:
+def recorded(state_dir: str, launch: dict[str, Any], children: list[Child]) -> bool:
+    """Writes cluster.json if it says something else; False where that is not possible now (a full disk): what runs is more than
+    what is said of it, but nobody should read of a process that is gone."""
     record = dict(launch["record"])
     record["supervisor"] = os.getpid()
     record["children"] = {child.name: child.process.pid for child in children if child.process}
     record["restarts"] = {child.name: child.restarts for child in children}
     path = os.path.join(state_dir, "cluster.json")
-    with open(path + ".new", "w", encoding="utf-8") as handle:
-        json.dump(record, handle)
-    os.replace(path + ".new", path)
+    content = json.dumps(record)
+    try:
+        if os.path.exists(path) and read(path) == content:
+            return True
+        with open(path + ".new", "w", encoding="utf-8") as handle:
+            handle.write(content)
+        os.replace(path + ".new", path)
+    except OSError:
+        return False
+    return True
+
+
+def read(path: str) -> str:
+    with open(path, encoding="utf-8") as handle:
+        return handle.read()
+
+
+def shorten(path: str) -> None:
+    """Keeps a log that its writers append to from filling the disk; needs no room itself. Lines that are written in this very
+    moment may be lost."""
+    with contextlib.suppress(OSError), open(path, "r+b") as log:
+        if log.seek(0, os.SEEK_END) <= LOG_LIMIT:
+            return
+        log.seek(-LOG_KEPT, os.SEEK_END)
+        kept = log.read().partition(b"\n")[2]
+        log.truncate(0)
+        with open(path, "ab") as again:
+            again.write(kept)
 
 
 if __name__ == "__main__":
