@@ -2,30 +2,105 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from full_disk import SmallDisk
+from shunter.cluster.node.launch import attempt
 
-from shunter.cluster.node.launch import attempt, supervisor
+_RUN = """
+import os, sys
+from shunter.cluster.node.launch import supervisor
+supervisor.supervise(sys.argv[1], os.open(sys.argv[1] + "/events", os.O_WRONLY))
+"""
 
 
-def test_how_a_container_ended_is_written_once_the_disk_has_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refusals = iter([OSError(errno.ENOSPC, "No space left on device")])
-    write_json = attempt.write_json
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
 
-    def written(path: str, value: Any) -> None:
-        for refusal in refusals:
-            raise refusal
-        write_json(path, value)
 
-    monkeypatch.setattr(attempt, "write_json", written)
-    monkeypatch.setattr(supervisor, "_FULL_DISK_SECONDS", 0.0)
-    ended = supervisor._Supervisor.__new__(supervisor._Supervisor)
-    ended._directory, ended._state = str(tmp_path), {}
-    ended._events = os.open("/dev/null", os.O_WRONLY)
-    ended.record_end(exit_code=0)
-    os.close(ended._events)
-    assert attempt.read_json(f"{tmp_path}/state.json") == {"exit_code": 0}
+@contextmanager
+def supervised(directory: Path, *argv: str, first: Callable[[], None] = lambda: None) -> Iterator[subprocess.Popen[bytes]]:
+    """The supervisor of a plain attempt in `directory`, with an agent that listens. `first` is done just before it starts."""
+    directory.mkdir()
+    (directory / "log").touch()
+    spec = {"level": "plain", "argv": argv, "env": {"PATH": os.environ["PATH"]}, "cwd": str(directory), "unknown_program": ""}
+    spec |= {"cgroup_files": [], "oom_files": [], "stdin": False, "stdin_once": False, "terminal": False}
+    attempt.write_json(str(directory / "spec.json"), spec)
+    for name in ("control", "events"):
+        os.mkfifo(directory / name)
+    listening = os.open(directory / "events", os.O_RDONLY | os.O_NONBLOCK)
+    first()
+    process = subprocess.Popen([sys.executable, "-c", _RUN, str(directory)])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(listening)
+
+
+def state(directory: Path) -> dict[str, Any]:
+    return attempt.read_json(str(directory / "state.json")) or {}
+
+
+def log(directory: Path) -> list[str]:
+    return [line.split(" ", 3)[3] for line in (directory / "log").read_text().splitlines()]
+
+
+def test_a_container_trains_through_a_full_disk_and_loses_nothing(small_disk: SmallDisk, tmp_path: Path) -> None:
+    directory, done = small_disk.path / "0", tmp_path / "done"
+    script = f"echo begun; while [ ! -e {tmp_path}/full ]; do sleep .01; done; echo meanwhile; touch {done}"
+    with supervised(directory, "sh", "-c", script) as process:
+        until(lambda: "started_at" in state(directory), "started")
+        small_disk.fill()
+        (tmp_path / "full").touch()
+        until(done.exists, "it worked on while its log could not be written")
+        assert "exit_code" not in state(directory)
+        small_disk.make_room()
+        assert process.wait(20) == 0
+    assert state(directory)["exit_code"] == 0
+    assert log(directory) == ["begun", "meanwhile"]
+
+
+def test_a_container_that_starts_on_a_full_disk_runs_and_is_recorded_later(small_disk: SmallDisk, tmp_path: Path) -> None:
+    directory, running = small_disk.path / "0", tmp_path / "running"
+    with supervised(directory, "sh", "-c", f"echo hello; touch {running}; exec sleep 600", first=small_disk.fill):
+        until(running.exists, "it runs")
+        assert (state(directory), log(directory)) == ({}, [])
+        small_disk.make_room()
+        until(lambda: "started_at" in state(directory), "recorded once there is room")
+        until(lambda: log(directory) == ["hello"], "so is its output")
+
+
+def test_a_program_that_does_not_exist_is_told_once_there_is_room(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "0"
+    with supervised(directory, "no-such-program", first=small_disk.fill) as process:
+        until((directory / "state.json.new").exists, "it tried")
+        small_disk.make_room()
+        assert process.wait(20) == 0
+    assert "executable file not found" in state(directory)["error"]
+
+
+def test_a_container_that_is_stopped_to_make_room_ends_though_nothing_can_be_recorded(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "0"
+
+    def is_over() -> bool:
+        """Asks for its end again and again, as the agent does when the grace period is over."""
+        attempt.send_control(str(directory), attempt.KILL)
+        return process.poll() is not None
+
+    with supervised(directory, "sh", "-c", "trap 'exit 3' TERM; echo begun; while :; do sleep .01; done") as process:
+        until(lambda: log(directory) == ["begun"], "started")
+        small_disk.fill()
+        until(is_over, "over")
+    assert "exit_code" not in state(directory)

@@ -62,7 +62,9 @@ def adopt(directory: Path) -> int | None:
 def create(directory: Path, spec: Json) -> None:
     """The files of a new attempt. Raises FileExistsError when it exists: an attempt is never started twice."""
     directory.mkdir(parents=True)
-    (directory / "termination").touch()
+    # The log as well: who cannot have one on a full disk is not started.
+    for name in ("termination", "log"):
+        (directory / name).touch()
     files.write_json(str(directory / "spec.json"), spec)
 
 

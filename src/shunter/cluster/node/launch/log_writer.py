@@ -2,7 +2,7 @@
 
 A line longer than 16 KiB is split: its parts carry P (partial), the last one F (full). The file is rotated by size, so that a
 chatty job cannot fill the disk; the newest `FILES` files are kept (kubelet: containerLogMaxSize, containerLogMaxFiles).
-What a full disk does not take is lost to the log; the container goes on.
+What a full disk does not take waits in memory, up to `WAITING_BYTES`, while the container goes on; a line says how many are lost.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from contextlib import suppress
 MAX_BYTES = 10 * 1024 * 1024
 FILES = 5
 MAX_LINE = 16 * 1024
+WAITING_BYTES = 1024 * 1024
+RETRY_SECONDS = 0.5
+"""A container that writes without pause shall not spend its time on a disk that is full."""
 
 
 class LogWriter:
@@ -23,9 +26,17 @@ class LogWriter:
         self._path = path
         self._max_bytes = max_bytes
         self._pending = {"stdout": b"", "stderr": b""}
-        self._descriptor = -1
-        self._size = 0
-        self._open()
+        self._waiting = bytearray()
+        self._lost = 0
+        """Lines; they stood before what waits."""
+        self._retry_at = 0.0
+        self._descriptor = self._opened(path)
+        self._size = os.fstat(self._descriptor).st_size
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the disk has not taken everything yet: `flush` again, after a while."""
+        return bool(self._waiting)
 
     def write(self, stream: str, chunk: bytes) -> None:
         """Records a chunk; what follows its last newline waits for the rest of the line."""
@@ -40,16 +51,26 @@ class LogWriter:
         self._pending[stream] = rest
         self._append(bytes(out))
 
-    def close(self) -> None:
-        """Writes what no newline ended, as a partial line, and closes the file."""
+    def end(self) -> None:
+        """The output is over: records what no newline ended, as a partial line."""
+        self._retry_at = 0.0
         for stream, rest in self._pending.items():
             if rest:
                 self._append(f"{timestamp(time.time_ns())} {stream} P ".encode() + rest + b"\n")
+        self._pending = dict.fromkeys(self._pending, b"")
+        self.flush()
+
+    def close(self) -> None:
+        """Ends and closes the file."""
+        self.end()
         os.close(self._descriptor)
 
-    def _append(self, block: bytes) -> None:
-        if not block:
+    def flush(self) -> None:
+        """Writes what waits, all of it or nothing: readers know whole lines only."""
+        if not self._waiting or time.monotonic() < self._retry_at:
+            self._forget_oldest()
             return
+        block = self._lost_lines() + self._waiting
         try:
             if self._size and self._size + len(block) > self._max_bytes:
                 self._rotate()
@@ -57,25 +78,47 @@ class LogWriter:
             while written < len(block):
                 written += os.write(self._descriptor, block[written:])
         except OSError:
-            # Readers know whole lines only.
             with suppress(OSError):
-                os.truncate(self._descriptor, self._size)
+                os.ftruncate(self._descriptor, self._size)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            self._forget_oldest()
         else:
             self._size += len(block)
+            self._waiting.clear()
+            self._lost = 0
 
-    def _open(self) -> None:
-        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
-        self._size = os.fstat(self._descriptor).st_size
+    def _append(self, block: bytes) -> None:
+        self._waiting += block
+        self.flush()
+
+    def _forget_oldest(self) -> None:
+        excess = len(self._waiting) - WAITING_BYTES
+        if excess > 0:
+            end = self._waiting.index(b"\n", excess - 1) + 1
+            self._lost += self._waiting.count(b"\n", 0, end)
+            del self._waiting[:end]
+
+    def _lost_lines(self) -> bytes:
+        """With the time of the line after them: readers count on times that never go back."""
+        if not self._lost:
+            return b""
+        stamp = bytes(self._waiting.partition(b" ")[0])
+        return stamp + f" stderr F shunter: {self._lost} lines of this log are lost: the disk was full.\n".encode()
 
     def _rotate(self) -> None:
+        # First of all: where there is no room for a new file the old ones stay as they are.
+        fresh = self._opened(f"{self._path}.new")
         for number in range(FILES - 1, 0, -1):
             older = f"{self._path}.{number}"
             newer = f"{self._path}.{number - 1}" if number > 1 else self._path
             if os.path.exists(newer):
                 os.replace(newer, older)
-        full = self._descriptor
-        self._open()
-        os.close(full)
+        os.replace(f"{self._path}.new", self._path)
+        os.close(self._descriptor)
+        self._descriptor, self._size = fresh, 0
+
+    def _opened(self, path: str) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
 
 
 def timestamp(nanoseconds: int) -> str:

@@ -23,6 +23,9 @@ from shunter.cluster.node.launch.standard_streams import StandardStreams, read_o
 
 _CHUNK = 64 * 1024
 _START_ERROR = 128
+_NO_ROOM = 75
+"""Exit code of what could not become a container because the disk was full; EX_TEMPFAIL of sysexits(3)."""
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _DRAIN_SECONDS = 0.5
 _TERMINAL = {"TERM": "xterm"}
 _CONGESTED_MILLISECONDS = 1000.0
@@ -40,7 +43,7 @@ def supervise(directory: str, events: int) -> NoReturn:
     try:
         supervisor.run()
     except Exception:
-        supervisor.record(
+        supervisor.record_end(
             error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}",
             exit_code=_START_ERROR,
             finished_at=time.time(),
@@ -60,25 +63,44 @@ class _Supervisor:
         signal.set_wakeup_fd(wakeup_in, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._state: dict[str, Any] = {}
+        self._is_recorded = True
 
     def record(self, **state: Any) -> None:
-        """Writes state.json and wakes the agent."""
+        """Writes state.json and wakes the agent; where the disk is full, `catch_up` does."""
         self._state.update(state)
-        attempt.write_json(f"{self._directory}/state.json", self._state)
-        try:
-            os.write(self._events, b".")
-        except OSError:  # the agent is gone; the next one reads the file
+        self._is_recorded = False
+        self.catch_up()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a full disk has not taken all of the state and the log yet."""
+        return not self._is_recorded or self._log.is_behind
+
+    def catch_up(self) -> None:
+        """Writes what a full disk did not take before."""
+        self._log.flush()
+        if self._is_recorded:
             return
+        try:
+            attempt.write_json(f"{self._directory}/state.json", self._state)
+        except OSError as error:
+            if error.errno not in _FULL_DISK:
+                raise
+            return
+        self._is_recorded = True
+        with suppress(OSError):  # the agent is gone; the next one reads the file
+            os.write(self._events, b".")
 
     def record_end(self, **state: Any) -> None:
-        """As `record`, once a full disk has room: what has ended well shall not count as lost."""
-        while True:
-            try:
-                return self.record(**state)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-            time.sleep(_FULL_DISK_SECONDS)
+        """As `record`; returns once the disk had room: what has ended well shall not count as lost. Gives up when told to stop:
+        the pod is being deleted, maybe to make room."""
+        self.record(**state)
+        while self.is_behind:
+            poll = select.poll()
+            poll.register(self._control, select.POLLIN)
+            if poll.poll(_FULL_DISK_SECONDS * 1000):
+                return
+            self.catch_up()
 
     def run(self) -> None:
         streams = StandardStreams(stdin=self._spec["stdin"], terminal=self._spec["terminal"])
@@ -92,8 +114,12 @@ class _Supervisor:
         os.close(failure_in)
         error = read_all(failure)
         if error:
-            os.waitpid(child, 0)
-            self.record(error=error.decode(errors="replace"), exit_code=_START_ERROR, finished_at=time.time())
+            _, status = os.waitpid(child, 0)
+            if os.waitstatus_to_exitcode(status) == _NO_ROOM:
+                # Without a state it never ran: the agent tries again.
+                time.sleep(_FULL_DISK_SECONDS)
+                return
+            self.record_end(error=error.decode(errors="replace"), exit_code=_START_ERROR, finished_at=time.time())
             return
         streams.keep()
         self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
@@ -114,13 +140,15 @@ class _Supervisor:
             held_back = attachments.is_congested and status is None
             for descriptor in () if held_back else outputs:
                 poll.register(descriptor, select.POLLIN)
-            timeout = _CONGESTED_MILLISECONDS if held_back else None
+            timeout = _CONGESTED_MILLISECONDS if held_back else _FULL_DISK_SECONDS * 1000 if self.is_behind else None
             if status is not None:
                 # Something the container left behind may hold its output open: it gets a moment, not for ever.
                 timeout = max(0.0, deadline - time.monotonic()) * 1000
             ready = {descriptor for descriptor, _ in poll.poll(timeout)}
             if not ready and status is not None:
                 break
+            if self.is_behind:
+                self.catch_up()
             for descriptor in ready & outputs.keys():
                 stream, chunk = outputs[descriptor], read_output(descriptor, _CHUNK)
                 if chunk:
@@ -138,7 +166,7 @@ class _Supervisor:
                     deadline = time.monotonic() + _DRAIN_SECONDS
                     _kill_descendants()
             attachments.serve(ready)
-        self._log.close()
+        self._log.end()
         return status
 
     def _obey(self, child: int) -> None:
@@ -150,6 +178,7 @@ class _Supervisor:
 
 def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int) -> NoReturn:
     """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
+    code = _START_ERROR
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
@@ -172,10 +201,11 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
             message += f". {spec['unknown_program']}"
     except OSError as error:
         message = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+        code = _NO_ROOM if error.errno in _FULL_DISK else _START_ERROR
     except Exception:
         message = traceback.format_exc(limit=-2)
     os.write(failure, f"unable to start container process: error during container init: {message}".encode())
-    os._exit(_START_ERROR)
+    os._exit(code)
 
 
 def process_defaults() -> None:
