@@ -28,6 +28,7 @@ from shunter.cluster.apiserver.registry import Registry
 from shunter.cluster.apiserver.server import BODY_LIMIT, ApiServer
 from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.storage import Store
+from shunter.cluster.apiserver.storage_room import StorageRoom
 from shunter.cluster.apiserver.webhooks import Webhooks
 from shunter.kube.http_server import HttpServer
 
@@ -70,6 +71,7 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
         objects=StoredObjects(store),
         webhooks=Webhooks(store),
         authorizer=Authorizer(Rbac(store)),
+        room=StorageRoom(state_dir),
         disabled_plugins=disabled_plugins,
     )
     issuer = TokenIssuer(pki / "server.key")

@@ -13,6 +13,7 @@ from shunter.api.resources import NAMESPACES, Resource
 from shunter.cluster.apiserver.registry import Registry, Served
 from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
 from shunter.cluster.apiserver.storage import Collection, Entry, Store
+from shunter.cluster.apiserver.storage_room import StorageRoom
 
 if TYPE_CHECKING:
     from shunter.cluster.apiserver.authz import Authorizer
@@ -53,6 +54,7 @@ class Backend:
     objects: StoredObjects
     webhooks: Webhooks
     authorizer: Authorizer
+    room: StorageRoom
     disabled_plugins: frozenset[str] = frozenset()
     """Built-in admission that is switched off, by the names of kube-apiserver's plugins."""
     now: Callable[[], datetime] = utc_now

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 PLURAL = CUSTOM_RESOURCE_DEFINITIONS.plural
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_RETRY_SECONDS = 1.0
 
 _cleanups: dict[str, asyncio.Task[None]] = {}
 
@@ -106,8 +108,13 @@ def is_established(definition: Json) -> bool:
 async def _clean_up(backend: Backend, definition: Json) -> None:
     spec = definition["spec"]
     objects = backend.store.collection(spec["group"], spec["names"]["plural"])
-    await _empty(backend, objects)
-    await _finish(backend, definition["metadata"]["name"])
+    while True:
+        try:
+            await _empty(backend, objects)
+            return await _finish(backend, definition["metadata"]["name"])
+        except sqlite3.Error as error:  # a full disk: nobody else would finish this
+            log.warning("the definition %s is not gone yet: %s", definition["metadata"]["name"], error)
+        await asyncio.sleep(_RETRY_SECONDS)
 
 
 async def _empty(backend: Backend, objects: Collection) -> None:

@@ -4,6 +4,8 @@ An append is answered only after the transaction that holds it is committed and 
 no acknowledged write; everything queued while the disk was busy goes into the next transaction, so durability costs nothing under
 load. There is no history on disk: watches start over after a restart (410, clients list again).
 
+Room for the write-ahead log is taken beforehand: on a full disk deletions still go through, which is how people make room.
+
 Revisions of objects that are kept in memory only must not come back after a restart either, so the file holds a ceiling that
 always lies above every revision handed out, and a start continues from it.
 """
@@ -11,9 +13,11 @@ always lies above every revision handed out, and a start continues from it.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -36,6 +40,8 @@ _ROWS_AT_ONCE = 64
 """Every statement gives the interpreter's lock away and has to get it back from the loop's thread, so a transaction takes few."""
 _DELETE = "delete from objects where api_group = ? and resource = ? and namespace = ? and name = ?"
 
+_RESERVE_BYTES = 8 * 2**20
+"""Twice what the write-ahead log grows to before SQLite begins it anew (1,000 pages)."""
 _REVISIONS_AHEAD = 10_000
 """How far the ceiling runs ahead: one row more in every ten-thousandth revision's transaction."""
 
@@ -71,10 +77,14 @@ class Journal:
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("pragma journal_mode = wal")
         self._db.execute("pragma synchronous = full")
+        # What a statement sets aside on the way must not need a disk.
+        self._db.execute("pragma temp_store = memory")
         self._db.executescript(_SCHEMA)
+        _reserve(path.with_name(f"{path.name}-wal"))
         self._ceiling: int = self._db.execute("select ceiling from revisions").fetchone()[0]
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()
         self._failed_generation = -1
+        self._failure: Exception = sqlite3.OperationalError("an earlier write failed")
         self._thread: Thread | None = None
 
     @property
@@ -119,14 +129,14 @@ class Journal:
             good = [entry for entry in entries if entry.generation > self._failed_generation]
             if len(good) < len(entries):
                 late = [entry for entry in entries if entry.generation <= self._failed_generation]
-                loop.call_soon_threadsafe(failed, late, sqlite3.OperationalError("an earlier write failed"))
+                loop.call_soon_threadsafe(failed, late, self._failure)
             if not good:
                 continue
             try:
                 self._commit(good)
             except sqlite3.Error as error:
                 log.error("commit of %d writes failed: %s", len(good), error)
-                self._failed_generation = good[-1].generation
+                self._failed_generation, self._failure = good[-1].generation, error
                 loop.call_soon_threadsafe(failed, good, error)
             else:
                 loop.call_soon_threadsafe(committed, good)
@@ -164,6 +174,14 @@ class Journal:
                 self._db.execute("rollback")
             raise
         self._ceiling = ceiling
+
+
+def _reserve(log: Path) -> None:
+    """Takes room for the write-ahead log. SQLite reads it up to the first frame that is not whole, so zeros at its end do not
+    matter, and never makes it shorter while it is open."""
+    if hasattr(os, "posix_fallocate"):
+        with suppress(OSError), log.open("r+b") as file:  # full already, or a file system that cannot
+            os.posix_fallocate(file.fileno(), 0, _RESERVE_BYTES)
 
 
 def _outcome(entries: list[Entry]) -> tuple[list[Row], list[tuple[str, str, str, str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import replace
@@ -43,6 +44,7 @@ from shunter.cluster.apiserver.status import (
     too_large,
     unauthorized,
 )
+from shunter.cluster.apiserver.storage_room import not_stored
 from shunter.cluster.apiserver.version import version
 from shunter.cluster.apiserver.writes import Outcome
 from shunter.kube.http_server import Request, Response, Stream
@@ -129,6 +131,9 @@ class ApiServer:
             response = _refused(error)
         except ConnectionResetError:
             raise
+        except sqlite3.Error as error:
+            log.warning("%s %s: %s", request.method, path, error)
+            response = _refused(not_stored(error, self._backend.room.directory) or internal(f"the store failed: {error}"))
         except Exception as error:
             log.exception("%s %s", request.method, path)
             response = _refused(internal(f"{type(error).__name__}: {error}"))

@@ -159,6 +159,11 @@ def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
+def insufficient_storage(message: str) -> StatusError:
+    """Not an answer of the original: etcd without room is an internal error there."""
+    return StatusError(507, "InsufficientStorage", message)
+
+
 def internal(message: str) -> StatusError:
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 

@@ -107,6 +107,8 @@ async def create_document(
         if backend.collection(served).head(metadata.get("namespace", ""), name):
             raise already_exists(resource, name)
         return Outcome(201, None, document)
+    if kind.durable and (refused := backend.room.refusal()):
+        raise refused
     try:
         entry = await _store(backend, served, document, None)
     except StaleError:
