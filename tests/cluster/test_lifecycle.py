@@ -121,6 +121,19 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def test_a_start_on_a_full_disk_says_so_and_breaks_nothing(small_disk: SmallDisk) -> None:
+    state = StateDir(small_disk.path / "state")
+    state.create()
+    first = lifecycle.prepare(state, lifecycle.Options(state.root))
+    before = {path: path.read_bytes() for path in (state.kubeconfig, state.tokens, state.launch)}
+    small_disk.fill()
+    with pytest.raises(EnvironmentProblem, match=r"No space left on device.*\. Make room on its disk"):
+        lifecycle.start(lifecycle.Options(state.root))
+    assert {path: path.read_bytes() for path in before} == before
+    small_disk.make_room()
+    assert lifecycle.prepare(state, lifecycle.Options(state.root)).server == first.server
+
+
 def supervised(state: StateDir, script: str) -> subprocess.Popen[bytes]:
     """A supervisor with one child."""
     state.create()

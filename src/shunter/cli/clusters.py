@@ -87,12 +87,21 @@ def up(
         announce(started)
 
 
+def warn_of_disk(state: StateDir) -> None:
+    """Says so where the cluster's disk has little room left."""
+    from shunter.cluster.disk_space import disk_space, shortage
+
+    if warning := shortage(state.root, disk_space(state.root)):
+        say(f"warning: {warning}")
+
+
 def announce(started: Started) -> None:
     """Says so; the line on standard output is for a shell's `eval`."""
     if started.already:
         say(f"the cluster is already up: {started.record.server}")
     else:
         say(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
+    warn_of_disk(started.state)
     output().print(export_line(started.state), soft_wrap=True, markup=False)
 
 
@@ -149,10 +158,13 @@ def status(
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
     """Show whether the embedded cluster is up, how pods are run, and its processes. Exit code 1 when it is down."""
+    from shunter.cluster.disk_space import amount, disk_space
     from shunter.cluster.state_dir import StateDir
 
     state = StateDir(chosen(state_dir).absolute())
     record = state.read_record()
+    if state.root.is_dir():
+        warn_of_disk(state)
     if record is None:
         if form is Output.table:
             say(f"no cluster is up in {state.root}; start one with: shunter up")
@@ -164,6 +176,7 @@ def status(
     from shunter.cli.target import embedded_node
 
     node = asyncio.run(embedded_node(state))
+    space = disk_space(state.root)
     summary = {
         "up": True,
         "server": record.server,
@@ -172,6 +185,7 @@ def status(
         "level": "simulated"
         if record.simulate
         else node.get("metadata", {}).get("annotations", {}).get("shunter.dev/level", "unknown"),
+        "disk": {"freeBytes": space.free, "totalBytes": space.total},
         "strictResources": record.strict_resources,
         "allocatable": node.get("status", {}).get("allocatable", {}),
         "processes": {
@@ -187,6 +201,7 @@ def status(
 
     output().print(f"server      {record.server}", soft_wrap=True)
     output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True, markup=False)
+    output().print(f"disk        {amount(space.free)} of {amount(space.total)} left", soft_wrap=True)
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):

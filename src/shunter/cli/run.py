@@ -43,6 +43,7 @@ def run(
 
 def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
+    from shunter.cli.clusters import warn_of_disk
     from shunter.cli.console import errors
     from shunter.cli.target import connect, is_named
     from shunter.cluster import lifecycle
@@ -52,7 +53,10 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
         with errors().status("no cluster was named: starting an embedded one"):
             started = lifecycle.start(lifecycle.Options(state_dir=default_state_dir()))
         errors().print(f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)")
-    return connect(kubeconfig, context)
+    target = connect(kubeconfig, context)
+    if target.embedded is not None:
+        warn_of_disk(target.embedded)
+    return target
 
 
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool) -> bool:

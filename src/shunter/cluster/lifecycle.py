@@ -101,22 +101,8 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         refuse_other_options(state, options)
         wait_until_ready(state, record)
         return Started(state, record, already=True, seconds=time.monotonic() - begun)
-    state.record.unlink(missing_ok=True)
-    port = choose_port(state, options.port)
-    prepare_credentials(state, port)
-    record = Record(
-        server=f"https://{HOST}:{port}",
-        supervisor=0,
-        operator_health=f"{HOST}:{free_port()}",
-        agent_health=f"{HOST}:{free_port()}",
-        started=time.time(),
-        simulate=options.simulate,
-        strict_resources=options.strict_resources,
-        status_server=status_server_port(state) if options.feature_gates else 0,
-    )
-    state.launch.write_bytes(msgspec.json.encode(launch_description(state, options, record, port)))
-    for log in ("apiserver", "operator", "agent"):
-        mark_log(state, log)
+    with state.explained():
+        record = prepare(state, options)
     process = subprocess.Popen(  # it has its own session in the background, so Ctrl-C here does not reach it
         [sys.executable, "-I", "-S", supervisor.__file__, str(state.root)],
         stdin=subprocess.DEVNULL,
@@ -134,6 +120,27 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
     found = state.read_record()
     assert found is not None, "the supervisor wrote its record before the API server answered"
     return Started(state, found, already=False, seconds=time.monotonic() - begun)
+
+
+def prepare(state: StateDir, options: Options) -> Record:
+    """Everything on disk that a start needs; returns what will be said of it."""
+    state.record.unlink(missing_ok=True)
+    port = choose_port(state, options.port)
+    prepare_credentials(state, port)
+    record = Record(
+        server=f"https://{HOST}:{port}",
+        supervisor=0,
+        operator_health=f"{HOST}:{free_port()}",
+        agent_health=f"{HOST}:{free_port()}",
+        started=time.time(),
+        simulate=options.simulate,
+        strict_resources=options.strict_resources,
+        status_server=status_server_port(state) if options.feature_gates else 0,
+    )
+    write_private(state.launch, msgspec.json.encode(launch_description(state, options, record, port)))
+    for log in ("apiserver", "operator", "agent"):
+        mark_log(state, log)
+    return record
 
 
 def stop(state: StateDir, *, timeout: float = 60.0) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.cluster.disk_space import FULL
 from shunter.errors import EnvironmentProblem
 
 
@@ -104,10 +105,10 @@ class StateDir(NamedTuple):
         try:
             yield
         except OSError as error:
-            raise EnvironmentProblem(
-                f"state directory {self.root}: {error.strerror or error}{which(error)}.",
-                "Choose one you can write with --state-dir, or set SHUNTER_STATE_DIR.",
-            ) from error
+            remedy = "Choose one you can write with --state-dir, or set SHUNTER_STATE_DIR."
+            if error.errno in FULL:
+                remedy = "Make room on its disk, or choose another directory with --state-dir."
+            raise EnvironmentProblem(f"state directory {self.root}: {error.strerror or error}{which(error)}.", remedy) from error
 
     def read_record(self) -> Record | None:
         """What the running supervisor wrote, or None when no supervisor holds the lock."""
