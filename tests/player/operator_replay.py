@@ -21,7 +21,6 @@ from player.case import Case, Step
 from player.shape import Json
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import aggregate
-from shunter.api.jobset import JobSet
 from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import (
@@ -55,7 +54,7 @@ from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runtime
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
-from shunter.operator.trainer.views import ConfigMap, Runtime
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
 from shunter.operator.training import plan as training
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
@@ -196,34 +195,11 @@ class OperatorReplay(Replay):
             else:
                 self.cluster.replace(slot, merge_patch(copy.deepcopy(live), copy.deepcopy(write.body)))
             return
-        wanted = copy.deepcopy(
-            server_side.apply(
-                copy.deepcopy(live),
-                copy.deepcopy(write.body),
-                tree=served.tree,
-                manager=write.field_manager,
-                force=True,
-                api_version=write.resource.api_version,
-                now=self.cluster.now,
-            )
-        )
-        self._admit(served, wanted, live)
+        wanted = applied(live, write.body, manager=write.field_manager, now=self.cluster.now)
         if live is None:
             self.cluster.create(wanted)
         else:
             self.cluster.replace(slot, wanted)
-
-    def _admit(self, served: Custom, wanted: Json, live: Json | None) -> None:
-        """Defaults, and JobSet's own webhooks."""
-        schema = served.kind.schema()
-        schema.prune(wanted)
-        schema.default(wanted)
-        served.kind.admit(wanted, live, NoObjects())
-        schema.default(wanted)
-        faults = schema.validate(wanted, live)
-        if faults:
-            raise RefusedError(422, "Invalid", "; ".join(map(str, faults)))
-        served.kind.review(wanted, live, NoObjects())
 
     def plan_v1(self, slot: Slot) -> Planned:
         stored = self.cluster.get(slot.kind, slot.key)
@@ -279,7 +255,7 @@ class OperatorReplay(Replay):
             job=job,
             runtime=present_runtime(job, self._runtimes()),
             snapshot=msgspec.convert(snapshot, ConfigMap) if snapshot else None,
-            jobset=msgspec.convert(jobset, JobSet) if jobset else None,
+            jobset=msgspec.convert(jobset, LiveJobSet) if jobset else None,
             companions=self._companions(job),
             randomness=b"replayed",
         )
@@ -309,6 +285,33 @@ class OperatorReplay(Replay):
             for obj in self.cluster.of_kind(resource.kind):
                 stores[resource].put(msgspec.convert(obj, Runtime))
         return stores
+
+
+def applied(live: Json | None, body: Json, *, manager: str, now: datetime) -> Json:
+    """The custom object as the API server stores it after an apply: with defaults, and passed by JobSet's own webhooks. Raises
+    RefusedError, RejectedError, ApplyError."""
+    served = SERVED[body["kind"]]
+    wanted: Json = copy.deepcopy(
+        server_side.apply(
+            copy.deepcopy(live),
+            copy.deepcopy(body),
+            tree=served.tree,
+            manager=manager,
+            force=True,
+            api_version=body["apiVersion"],
+            now=now,
+        )
+    )
+    schema = served.kind.schema()
+    schema.prune(wanted)
+    schema.default(wanted)
+    served.kind.admit(wanted, live, NoObjects())
+    schema.default(wanted)
+    faults = schema.validate(wanted, live)
+    if faults:
+        raise RefusedError(422, "Invalid", "; ".join(map(str, faults)))
+    served.kind.review(wanted, live, NoObjects())
+    return wanted
 
 
 class NoObjects:

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from shunter.api.jobset import JobSet
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.metrics import TrainJobMetrics
+from shunter.operator.trainer.views import LiveJobSet
 
 CREATED = "2026-11-21T11:00:00Z"
 
@@ -76,9 +76,9 @@ def test_a_job_that_ran_before_the_operator_started_is_not_measured() -> None:
 def test_restarts_of_the_jobset_are_counted() -> None:
     registry, metrics = counting()
 
-    def jobset(restarts: int, uid: str = "u") -> JobSet:
+    def jobset(restarts: int, uid: str = "u") -> LiveJobSet:
         return msgspec.convert(
-            {"metadata": {"name": "j", "namespace": "ns", "uid": uid}, "status": {"restarts": restarts}}, JobSet
+            {"metadata": {"name": "j", "namespace": "ns", "uid": uid}, "status": {"restarts": restarts}}, LiveJobSet
         )
 
     for old, new in ((None, jobset(3)), (jobset(0), jobset(2)), (jobset(2), jobset(0, "other")), (jobset(2), None)):

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from player.operator_replay import SERVED, NoObjects
-from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, Resource
@@ -23,7 +22,7 @@ from shunter.operator.trainer.obstacles import LONGEST_MESSAGE
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.render import jobset_for
 from shunter.operator.trainer.snapshot import snapshot_of
-from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
@@ -57,7 +56,7 @@ def test_a_runtime_that_is_deleted_while_the_job_runs_is_not_missed(
 ) -> None:
     """3.4"""
     job = make_trainjob(trainer={})
-    running = msgspec.convert({"metadata": {"name": "mnist"}, "spec": {"suspend": False}}, JobSet)
+    running = msgspec.convert({"metadata": {"name": "mnist"}, "spec": {"suspend": False}}, LiveJobSet)
     assert plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=running), now).events == ()
 
 

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import JOBSETS
@@ -17,7 +16,7 @@ from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Plan
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
 from shunter.operator.trainer.plugins.coscheduling import Coscheduling
 from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of
-from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
@@ -29,12 +28,12 @@ def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> ConfigMap:
     return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, ConfigMap)
 
 
-def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", conditions: list[Json] | None = None) -> JobSet:
+def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", conditions: list[Json] | None = None) -> LiveJobSet:
     reference = {"apiVersion": "v1", "kind": kind, "name": "mnist", "uid": uid, "controller": True}
     counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
     metadata = {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [reference]}
     status = {"conditions": conditions or [], "replicatedJobsStatus": [counts]}
-    return msgspec.convert({"metadata": metadata, "spec": {"suspend": suspend}, "status": status}, JobSet)
+    return msgspec.convert({"metadata": metadata, "spec": {"suspend": suspend}, "status": status}, LiveJobSet)
 
 
 def applied(made: Plan) -> list[str]:

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 import msgspec
 
 from shunter.api.field_errors import FieldError, aggregate
-from shunter.api.jobset import JobSet
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta, rfc3339
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.shapes import ShapeError, shaped
@@ -32,7 +31,7 @@ from shunter.operator.trainer.reconciler import RuntimeStores
 from shunter.operator.trainer.render import priority_classes, trainjob_errors
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
-from shunter.operator.trainer.views import ConfigMap, Runtime
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
 
 DEFAULTER_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
@@ -72,7 +71,7 @@ class TrainerAdmission:
         client: Client,
         runtimes: RuntimeStores,
         config_maps: Store[ConfigMap],
-        jobsets: Store[JobSet],
+        jobsets: Store[LiveJobSet],
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

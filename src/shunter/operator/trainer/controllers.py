@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shunter.api.jobset import JobSet
 from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
@@ -16,7 +15,7 @@ from shunter.kube.store import key_of
 from shunter.operator.trainer.reconciler import RUNTIME_INDEX, RUNTIMES, RuntimeReconciler, TrainJobReconciler, by_runtime
 from shunter.operator.trainer.snapshot import job_of_snapshot
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
-from shunter.operator.trainer.views import ConfigMap, Runtime
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""
@@ -32,8 +31,8 @@ def config_map_informer(manager: Manager) -> Informer[ConfigMap]:
     return manager.informer(CONFIG_MAPS, ConfigMap)
 
 
-def jobset_informer(manager: Manager) -> Informer[JobSet]:
-    return manager.informer(JOBSETS, JobSet)
+def jobset_informer(manager: Manager) -> Informer[LiveJobSet]:
+    return manager.informer(JOBSETS, LiveJobSet)
 
 
 def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_server: StatusServerAccess | None = None) -> None:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from shunter.api.jobset import JobSet
 from shunter.api.meta import Condition
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED, find
+from shunter.operator.trainer.views import LiveJobSet
 
 _SECONDS = [0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0]
 
@@ -62,7 +62,7 @@ class TrainJobMetrics:
         if is_first_run and created is not None and find(new.status.conditions, SUSPENDED) is None:
             self._until_running.observe((self._now() - created).total_seconds())
 
-    def jobset_changed(self, old: JobSet | None, new: JobSet | None) -> None:
+    def jobset_changed(self, old: LiveJobSet | None, new: LiveJobSet | None) -> None:
         """An informer's handler."""
         if old is None or new is None or old.metadata.uid != new.metadata.uid:
             return

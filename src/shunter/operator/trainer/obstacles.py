@@ -11,7 +11,7 @@ from shunter.api.meta import Condition
 from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import JOBSETS, Resource
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Apply, Create, Failure
+from shunter.kube.plan import Apply, Create, Failure, Patch
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.snapshot import snapshot_name
 from shunter.operator.trainer.status import Conditions, with_condition
@@ -50,8 +50,11 @@ def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Cond
 
 
 def refused(job: TrainJob, failure: Failure) -> Condition | None:
-    """The API server has refused an object; None for anything but an object that is to be made."""
+    """The API server has refused an object, or the suspension of the JobSet; None for other writes."""
     write = failure.write
+    if isinstance(write, Patch):
+        message = f"JobSet {write.ref.name} could not be suspended, and its pods run on: {_sentence(failure.message)}"
+        return _obstacle("SuspensionRefused", f"{message} Change what the message names; the JobSet is then suspended by itself.")
     if not isinstance(write, Apply | Create):
         return None
     what = f"{write.resource.kind} {write.body['metadata']['name']}"

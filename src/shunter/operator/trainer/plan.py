@@ -7,12 +7,11 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.jobset import JobSet
 from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, stamp
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
-from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
+from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.operator.trainer import deadline
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, with_obstacle
@@ -35,7 +34,8 @@ from shunter.operator.trainer.status import (
     without_retryable_failure,
 )
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.trainer.stored_lists import with_stored_lists
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
@@ -54,7 +54,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     job: TrainJob
     runtime: Json | None = None
     snapshot: ConfigMap | None = None
-    jobset: JobSet | None = None
+    jobset: LiveJobSet | None = None
     companions: Mapping[Companion, Present] = {}
     uninstalled: frozenset[Resource] = frozenset()
     """Kinds that the cluster does not serve."""
@@ -64,7 +64,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Where pods report their progress; without authorities until its certificate is there."""
 
     @property
-    def own_jobset(self) -> JobSet | None:
+    def own_jobset(self) -> LiveJobSet | None:
         """The JobSet, unless another object controls it: that says nothing about this job."""
         owner = self.jobset.metadata.controller if self.jobset else None
         return self.jobset if owner is None or owner.uid == self.job.metadata.uid else None
@@ -88,8 +88,9 @@ def plan(observed: Observed, now: datetime) -> Plan:
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
     if observed.is_preceded:
         return Plan(status=_status_write(job, status), requeue_after=remaining)
+    suspension = _suspension(observed)
     if observed.status_server is not None and not observed.status_server.authorities:
-        return Plan(status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
+        return Plan(writes=suspension, status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
     try:
         wanted = None if JOBSETS in observed.uninstalled else _wanted(observed)
     except BuildError as error:
@@ -101,7 +102,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
         is_new = find(job.status.conditions, obstacle.type) is None
         return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
     assert wanted is not None
-    return Plan(writes=_writes(observed, wanted), status=_status_write(job, status), requeue_after=remaining)
+    writes = (*suspension, *_writes(observed, wanted))
+    return Plan(writes=writes, status=_status_write(job, status), requeue_after=remaining)
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
@@ -109,7 +111,8 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     event = _creation_failed(observed.job, failure.message)
     if isinstance(failure.write, StatusWrite):
         return Plan(events=(event,))
-    status, _ = _status(observed, refused(observed.job, failure), now)
+    is_not_suspended = isinstance(failure.write, Patch)
+    status, _ = _status(observed, refused(observed.job, failure), now, keeps_suspension=is_not_suspended)
     return Plan(status=_status_write(observed.job, status), events=(event,))
 
 
@@ -117,7 +120,7 @@ def _held_up(observed: Observed, obstacle: Condition, told: str, now: datetime) 
     """Nothing can be made: the status says why, and an event when there is something to tell."""
     status, remaining = _status(observed, obstacle, now)
     events = (_creation_failed(observed.job, told),) if told else ()
-    return Plan(status=_status_write(observed.job, status), events=events, requeue_after=remaining)
+    return Plan(writes=_suspension(observed), status=_status_write(observed.job, status), events=events, requeue_after=remaining)
 
 
 def _wanted(observed: Observed) -> Rendered:
@@ -137,6 +140,15 @@ def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | Non
     return next((resource for resource in sorted(observed.uninstalled) if (resource.api_version, resource.kind) in kinds), None)
 
 
+def _suspension(observed: Observed) -> tuple[Write, ...]:
+    """The JobSet is suspended by a write of its own, before all others: whatever else is refused, or cannot be made at all, a
+    suspended job must not keep its pods."""
+    jobset = observed.own_jobset
+    if jobset is None or not observed.job.spec.suspend or jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None:
+        return ()
+    return (Patch(ref=_jobset_ref(jobset), patch={"spec": {"suspend": True}}),)
+
+
 def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     """The snapshot if there is none, what is not as it should be, and the JobSet unless it runs already: a running one is never
     touched (3.6)."""
@@ -154,9 +166,10 @@ def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     for companion, make in wanted.secrets.items():
         if companion not in observed.companions:
             writes.append(Create(resource=SECRETS, body=make(observed.randomness)))
-    is_running = jobset is not None and not job.spec.suspend and not jobset.spec.suspend
-    if not is_running:
+    if jobset is None:
         writes.append(_apply(JOBSETS, wanted.jobset))
+    elif job.spec.suspend or jobset.spec.suspend:
+        writes.append(_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)))
     return tuple(writes)
 
 
@@ -181,12 +194,16 @@ def _apply(resource: Resource, body: Json) -> Apply:
     return Apply(resource=resource, body=body, field_manager=FIELD_MANAGER)
 
 
-def _status(observed: Observed, obstacle: Condition | None, now: datetime) -> tuple[TrainJobStatus, float | None]:
-    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up."""
+def _status(
+    observed: Observed, obstacle: Condition | None, now: datetime, *, keeps_suspension: bool = False
+) -> tuple[TrainJobStatus, float | None]:
+    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up. Whether it
+    is suspended stays as it was (`keeps_suspension`) when its JobSet could not be."""
     job, jobset, status = observed.job, observed.own_jobset, observed.job.status
     now = _stamp(job, now)
     conditions = without_retryable_failure(status.conditions)
-    conditions = with_suspension(conditions, bool(job.spec.suspend), now)
+    if not keeps_suspension:
+        conditions = with_suspension(conditions, bool(job.spec.suspend), now)
     conditions = with_obstacle(conditions, obstacle, now)
     counters = status.jobs_status
     missed_deadline = _has_missed_deadline(status)
@@ -220,8 +237,12 @@ def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
         return ()
     if not jobset.metadata.is_controlled_by(observed.job.metadata.uid):
         return ()
+    return (Delete(ref=_jobset_ref(jobset)),)
+
+
+def _jobset_ref(jobset: LiveJobSet) -> Ref:
     metadata = jobset.metadata
-    return (Delete(ref=Ref(JOBSETS, metadata.namespace, metadata.name, metadata.uid)),)
+    return Ref(JOBSETS, metadata.namespace, metadata.name, metadata.uid)
 
 
 def _unsupported(job: TrainJob, now: datetime) -> TrainJobStatus:

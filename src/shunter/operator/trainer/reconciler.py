@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from shunter.api.jobset import JobSet
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
@@ -16,7 +15,7 @@ from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.views import ConfigMap, Runtime
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
 
 RUNTIME_INDEX = "runtime"
 LEGACY_FINALIZER = "trainer.kubeflow.org/resource-in-use"
@@ -40,7 +39,7 @@ class TrainJobReconciler:
         jobs: Store[TrainJob],
         runtimes: RuntimeStores,
         config_maps: Store[ConfigMap],
-        jobsets: Store[JobSet],
+        jobsets: Store[LiveJobSet],
         companions: Mapping[Resource, Store[Any]],
         *,
         uninstalled: Callable[[], frozenset[Resource]] = frozenset,

@@ -6,9 +6,10 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.jobset import JobSet, ReplicatedJobStatus
+from shunter.api.jobset import ReplicatedJobStatus
 from shunter.api.meta import Condition, Json, rfc3339
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
+from shunter.operator.trainer.views import LiveJobSet
 
 SUSPENDED, COMPLETE, FAILED = "Suspended", "Complete", "Failed"
 DEADLINE_EXCEEDED = "DeadlineExceeded"
@@ -59,7 +60,7 @@ def without_retryable_failure(conditions: Conditions) -> Conditions:
     return tuple(condition for condition in conditions if condition.type != FAILED or condition.reason == DEADLINE_EXCEEDED)
 
 
-def with_outcome(conditions: Conditions, jobset: JobSet, now: datetime) -> Conditions:
+def with_outcome(conditions: Conditions, jobset: LiveJobSet, now: datetime) -> Conditions:
     """The end of the JobSet is the end of the job, in its words and with its time."""
     for type, own in (("Completed", COMPLETE), ("Failed", FAILED)):
         condition = find(jobset.status.conditions, type)

@@ -1,4 +1,4 @@
-"""What the trainer caches of objects whose content it passes on: all of runtimes, and of ConfigMaps those of jobs."""
+"""What the trainer caches: all of runtimes and of the ConfigMaps of jobs, as it passes them on; of JobSets what it looks at."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.jobset import JobSetStatus
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.resources import TRAIN_JOBS, Resource
 
@@ -36,3 +37,17 @@ class Runtime(Struct, frozen=True):
             "metadata": msgspec.to_builtins(self.metadata),
             "spec": self.spec or {},
         }
+
+
+class LiveJobSetSpec(Struct, frozen=True):
+    suspend: bool | None = None
+    failure_policy: Json | None = None
+    volume_claim_policies: tuple[Json, ...] = ()
+
+
+class LiveJobSet(Struct, frozen=True):
+    """A JobSet; what may be sent back of its spec is as it is stored, with the fields that another release of JobSet adds."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LiveJobSetSpec = LiveJobSetSpec()
+    status: JobSetStatus = JobSetStatus()
