@@ -27,8 +27,9 @@ class SmallDisk:
         """Takes all of what is free but `leave` bytes."""
         with self._filler.open("ab") as filler:
             # Not all at once: others may write meanwhile.
-            os.posix_fallocate(filler.fileno(), filler.tell(), max(self.free - leave - 2**20, 1))
-            filler.seek(0, os.SEEK_END)
+            if (most := self.free - leave - 2**20) > 0:
+                os.posix_fallocate(filler.fileno(), filler.tell(), most)
+                filler.seek(0, os.SEEK_END)
             with suppress(OSError):
                 while self.free > leave:
                     os.write(filler.fileno(), b"x" * min(4096, self.free - leave))

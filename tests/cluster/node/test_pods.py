@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
+from shunter.cluster.node import lifecycle
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.runtime import Level
 
@@ -90,21 +92,29 @@ async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(
     assert not container["lastState"]["terminated"]["finishedAt"].startswith("1970")
 
 
-async def test_a_container_that_the_disk_has_no_room_for_starts_when_it_has(
-    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        pytest.param("pod.json", "FailedCreatePodSandBox", id="before the sandbox"),
+        pytest.param("sandbox.json", "FailedCreatePodSandBox", id="with the sandbox made"),
+        pytest.param("spec.json", "Failed", id="before the container"),
+    ],
+)
+async def test_a_pod_that_the_disk_has_no_room_for_starts_when_it_has(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch, refused: str, reason: str
 ) -> None:
     write_json = files.write_json
     refusals = iter([OSError(errno.ENOSPC, "No space left on device")])
 
     def written(path: str, value: object) -> None:
-        if path.endswith("spec.json"):
+        if path.endswith(f"/{refused}"):
             for refusal in refusals:
                 raise refusal
         write_json(path, value)
 
     monkeypatch.setattr(files, "write_json", written)
     assert (await node.run_shell("p", "true"))["status"]["phase"] == "Succeeded"
-    assert "No space left on device" in (await node.event("Failed"))["message"]
+    assert "No space left on device" in (await node.event(reason))["message"]
 
 
 async def test_python_is_the_environment_that_runs_us(node: NodeUnderTest) -> None:
@@ -385,3 +395,21 @@ async def test_post_start_and_pre_stop_hooks_run(node: NodeUnderTest) -> None:
     await node.client.delete(PODS, "p", node.namespace)
     await node.gone("p")
     assert (keep / "pre").read_text() == "hello\n"
+
+
+async def test_logs_of_a_pod_are_bounded_however_often_its_container_restarts(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt's log is bounded by its rotation; those of all but the last two go."""
+    monkeypatch.setattr(lifecycle, "back_off", lambda streak: 0.0)
+    main = {"name": "main", "image": "any", "command": ["sh", "-c", "echo again; exit 1"]}
+    pod = await node.create("p", {"containers": [main], "terminationGracePeriodSeconds": 0})
+    attempts = node.attempts(pod["metadata"]["uid"])
+
+    def restarts(status: dict) -> int:
+        [container] = status.get("containerStatuses") or [{}]
+        return container.get("restartCount", 0)
+
+    await node.wait("p", lambda status: restarts(status) >= 5, "restarted five times")
+    assert len(os.listdir(attempts)) <= 3
+    assert "0" not in os.listdir(attempts)

@@ -81,14 +81,15 @@ class ContainerStarter:
         sources = asyncio.ensure_future(self._fetch(pod))
         try:
             if not self.address:
-                self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-                files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
                 try:
+                    self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
                     self.address = await self._equipment.runtime.create_sandbox(body, self._directory)
-                except EnvironmentProblem as error:
+                except (EnvironmentProblem, OSError) as error:
+                    what = error.message if isinstance(error, EnvironmentProblem) else str(error)
                     raise StartProblem(
-                        "ContainerCreating", error.message, event="FailedCreatePodSandBox",
-                        event_message=f"Failed to create pod sandbox: {error.message}",
+                        "ContainerCreating", what, event="FailedCreatePodSandBox",
+                        event_message=f"Failed to create pod sandbox: {what}",
                     ) from error  # fmt: skip
             self._sources = await sources
         finally:

@@ -60,9 +60,10 @@ except ImportError as error:
 def write_sitecustomize(directory: Path) -> None:
     """Writes the module where `account_variables` sends interpreters."""
     directory.mkdir(parents=True, exist_ok=True)
-    fresh = directory / ".sitecustomize.py"
-    fresh.write_text(_SITECUSTOMIZE)
-    fresh.replace(directory / "sitecustomize.py")
+    path, fresh = directory / "sitecustomize.py", directory / ".sitecustomize.py"
+    if not path.exists() or path.read_text() != _SITECUSTOMIZE:
+        fresh.write_text(_SITECUSTOMIZE)
+        fresh.replace(path)
 
 
 def account_variables(mounts: Iterable[Mount], directory: Path, environment: Mapping[str, str]) -> dict[str, str]:

@@ -8,14 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from shunter.cluster.disk_space import disk_space
 from shunter.cluster.node import attempts
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.runtime import Level
+from shunter.errors import EnvironmentProblem
 
 _PROBE_SECONDS = 10.0
+_TRIAL_BYTES = 2**20
 _TRUE = ["/bin/sh", "-c", "exit 0"]
 
 
@@ -35,12 +38,15 @@ class Trial(NamedTuple):
 
 async def find_level(node: NodeDirectory) -> Trial:
     """Runs a container of level `namespaces` on this machine, as we are, else as root of a user namespace; if neither works, what
-    went wrong is the reason for `plain`."""
+    went wrong is the reason for `plain`. Raises EnvironmentProblem on a full disk, which says nothing about levels."""
     if sys.platform != "linux":
         return Trial(Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}"), Launcher(node.launcher_log))
     if set(":,\\") & set(str(node.path)):
         reason = f"the path {node.path} has a character that overlay mounts cannot take"
         return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
+    if disk_space(node.path).free < _TRIAL_BYTES:
+        # A trial would fail for want of room, and pods of the better level run on.
+        raise EnvironmentProblem(f"The disk of {node.path} is full.", "Make room on it: the node starts then.")
     problems = []
     # Pods of an earlier agent may run in the user namespace: it comes first when it is there.
     holders = [node.holder_file, None] if user_namespace.holder(str(node.holder_file)) else [None, node.holder_file]

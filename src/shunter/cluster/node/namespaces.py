@@ -67,7 +67,8 @@ class NamespaceRuntime:
         await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
         listener = await self._api_server_listener()
         self._proxy_port = listener.getsockname()[1]
-        attempt.write_json(str(self._node.api_server_file), self._proxy_port)
+        if attempt.read_json(str(self._node.api_server_file)) != self._proxy_port:
+            attempt.write_json(str(self._node.api_server_file), self._proxy_port)
         await self._proxy.start(listener)
         for way in self._ways:
             proxy = ApiServerProxy(*way.target)
@@ -112,9 +113,14 @@ class NamespaceRuntime:
                 "host_end": self._network.host_end(address),
             },
         )
-        attempt.write_json(
-            str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
-        )
+        try:
+            attempt.write_json(
+                str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
+            )
+        except OSError:
+            # Not written down it would be made a second time.
+            await self.release_sandbox(directory)
+            raise
         return address
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:

@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterable, Sequence
+from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Service
@@ -29,6 +30,8 @@ from shunter.cluster.node.substitution import (
     substituted_paths,
 )
 from shunter.cluster.node.ways import Way
+
+log = getLogger(__name__)
 
 PodKey = tuple[str, str]
 """Namespace, and the key that substitution gives a pod."""
@@ -136,8 +139,8 @@ class PortTable:
             return known
         taken = set(self._ports.values())
         chosen = port if port not in taken and _is_free(port) else _free_port(taken)
-        self._ports[pod, port] = chosen
-        self._store()
+        # First on disk: nobody may be told of a port that the next agent would not know of.
+        self._store({**self._ports, (pod, port): chosen})
         return chosen
 
     def known(self, pod: PodKey, port: int) -> int:
@@ -148,13 +151,17 @@ class PortTable:
         """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
         gone = self._seen - pods
         if any(pod in gone for pod, _ in self._ports):
-            self._ports = {(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone}
-            self._store()
+            try:
+                self._store({(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone})
+            except OSError as error:
+                log.warning("Ports of pods that are gone stay taken for now: %s", error)
+                return
         self._seen = pods
 
-    def _store(self) -> None:
-        entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in self._ports.items()]
+    def _store(self, ports: dict[tuple[PodKey, int], int]) -> None:
+        entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in ports.items()]
         attempt.write_json(str(self._path), entries)
+        self._ports = ports
 
 
 def _own_key(pod: Json) -> str:

@@ -107,7 +107,10 @@ def kubectl(python: str) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: containers may be looking."""
+    """Whole or not at all: containers may be looking. What is there already is left: a full disk must not keep a node from
+    coming back to its pods."""
+    if path.exists() and path.read_bytes() == content:
+        return
     fresh = path.with_name(f".{path.name}")
     fresh.write_bytes(content)
     fresh.chmod(0o755)
