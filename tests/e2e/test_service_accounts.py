@@ -50,3 +50,37 @@ def test_a_job_whose_account_does_not_exist_says_so(cluster: Cluster, namespace:
 
     first = eventually(said)[0]
     assert f'error looking up service account {namespace}/nobody: serviceaccount "nobody" not found' in first
+
+
+def test_jax_finds_its_peers_by_asking_the_cluster(cluster: Cluster, namespace: str) -> None:
+    """`initialize()` without arguments asks for pod, Job and Service as the pod's account, and resolves the pod of index 0."""
+    rules = [
+        {"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["get", "list"]},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]},
+    ]
+    script = "import jax; jax.distributed.initialize(); print('rank', jax.process_index(), 'of', jax.process_count())"
+    main = {
+        "name": "main",
+        "image": "any",
+        "command": ["python", "-c", script],
+        "env": [{"name": "JAX_PLATFORMS", "value": "cpu"}],
+    }
+    pod = {"serviceAccountName": "jax", "subdomain": "peers", "restartPolicy": "Never", "containers": [main]}
+    job = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "backoffLimit": 0, "template": {"spec": pod}}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "jax"}
+
+    def named(version: str, kind: str, name: str, **fields: object) -> dict[str, object]:
+        return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}
+
+    service = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"job-name": "peers"}}
+    subjects = [{"kind": "ServiceAccount", "name": "jax", "namespace": namespace}]
+    cluster.apply(
+        named("v1", "ServiceAccount", "jax"),
+        named("rbac.authorization.k8s.io/v1", "Role", "jax", rules=rules),
+        named("rbac.authorization.k8s.io/v1", "RoleBinding", "jax", roleRef=role, subjects=subjects),
+        named("v1", "Service", "peers", spec=service),
+        named("batch/v1", "Job", "peers", spec=job),
+    )
+    cluster.kubectl("wait", "-n", namespace, "job/peers", "--for=condition=Complete", "--timeout=120s", timeout=150)
+    said = cluster.kubectl("logs", "-n", namespace, "-l", "job-name=peers")
+    assert sorted(said.splitlines()) == ["rank 0 of 2", "rank 1 of 2"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from full_disk import SmallDisk
 from shunter.cluster.node.downward import Surroundings
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, uncovered, volume_source
@@ -121,6 +122,20 @@ def test_a_change_replaces_all_files_by_one_rename(tmp_path: Path) -> None:
     assert (volume / "a").stat().st_mode & 0o777 == 0o600
     assert sorted(entry for entry in os.listdir(volume) if not entry.startswith("..")) == ["a"]
     assert not (volume / before).exists()
+
+
+def test_a_full_disk_leaves_the_files_as_they_were_and_no_half_of_the_new_ones(small_disk: SmallDisk) -> None:
+    volume = small_disk.path / "volume"
+    write_files(volume, {"a": VolumeFile(b"1", 0o600)})
+    small_disk.fill(leave=64 * 1024)
+    larger = {"a": VolumeFile(b"2", 0o600), "b": VolumeFile(b"x" * 100_000, 0o600)}
+    with pytest.raises(OSError, match="No space left on device"):
+        write_files(volume, larger)
+    assert (volume / "a").read_bytes() == b"1"
+    assert len([entry for entry in volume.iterdir() if entry.is_dir() and not entry.is_symlink()]) == 1
+    small_disk.make_room()
+    assert write_files(volume, larger)
+    assert (volume / "b").read_bytes() == b"x" * 100_000
 
 
 def test_a_container_that_is_not_there_is_named() -> None:

@@ -278,9 +278,12 @@ def alone(state_dir: Path) -> Iterator[None]:
             raise EnvironmentProblem(
                 f"Another process runs a node in {state_dir}.", "Choose another with --state-dir."
             ) from error
-        handle.truncate(0)
-        handle.write(str(os.getpid()).encode())
-        handle.flush()
+        try:
+            handle.truncate(0)
+            handle.write(str(os.getpid()).encode())
+            handle.flush()
+        except OSError as error:
+            raise EnvironmentProblem(f"state directory {state_dir}: {error.strerror}.", "Make room on its disk.") from error
         yield
 
 

@@ -106,12 +106,17 @@ def write_files(directory: Path, files: Files) -> bool:
     if previous and _read_files(directory / previous) == dict(files):
         return False
     fresh = f"..{time.strftime('%Y_%m_%d_%H_%M_%S', time.gmtime())}.{time.time_ns() % 10**9:09d}"
-    for path, (content, mode) in files.items():
-        target = directory / fresh / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-        target.chmod(mode)
-    (directory / fresh).mkdir(exist_ok=True)
+    try:
+        (directory / fresh).mkdir()
+        for path, (content, mode) in files.items():
+            target = directory / fresh / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(mode)
+    except OSError:
+        # A full disk: what the volume shows stays, and no half of it takes room.
+        shutil.rmtree(directory / fresh, ignore_errors=True)
+        raise
     # Whoever was killed here before us has left one.
     (directory / _NEXT).unlink(missing_ok=True)
     os.symlink(fresh, directory / _NEXT)

@@ -42,7 +42,10 @@ def supervise(directory: str, events: int) -> NoReturn:
     supervisor = _Supervisor(directory, events)
     try:
         supervisor.run()
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _FULL_DISK:
+            time.sleep(_FULL_DISK_SECONDS)  # without a state it never ran: the agent tries again
+            os._exit(0)
         supervisor.record_end(
             error=f"shunter could not start the container: {traceback.format_exc(limit=-2)}",
             exit_code=_START_ERROR,
