@@ -105,6 +105,16 @@ def test_the_first_container_to_fail_is_named_first() -> None:
     assert [fault.pod for fault in faults(pods)] == ["early", "late"]
 
 
+def test_what_was_killed_in_the_second_of_a_failure_is_no_cause_of_it() -> None:
+    """The pods of a Job that fails are deleted at once; times have whole seconds."""
+    at = "2026-01-01T00:00:01Z"
+    pods = [
+        {"metadata": {"name": name}, "status": {"containerStatuses": [{"name": "pytorch", "state": terminated(code, at)}]}}
+        for name, code in (("killed", 137), ("told to end", 143), ("failed", 3))
+    ]
+    assert faults(pods)[0].pod == "failed"
+
+
 def test_a_crash_loop_says_how_the_last_run_ended() -> None:
     status = {
         "name": "pytorch",

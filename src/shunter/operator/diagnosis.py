@@ -40,9 +40,12 @@ def faults(pods: list[Json]) -> list[Fault]:
         found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
-    return [fault for _, fault in sorted(found, key=lambda pair: pair[0] or "9")]
+    return [fault for _, fault in sorted(found, key=lambda pair: (pair[0] or "9", pair[1].exit_code in KILLED))]
 
 
+KILLED = (137, 143)
+"""Exit codes of containers that were told to end (SIGKILL, SIGTERM). Times have whole seconds: in the second of a failure these are
+its victims."""
 BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
 
 
