@@ -44,8 +44,8 @@ def faults(pods: list[Json]) -> list[Fault]:
 
 
 KILLED = (137, 143)
-"""Exit codes of containers that were told to end (SIGKILL, SIGTERM). Times have whole seconds: in the second of a failure these are
-its victims."""
+"""Exit codes of containers that were told to end (SIGKILL, SIGTERM). Times have whole seconds: in the second of a failure these
+are its victims."""
 BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
 
 
