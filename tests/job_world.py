@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,10 +15,10 @@ import msgspec
 
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
 from shunter.kube.merge_patch import merge_patch
-from shunter.kube.plan import Create, Delete, Key, Patch, Plan, Write
+from shunter.kube.plan import Create, Delete, Key, Note, Patch, Plan, Write
 from shunter.kube.store import Store
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework
@@ -29,8 +30,15 @@ LOOKS = 12
 
 
 class World:
-    def __init__(self, framework: AnyFramework, job: Json) -> None:
+    """`has_grace`: running pods that are deleted stay until `end_pod`. `before_write` is called before each write, with its
+    number."""
+
+    def __init__(self, framework: AnyFramework, job: Json, *, has_grace: bool = False) -> None:
         self.framework = framework
+        self.has_grace = has_grace
+        self.before_write: Callable[[int], None] = lambda number: None
+        self.writes = 0
+        self.told: list[Note] = []
         self.name = job["metadata"]["name"]
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
@@ -105,9 +113,14 @@ class World:
         before = copy.deepcopy(self.objects)
         plan = self.plan()
         for write in plan.writes:
+            self._count()
             self._written(write)
-        if plan.status is not None and not self.is_gone:
+        if plan.status is not None and not self.is_gone and plan.status.wanted != plan.status.observed:
+            self._count()
+            if plan.status.resource_version != self.job["metadata"]["resourceVersion"]:
+                return True  # a Conflict
             self._keep(self.framework.resource, {**self.job, "status": plan.status.wanted})
+        self.told += plan.events
         return bool(_without_versions(before) != _without_versions(self.objects))
 
     def settle(self) -> None:
@@ -126,10 +139,30 @@ class World:
         containers = [{"name": container["name"], "state": state} for container in body["spec"]["containers"]]
         self._keep(PODS, {**body, "status": {"phase": phase, "containerStatuses": containers}})
 
+    @property
+    def leaving(self) -> list[str]:
+        """The names of pods that are being deleted."""
+        return [name for name, body in self.all(PODS).items() if "deletionTimestamp" in body["metadata"]]
+
+    def end_pod(self, name: str) -> None:
+        """A pod that was being deleted is gone."""
+        assert name in self.leaving
+        del self.objects[PODS, name]
+
     def set_suspended(self, is_suspended: bool) -> None:
         spec = self.job["spec"]
         policy = {**spec.get("runPolicy", {}), "suspend": is_suspended}
         self._keep(self.framework.resource, {**self.job, "spec": {**spec, "runPolicy": policy}})
+
+    def set_replicas(self, role: str, replicas: int) -> None:
+        (field,) = self.framework.least_spec
+        spec = self.job["spec"]
+        roles = {**spec[field], role: {**spec[field][role], "replicas": replicas}}
+        self._keep(self.framework.resource, {**self.job, "spec": {**spec, field: roles}})
+
+    def _count(self) -> None:
+        self.writes += 1
+        self.before_write(self.writes)
 
     def _written(self, write: Write) -> None:
         match write:
@@ -140,7 +173,12 @@ class World:
             case Patch(ref=ref, patch=patch):
                 self._keep(ref.resource, merge_patch(copy.deepcopy(self.objects[ref.resource, ref.name]), patch))
             case Delete(ref=ref):
-                del self.objects[ref.resource, ref.name]
+                body = self.objects[ref.resource, ref.name]
+                if ref.resource == PODS and self.has_grace and body.get("status", {}).get("phase") == "Running":
+                    leaving = {**body["metadata"], "deletionTimestamp": rfc3339(self.now)}
+                    self._keep(PODS, {**body, "metadata": leaving})
+                else:
+                    del self.objects[ref.resource, ref.name]
             case _:
                 raise AssertionError(write)
 

@@ -196,7 +196,7 @@ async def edited_mpi_job(client: Client) -> None:
 
 
 async def elastic_job(client: Client) -> None:
-    """Its autoscaler is made, follows the job, and goes with it."""
+    """Its autoscaler is made, follows the job, and goes with it; a worker comes and goes."""
     metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
     replica = {"replicas": 1, "template": {"spec": {"containers": [CONTAINER]}}}
     elastic = {"minReplicas": 1, "maxReplicas": 2, "metrics": [metric]}
@@ -209,6 +209,9 @@ async def elastic_job(client: Client) -> None:
         return bool((await client.get(HORIZONTAL_POD_AUTOSCALERS, "elastic", TEAM))["spec"]["maxReplicas"] == 3)
 
     await until(has_followed)
+    for workers, is_wanted in ((2, is_there), (1, is_gone)):
+        await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": workers}}}})
+        await until(lambda is_wanted=is_wanted: is_wanted(client, PODS, "elastic-worker-1"))
     await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
     await until(lambda: is_gone(client, HORIZONTAL_POD_AUTOSCALERS, "elastic"))
     await client.delete(PYTORCH_JOBS, "elastic", TEAM)

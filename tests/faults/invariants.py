@@ -33,6 +33,9 @@ CHILDREN = {
 ENDS = {"PyTorchJob": ("Succeeded", "Failed"), "MPIJob": ("Succeeded", "Failed"), "TrainJob": ("Complete",)}
 """Conditions that are never taken back. A failed TrainJob runs again when its JobSet is made anew, as upstream's."""
 
+A_USERS = {"made-by": "a-user"}
+"""Labels of an object that a user made, though it has those of a job."""
+
 ROOT_CA = "kube-root-ca.crt"
 """The cluster's own ConfigMap in every namespace, made at some time."""
 RANK = "batch.kubernetes.io/job-completion-index"
@@ -41,6 +44,7 @@ RANK = "batch.kubernetes.io/job-completion-index"
 def check(history: History, namespace: str, *, is_job_controller_ours: bool = True) -> None:
     """All invariants of histories."""
     never_two_live_pods_of_one_rank(history, namespace, is_job_controller_ours=is_job_controller_ours)
+    what_is_suspended_has_gone_before_it_is_resumed(history, namespace)
     no_end_is_taken_back(history, namespace)
     conditions_are_monotone_in_time(history, namespace)
     every_child_is_owned(history, namespace)
@@ -60,6 +64,32 @@ def never_two_live_pods_of_one_rank(history: History, namespace: str, *, is_job_
             assert live.setdefault(rank, uid) == uid, f"two live pods of {rank}: {live[rank]} and {uid}"
         elif live.get(rank) == uid:
             del live[rank]
+
+
+def what_is_suspended_has_gone_before_it_is_resumed(history: History, namespace: str) -> None:
+    """While a v1 job is Suspended no pod of it is made, and when it is resumed none is left that was there."""
+    pods = [*history.of(PODS, namespace)]
+    made = {uid: _revision(versions[0]) for uid, versions in _by_uid(pods).items()}
+    gone = {seen.object["metadata"]["uid"]: _revision(seen.object) for seen in pods if seen.type == "DELETED"}
+    for resource in (PYTORCH_JOBS, MPI_JOBS):
+        for uid, versions in _by_uid(history.of(resource, namespace)).items():
+            own = {
+                seen.object["metadata"]["uid"]
+                for seen in pods
+                if any(one["uid"] == uid for one in seen.object["metadata"].get("ownerReferences", ()))
+            }
+            since = None
+            for job in versions:
+                is_suspended = any(one["type"] == "Suspended" and one["status"] == "True" for one in _conditions(job))
+                if is_suspended:
+                    since = since or _revision(job)
+                elif since:
+                    until = _revision(job)
+                    new = [pod for pod in own if since < made[pod] < until]
+                    left = [pod for pod in own if made[pod] < since and gone.get(pod, until) >= until]
+                    assert not new, f"{_name(job)} got pods while it was Suspended: {new}"
+                    assert not left, f"{_name(job)} was resumed before these pods of it had gone: {left}"
+                    since = None
 
 
 def no_end_is_taken_back(history: History, namespace: str) -> None:
@@ -164,6 +194,8 @@ def _owner_kind(obj: Json) -> str:
 def _is_ours(obj: Json) -> bool:
     metadata = obj["metadata"]
     labels = metadata.get("labels", {})
+    if A_USERS.items() <= labels.items():
+        return False
     return JOB_NAME in labels or APP in labels or obj["kind"] == "JobSet" or metadata["name"].endswith("-runtime-snapshot")
 
 
@@ -182,6 +214,10 @@ def _by_uid(changes: Iterable[Seen]) -> Mapping[str, list[Json]]:
     for seen in changes:
         found[seen.object["metadata"]["uid"]].append(seen.object)
     return found
+
+
+def _revision(obj: Json) -> int:
+    return int(obj["metadata"]["resourceVersion"])
 
 
 def _conditions(job: Json) -> list[dict[str, Any]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import fnmatch
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from shunter.api.resources import (
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
+from shunter.kube.errors import Invalid, NotFound
 
 TOUCHED = "shunter.dev/touched"
 RANDOM = re.compile(r"\b[0-9a-f]{40}\b|kube-api-access-[a-z0-9]{5}")
@@ -152,6 +153,41 @@ class Step(NamedTuple):
 class Scenario(NamedTuple):
     name: str
     steps: tuple[Step, ...]
+
+
+HELD = "shunter.dev/test"
+"""The finalizer that stands for the time which the kubelet gives pods."""
+
+
+@contextlib.asynccontextmanager
+async def deleted_pods_fail(stage: Stage) -> AsyncIterator[None]:
+    """Pods of the namespace run once they are made, and fail by a signal when they are deleted, before they go."""
+
+    async def patch(name: str, patch: Json, subresource: str = "") -> None:
+        with contextlib.suppress(NotFound, Invalid):
+            await stage.client.patch(PODS, name, stage.namespace, patch, subresource=subresource)
+
+    async def keep() -> None:
+        while True:
+            known = len(stage.history.changes)
+            for pod in stage.history.present(PODS, stage.namespace):
+                metadata, phase = pod["metadata"], pod.get("status", {}).get("phase", "Pending")
+                is_held, is_leaving = HELD in metadata.get("finalizers", ()), "deletionTimestamp" in metadata
+                if not is_held and not is_leaving:
+                    await patch(metadata["name"], {"metadata": {"finalizers": [HELD]}})
+                elif is_leaving and phase != "Running":
+                    await patch(metadata["name"], {"metadata": {"finalizers": None}})
+                elif is_leaving or phase == "Pending":
+                    how: Json = {"phase": "Failed", "exitCode": 137} if is_leaving else {"phase": "Running"}
+                    await patch(metadata["name"], {"status": pod_status(copy.deepcopy(pod), how)}, "status")
+            await stage.history.beyond(known)
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
 
 
 def _without_namespace(value: Any, namespace: str) -> Any:

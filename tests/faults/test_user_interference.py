@@ -105,6 +105,31 @@ async def test_a_service_that_lost_its_owner_is_still_the_jobs(operator: Operato
     assert not [request for request in operator.sent.writes[sent:] if "/services" in request.path]
 
 
+@pytest.mark.usefixtures("operator")
+async def test_a_service_that_a_user_made_stands_in_and_is_missed_at_once(history: History, stage: Stage) -> None:
+    """N6: it has the labels of the job's, another name and no owner. It is never deleted; when it goes, the job's is made."""
+    labels = (stage.get(SERVICES, "one-worker-1") or {})["metadata"]["labels"]
+    metadata = {"name": "mine", "labels": {**labels, **invariants.A_USERS}}
+    mine = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"clusterIP": "None", "selector": labels}}
+    await stage.create(SERVICES, mine)
+    await stage.client.delete(SERVICES, "one-worker-1", stage.namespace)
+    await history.quiet(stage.namespace, seconds=0.5)
+    assert stage.get(SERVICES, "one-worker-1") is None, "mine stands in"
+    await stage.client.delete(SERVICES, "mine", stage.namespace)
+    await history.until(lambda: stage.get(SERVICES, "one-worker-1"), seconds=5)
+    await stage.create(SERVICES, mine)
+    for suspend in (True, False):
+        await stage.patch(PYTORCH_JOBS, "one", {"spec": {"runPolicy": {"suspend": suspend, "cleanPodPolicy": "All"}}})
+        await history.until(lambda suspend=suspend: ("Suspended" in stage.conditions(PYTORCH_JOBS, "one")) is suspend)
+    await history.until(lambda: stage.count(PODS, "Pending") == 3)
+    await stage.pods("one-*", "Running")
+    await stage.pods("one-*", "Succeeded")
+    await history.until(lambda: not [pod for pod in history.present(PODS, stage.namespace) if "one-" in pod["metadata"]["name"]])
+    await history.quiet(stage.namespace, seconds=0.3)
+    assert stage.get(SERVICES, "mine") is not None
+    assert stage.get(SERVICES, "one-worker-1") is None
+
+
 async def test_edits_of_a_running_jobset_stay(operator: Operator, history: History, stage: Stage) -> None:
     """3.6: as upstream's."""
     sent = len(operator.sent.writes)

@@ -7,14 +7,17 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_POD_GROUPS, PodGroup
+from shunter.api.resources import SERVICES
 from shunter.kube.client import Client
 from shunter.kube.manager import Manager
 from shunter.kube.store import Difference
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.views import ConfigMap
 from shunter.operator.training import controllers as training
+from shunter.operator.training.reconciler import CHILD_SELECTOR, SERVICE_INDEXES
 
 
 def woken(manager: Manager, name: str) -> list[str]:
@@ -39,6 +42,29 @@ def test_a_job_hears_that_the_pod_group_of_another_kinds_job_is_gone(manager: Ma
     group = msgspec.convert({"metadata": head("bert", "TFJob", "bert")}, PodGroup)
     manager.informer(VOLCANO_POD_GROUPS, PodGroup).tell(Difference(group, None))
     assert woken(manager, "pytorchjob-controller") == ["team-a/bert"]
+
+
+LABELS = {"training.kubeflow.org/operator-name": "pytorchjob-controller", "training.kubeflow.org/job-name": "bert"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "labels", "jobs"),
+    [
+        ("", LABELS, ["team-a/bert"]),
+        ("", {**LABELS, "training.kubeflow.org/operator-name": "tfjob-controller"}, []),
+        ("", {"training.kubeflow.org/job-name": "bert"}, []),
+        ("other", LABELS, ["team-a/other"]),
+    ],
+    ids=["stands in for a service of the job", "of another kind", "of nobody", "owned by another job"],
+)
+def test_a_job_hears_that_a_service_that_stood_in_is_gone(
+    manager: Manager, owner: str, labels: dict[str, str], jobs: list[str]
+) -> None:
+    training.add_controllers(manager)
+    service = msgspec.convert({"metadata": {**head("mine", "PyTorchJob", owner), "labels": labels}}, Service)
+    informer = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
+    informer.tell(Difference(service, None))
+    assert woken(manager, "pytorchjob-controller") == jobs
 
 
 @pytest.mark.parametrize("owner", ["", "somebody"])

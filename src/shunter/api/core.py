@@ -83,6 +83,11 @@ class Pod(Struct, frozen=True):
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
+    def is_leaving(self) -> bool:
+        """Whether it is being deleted."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
     def is_ready(self) -> bool:
         return any(c.type == "Ready" and c.is_true for c in self.status.conditions)
 

@@ -6,7 +6,7 @@ They wrap the real transport to a real server, so what is tested is what happens
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -160,6 +160,7 @@ class FaultTransport:
         self._inner = inner
         self._injections: list[_Injection] = []
         self._writes_left: int | None = None
+        self._before: dict[int, Callable[[], Awaitable[object]]] = {}
         self._dying = asyncio.Lock()
         self.writes = 0
         """Writes that reached the server."""
@@ -179,6 +180,10 @@ class FaultTransport:
         they are sent whenever there is time, and nothing depends on them."""
         self._writes_left = writes
 
+    def before_write(self, number: int, act: Callable[[], Awaitable[object]]) -> None:
+        """Has `act` done just before the write of that number, the first being 1, is sent; events do not count."""
+        self._before[number] = act
+
     @property
     def is_dead(self) -> bool:
         return self._writes_left == 0
@@ -186,10 +191,12 @@ class FaultTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
-        if self._writes_left is None or not _counts(method, path):
+        if (self._writes_left is None and not self._before) or not _counts(method, path):
             return await self._request(method, path, params=params, headers=headers, body=body)
         # One at a time, so that "after n writes" means the same in every run.
         async with self._dying:
+            if act := self._before.pop(self.writes + 1, None):
+                await act()
             response = await self._request(method, path, params=params, headers=headers, body=body)
             if self.is_dead:
                 raise Killed

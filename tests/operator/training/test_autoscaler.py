@@ -93,6 +93,8 @@ def test_it_goes_with_the_pods_and_with_the_end(ending: str, make_job: MakeJob, 
     status: Json = {}
     if ending == "finished":
         status = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}
+    else:
+        status = {"conditions": [{"type": "Suspended", "status": "True"}]}
     job = elastic(make_job, metrics=[MEMORY], policy={"suspend": ending == "suspended"}, status=status)
     (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(wanted_spec(job))), now))
     assert isinstance(deleted, Delete)

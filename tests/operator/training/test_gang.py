@@ -11,6 +11,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
+from shunter.api.resources import PODS, SERVICES
 from shunter.kube.plan import Create, Delete, Patch, Plan
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
@@ -226,6 +227,9 @@ def test_the_group_goes_when_the_job_has_nothing_to_place(
     status: Json = {"startTime": "2026-11-21T10:00:00Z", **CREATED}
     if ending == "finished":
         status = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}
+    before = make_job(policy=policy, status=status)
+    if ending == "suspended":
+        status = {**status, "conditions": [*CREATED["conditions"], {"type": "Suspended", "status": "True"}]}
     job = make_job(policy=policy, status=status)
     observed = msgspec.structs.replace(observe(job), gang=volcano(group()))
     made = plan(PYTORCH, observed, now)
@@ -234,13 +238,15 @@ def test_the_group_goes_when_the_job_has_nothing_to_place(
     assert deleted[0].succeeded is not None
     assert deleted[0].succeeded.message == "Deleted PodGroup: bert"
     assert "JobTerminated" in reasons(made)
-    gone = plan(PYTORCH, msgspec.structs.replace(observed, gang=volcano()), now)
+    gone = plan(PYTORCH, msgspec.structs.replace(observed, job=before, gang=volcano()), now)
     assert ("JobTerminated" in reasons(gone)) is (ending != "finished")
 
 
-def test_anothers_group_is_never_deleted(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    job = make_job(policy={"suspend": True})
-    observed = msgspec.structs.replace(observe(job), gang=volcano(group(owner="somebody")))
-    assert all(
-        write.ref.resource != VOLCANO_POD_GROUPS for write in plan(PYTORCH, observed, now).writes if isinstance(write, Delete)
-    )
+@pytest.mark.parametrize("owner", ["", "somebody"])
+@pytest.mark.parametrize("state", ["Suspended", "Succeeded"])
+def test_anothers_group_is_never_deleted(owner: str, state: str, make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """Nor one that nobody owns, which stands in."""
+    status = {"conditions": [{"type": state, "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}
+    job = make_job(policy={"suspend": state == "Suspended", "cleanPodPolicy": "All"}, status=status)
+    writes = plan(PYTORCH, msgspec.structs.replace(observe(job), gang=volcano(group(owner=owner))), now).writes
+    assert {write.ref.resource for write in writes if isinstance(write, Delete)} == {PODS, SERVICES}

@@ -122,8 +122,18 @@ def test_a_second_look_writes_nothing() -> None:
     ("workers", "expected"),
     [
         (3, ["patch ConfigMap/ring-config", "patch Role/ring-launcher", "create Pod/ring-worker-2"]),
-        (1, ["patch ConfigMap/ring-config", "patch Role/ring-launcher", "delete Pod/ring-worker-1"]),
-        (0, ["patch ConfigMap/ring-config", "patch Role/ring-launcher", "delete Pod/ring-worker-0", "delete Pod/ring-worker-1"]),
+        (1, ["patch ConfigMap/ring-config", "patch Role/ring-launcher", "patch Pod/ring-worker-1", "delete Pod/ring-worker-1"]),
+        (
+            0,
+            [
+                "patch ConfigMap/ring-config",
+                "patch Role/ring-launcher",
+                "patch Pod/ring-worker-0",
+                "patch Pod/ring-worker-1",
+                "delete Pod/ring-worker-0",
+                "delete Pod/ring-worker-1",
+            ],
+        ),
     ],
 )
 def test_scaling_changes_hosts_and_rights_with_the_pods(workers: int, expected: list[str]) -> None:

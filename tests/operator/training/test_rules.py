@@ -12,7 +12,7 @@ from shunter.api.core import Pod
 from shunter.api.training.job import JobCondition
 from shunter.kube.plan import NOTHING, Create, Delete, Failure, Plan
 from shunter.operator.training import backoff, deadline, restart, ttl
-from shunter.operator.training.children import Children
+from shunter.operator.training.children import Children, children_of
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.observed import Observed
@@ -71,9 +71,12 @@ def test_a_failed_pod_that_is_being_deleted_is_left_alone() -> None:
 def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, observe: Observe, now: datetime) -> None:
     """R6, S9"""
     made = plan(PYTORCH, observe(make_job(), {"bert-worker-0": "Failed"}), now)
-    assert deleted(made) == ["Pod/bert-worker-0"]
+    assert deleted(made) == [], "told first"
     assert states(made) == ["Created=True", "Restarting=True"]
     assert reasons(made) == ["ExitedWithCode", "PyTorchJobRestarting", "PyTorchJobRestarting"]
+    assert made.status is not None
+    again = plan(PYTORCH, observe(make_job(status=made.status.wanted), {"bert-worker-0": "Failed"}), now)
+    assert (deleted(again), reasons(again)) == (["Pod/bert-worker-0"], [])
 
 
 def test_a_permanent_exit_code_fails_the_job_with_a_completion_time(make_job: MakeJob, observe: Observe, now: datetime) -> None:
@@ -212,55 +215,6 @@ def test_a_finished_job_is_deleted_when_its_time_is_over(make_job: MakeJob, obse
     assert ttl.remaining(make_job(policy={"ttlSecondsAfterFinished": 1, "suspend": True}, status=FINISHED), now) is None
 
 
-def test_a_job_that_is_created_suspended_has_no_pods_and_no_start(make_job: MakeJob, now: datetime) -> None:
-    """R10"""
-    made = plan(PYTORCH, Observed(job=make_job(policy={"suspend": True})), now)
-    assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=True"])
-    assert made.status is not None
-    assert "startTime" not in made.status.wanted
-
-
-RUNNING = {
-    "conditions": [{"type": "Created", "status": "True"}, {"type": "Running", "status": "True", "reason": "PyTorchJobRunning"}],
-    "startTime": "2026-11-21T11:00:00Z",
-    "replicaStatuses": {"Worker": {"active": 1, "succeeded": 2}},
-}
-
-
-def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R10"""
-    made = plan(PYTORCH, observe(make_job(policy={"suspend": True, "cleanPodPolicy": "None"}, status=RUNNING)), now)
-    assert len(deleted(made)) == 4
-    assert states(made) == ["Created=True", "Running=False", "Suspended=True"]
-    assert made.status is not None
-    assert made.status.wanted["startTime"] == "2026-11-21T11:00:00Z"
-    assert made.status.wanted["replicaStatuses"] == {"Worker": {"succeeded": 2}}
-
-
-def test_resuming_starts_the_clock_anew(make_job: MakeJob, now: datetime) -> None:
-    """R10"""
-    status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": "2026-11-21T11:00:00Z"}
-    made = plan(PYTORCH, Observed(job=make_job(status=status)), now)
-    assert states(made) == ["Suspended=False"]
-    assert made.status is not None
-    assert made.status.wanted["startTime"] == "2026-11-21T12:00:00Z"
-    assert created(made) == ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]
-
-
-@pytest.mark.parametrize("phase", ["Running", "Succeeded", "Failed"])
-def test_a_job_is_resumed_when_the_pods_that_suspending_deleted_are_gone(
-    make_job: MakeJob, observe: Observe, now: datetime, phase: str
-) -> None:
-    """A Master that saves its work on SIGTERM and exits with 0 has not finished the job, nor has one that is killed failed it."""
-    suspended = [{"type": "Created", "status": "True"}, {"type": "Suspended", "status": "True", "reason": "PyTorchJobSuspended"}]
-    job = make_job(role={"restartPolicy": "Never"}, status={"conditions": suspended, "startTime": "2026-11-21T11:00:00Z"})
-    master, worker = observe(job, {"*": phase}).children.pods
-    master = msgspec.structs.replace(master, metadata=msgspec.structs.replace(master.metadata, deletion_timestamp=now))
-    made = plan(PYTORCH, Observed(job=job, children=Children((master, worker))), now)
-    assert (deleted(made), created(made), made.events) == (["Pod/bert-worker-0"], [], ())
-    assert states(made) == ["Created=True", "Suspended=True"]
-
-
 def test_fewer_workers_lose_the_pods_and_services_of_the_highest_indices(
     make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:
@@ -269,6 +223,29 @@ def test_fewer_workers_lose_the_pods_and_services_of_the_highest_indices(
     made = plan(PYTORCH, Observed(job=make_job({"Worker": 1}), children=there.children), now)
     wanted = ["Pod/bert-worker-1", "Pod/bert-worker-2", "Service/bert-worker-1", "Service/bert-worker-2"]
     assert sorted(deleted(made)) == wanted
+
+
+ONES = {"suspended": {"suspend": True}, "finished": {"cleanPodPolicy": "All"}, "scaled in": {}}
+
+
+@pytest.mark.parametrize("why", ONES)
+def test_a_service_that_nobody_owns_stands_in_and_is_never_deleted(
+    make_job: MakeJob, observe: Observe, now: datetime, why: str
+) -> None:
+    """N6: a user made it, with the labels of the job's."""
+    status = {"suspended": {"conditions": [{"type": "Suspended", "status": "True"}]}, "finished": FINISHED}.get(why, {})
+    there = observe(make_job({"Worker": 2})).children
+    orphan = there.services[1]
+    orphan = msgspec.structs.replace(orphan, metadata=msgspec.structs.replace(orphan.metadata, owner_references=()))
+    job = make_job({"Worker": 1}, policy=ONES[why], status=status)
+    made = plan(PYTORCH, Observed(job=job, children=children_of(job, there.pods, (there.services[0], orphan))), now)
+    assert "Pod/bert-worker-1" in deleted(made)
+    assert [name for name in deleted(made) if name.startswith("Service")] == [
+        *(["Service/bert-worker-0"] if why != "scaled in" else [])
+    ]
+    again = make_job({"Worker": 2})
+    made = plan(PYTORCH, Observed(job=again, children=children_of(again, there.pods, (there.services[0], orphan))), now)
+    assert created(made) == [], "it stands in"
 
 
 def test_jobs_of_others_and_jobs_that_go_are_left_alone(make_job: MakeJob, now: datetime) -> None:

@@ -15,7 +15,8 @@ Child = TypeVar("Child", Pod, Service)
 
 
 class Children(msgspec.Struct, frozen=True):
-    """Pods and services that the job owns; services without an owner but with its labels count as its own (N6)."""
+    """Pods and services that the job owns; services without an owner but with its labels stand in for its own (N6), but are not
+    its to delete."""
 
     pods: tuple[Pod, ...] = ()
     services: tuple[Service, ...] = ()
@@ -46,6 +47,11 @@ def children_of(job: AnyJob, pods: Iterable[Pod], services: Iterable[Service]) -
         tuple(sorted(owned_pods, key=lambda pod: pod.metadata.name)),
         tuple(sorted(owned_services, key=lambda service: service.metadata.name)),
     )
+
+
+def is_own(child: Child) -> bool:
+    """Whether the job owns one of its children, and may delete it: it does not own a service that stands in."""
+    return child.metadata.controller is not None
 
 
 def index(child: Child) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
 from shunter.kube.plan import Delete
-from shunter.operator.training.children import Children
+from shunter.operator.training.children import Children, is_own
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.writes import delete_pod, delete_service
 
@@ -27,10 +27,10 @@ def is_kept(job: AnyJob, pod: Pod) -> bool:
 
 
 def deletions(job: AnyJob, children: Children, kept: set[str]) -> list[Delete]:
-    """Deletion of every pod and service but those with these names; what is being deleted is left alone."""
+    """Deletion of every pod and service of the job's own but those with these names; what is being deleted is left alone."""
     return [
         *(delete_pod(job.ref, pod) for pod in children.pods if _goes(pod.metadata, kept)),
-        *(delete_service(job.ref, service) for service in children.services if _goes(service.metadata, kept)),
+        *(delete_service(job.ref, service) for service in children.services if is_own(service) and _goes(service.metadata, kept)),
     ]
 
 

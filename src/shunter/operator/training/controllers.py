@@ -12,10 +12,17 @@ from shunter.kube.manager import Manager
 from shunter.kube.mapping import own_key
 from shunter.kube.plan import Key
 from shunter.operator.training.autoscaler import Autoscaler
-from shunter.operator.training.framework import AnyFramework, JobView, Settings
+from shunter.operator.training.framework import AnyFramework, JobView, Settings, controller_name
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
-from shunter.operator.training.reconciler import CHILD_SELECTOR, INDEXES, SERVICE_INDEXES, Gangs, TrainingReconciler
+from shunter.operator.training.reconciler import (
+    CHILD_SELECTOR,
+    INDEXES,
+    SERVICE_INDEXES,
+    Gangs,
+    TrainingReconciler,
+    stands_in_for,
+)
 
 DEFAULT_WORKERS = 4
 
@@ -39,7 +46,7 @@ def add_controllers(
     count = job_counter(manager)
     for framework in (one.with_settings(settings) for one in frameworks):
         jobs = manager.informer(framework.resource, framework.view)
-        name = f"{framework.resource.kind.lower()}-controller"
+        name = controller_name(framework.resource.kind)
         kept = {
             kind.resource: manager.informer(kind.resource, kind.view, label_selector=kind.label_selector)
             for kind in framework.kept_kinds
@@ -60,7 +67,11 @@ def add_controllers(
             primary=jobs,
             owned=(pods, services, *kept.values()),
             # By its name, as a job may wait for the PodGroup of another to go.
-            mapped=((autoscalers, nobody), *((group, own_key) for group in groups)),
+            mapped=(
+                (autoscalers, nobody),
+                (services, stands_in_for(framework.resource)),
+                *((group, own_key) for group in groups),
+            ),
             optional=groups,
             workers=workers(framework.resource) or DEFAULT_WORKERS,
             recorder=manager.recorder(name, form="v1"),

@@ -77,7 +77,7 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     @property
     def controller(self) -> str:
         """The name under which the job's controller labels objects and reports events: `pytorchjob-controller`."""
-        return f"{self.kind.lower()}-controller"
+        return controller_name(self.kind)
 
     @property
     def ref(self) -> Ref:
@@ -95,6 +95,10 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     @property
     def total_replicas(self) -> int:
         return sum(self.replica_count(replica_type) for replica_type in self.replicas)
+
+
+def controller_name(kind: str) -> str:
+    return f"{kind.lower()}-controller"
 
 
 class Verdict(NamedTuple):

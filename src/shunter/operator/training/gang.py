@@ -130,14 +130,14 @@ def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
 
 
 def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
-    """Deletes the group of a job that has no pods to place any more (G5). Upstream tells of it even where there was no group;
-    so do we when the job's state `is_news`."""
+    """Deletes the group of a job that has no pods to place any more (G5), unless somebody else made it. Upstream tells of it even
+    where there was no group; so do we when the job's state `is_news`."""
     terminated = Note(
         regarding=job.ref, type="Normal", reason="JobTerminated", message="Job has been terminated. Deleting PodGroup"
     )
     deleted = Note(regarding=job.ref, type="Normal", reason="SuccessfulDeletePodGroup", message=f"Deleted PodGroup: {job.name}")
     group = gang.group
-    if group is None or obstacle(job, gang):
+    if group is None or not group.metadata.is_controlled_by(job.metadata.uid):
         return [], (terminated, deleted) if is_news else ()
     if group.metadata.deletion_timestamp is not None:
         return [], ()

@@ -9,7 +9,7 @@ import msgspec
 from shunter.api.resources import PODS, SERVICES
 from shunter.api.training.job import MANAGED_BY_US
 from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
-from shunter.operator.training import autoscaler, backoff, deadline, gang, suspend, ttl
+from shunter.operator.training import autoscaler, backoff, deadline, gang, scale_in, suspend, ttl
 from shunter.operator.training.abnormal import abnormal_pod_events
 from shunter.operator.training.clean_pods import clean_up, deletions
 from shunter.operator.training.conditions import is_true
@@ -35,15 +35,12 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     progress = progress.created(job.name)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
-    if job.run_policy.suspend or suspend.is_stopping(progress, children):
-        group, progress = _without_gang(observed, progress, is_news=not is_true(progress.conditions, "Suspended"))
-        scaled = autoscaler.removed(job, observed.autoscaler)
-        return _written(suspend.suspended(progress, job.name), [*group, *scaled, *deletions(job, children, set())])
-    progress = suspend.resumed(progress, job.name)
+    if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
+        return _suspended(framework, observed, progress)
     progress = progress.notes(abnormal_pod_events(job.ref, children.pods))
     job = msgspec.structs.replace(job, status=progress.status)
     remaining = deadline.remaining(job, progress.now)
-    if backoff.is_exceeded(job, children):
+    if backoff.is_exceeded(job, scale_in.evidence(children)):
         return _over_limit(observed, progress.notes(backoff.exits(job, children)), BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
         return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
@@ -69,6 +66,22 @@ def _without_start(status: StatusWrite) -> StatusWrite:
     return msgspec.structs.replace(status, wanted=wanted)
 
 
+def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:
+    """The job is stopped, and resumed when none of its pods is left: each time the status says so before anything is deleted or
+    made. So whoever looks next, after whatever became of this look, knows why pods end, and counts none of them."""
+    job, children = observed.job, observed.children
+    if not is_true(progress.conditions, "Suspended"):
+        if (ended := suspend.ended_before(framework, observed, progress)) is not None:
+            return _written(ended)
+        group, told = _without_gang(observed, progress, is_news=True)
+        return _written(suspend.suspended(progress if group else told, job.name))
+    if not job.run_policy.suspend and not children.pods:
+        return _written(suspend.resumed(progress, job.name))
+    group, progress = _without_gang(observed, progress, is_news=False)
+    scaled = autoscaler.removed(job, observed.autoscaler)
+    return _written(suspend.stopped(progress), [*group, *scaled, *deletions(job, children, set())])
+
+
 def _running(framework: AnyFramework, observed: Observed, progress: Progress, remaining: float | None) -> Plan:
     """Missing pods and services are made, failed and superfluous ones go, and what is there decides about the status."""
     job, children = observed.job, observed.children
@@ -84,7 +97,10 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
                 is_news = observed.gang.group is None or job.status.last_reconcile_time is None
                 return _written(progress.held_back() if is_news else progress, before, remaining)
     writes, progress = framework.upkeep(observed, progress)
-    progress = judged(framework, job, children, progress)
+    progress = judged(framework, job, scale_in.evidence(children), progress)
+    if not progress.status.is_finished and progress.tells_of_failures:
+        # The status first: once a failed pod is gone, nothing else tells that it failed.
+        writes = [write for write in writes if not isinstance(write, Delete)]
     writes, is_over = [*before, *writes], progress.status.is_finished
     if progress.status.start_time is None:
         progress = progress.started()

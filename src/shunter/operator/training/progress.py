@@ -50,6 +50,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def is_failed(self) -> bool:
         return is_true(self.conditions, "Failed")
 
+    @property
+    def tells_of_failures(self) -> bool:
+        """Whether more pods of a role have failed than the stored status says."""
+        known = self.observed.replica_statuses
+        return any(
+            count.failed > (known[role].failed if role in known else 0) for role, count in self.status.replica_statuses.items()
+        )
+
     def condition(self, type: str, message: str, *, cause: str = "", status: str = "True") -> Progress:
         """With this condition; its reason is `KIND` and the cause, which is the type when not given: `PyTorchJobRunning` (S2)."""
         conditions = with_condition(self.conditions, type, self.reason(cause or type), message, self.now, status=status)

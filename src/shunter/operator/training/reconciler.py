@@ -13,11 +13,12 @@ from shunter.api.meta import ObjectMeta
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import Resource
 from shunter.kube.informer import Informer
+from shunter.kube.mapping import Mapping as KeyMapping
 from shunter.kube.plan import Failure, Key, Plan
 from shunter.kube.store import Object, Store, by_controller_uid
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyFramework, AnyJob, JobView
+from shunter.operator.training.framework import AnyFramework, AnyJob, JobView, controller_name
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 from shunter.operator.training.observed import Observed
@@ -31,6 +32,19 @@ INDEXES = {CONTROLLER_INDEX: by_controller_uid}
 def orphans_by_job(obj: Object) -> Iterable[str]:
     """The index of objects that nobody owns by the job that their labels name."""
     return () if obj.metadata.controller else (_labelled(obj.metadata),)
+
+
+def stands_in_for(resource: Resource) -> KeyMapping[Service]:
+    """From a service that nobody owns to the job of this kind for which it stands in by its labels: when it goes, its place is
+    empty."""
+
+    def keys(service: Service) -> Iterable[Key]:
+        metadata = service.metadata
+        if metadata.controller or metadata.labels.get(OPERATOR_NAME) != controller_name(resource.kind):
+            return ()
+        return (Key(metadata.namespace, metadata.labels.get(JOB_NAME, "")),)
+
+    return keys
 
 
 SERVICE_INDEXES = {**INDEXES, ORPHANS_INDEX: orphans_by_job}

@@ -1,4 +1,8 @@
-"""Suspending and resuming a job (R10). A suspended job has no pods and no services, whatever its cleanPodPolicy."""
+"""Suspending and resuming a job (R10). A suspended job has no pods and no services, whatever its cleanPodPolicy.
+
+The condition Suspended is written before the pods go and taken back when the last of them has gone. While it is True no pod says
+anything about the job: how pods end that the operator has deleted is no evidence.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,39 @@ import msgspec
 
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import is_true
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
+from shunter.operator.training.status import judged
+
+
+def ended_before(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress | None:
+    """The end of a job that came to it by itself before anybody looked, and was suspended since; None where pods of it are left
+    that have neither failed it nor ended it. Pods on their way out are no evidence."""
+    pods = tuple(pod for pod in observed.children.pods if not pod.is_leaving)
+    if not any(pod.is_finished for pod in pods):
+        return None
+    children = Children(pods, observed.children.services)
+    _, progress = framework.upkeep(msgspec.structs.replace(observed, children=children), progress)
+    progress = judged(framework, observed.job, children, progress)
+    return progress if progress.status.is_finished else None
 
 
 def suspended(progress: Progress, name: str) -> Progress:
-    """Nothing is active, Running ends, and Suspended is the job's state; told once."""
+    """Running ends, and Suspended is the job's state; told once. Its pods count until they are deleted: quotas look at that."""
     message = f"{progress.kind} {name} is suspended."
     if is_true(progress.conditions, "Running"):
         progress = progress.condition("Running", message, cause="Suspended", status="False")
-    if not is_true(progress.conditions, "Suspended"):
-        progress = progress.event("Normal", "Suspended", message)
+    return progress.event("Normal", "Suspended", message).condition("Suspended", message)
+
+
+def stopped(progress: Progress) -> Progress:
+    """Nothing of a suspended job is active."""
     counts = progress.status.replica_statuses.items()
-    return progress.condition("Suspended", message).counts(
-        {replica_type: msgspec.structs.replace(count, active=0) for replica_type, count in counts}
-    )
-
-
-def is_stopping(progress: Progress, children: Children) -> bool:
-    """Whether pods that suspending has deleted are still there: how they end says nothing about a job that has been resumed."""
-    return is_true(progress.conditions, "Suspended") and any(pod.metadata.deletion_timestamp is not None for pod in children.pods)
+    return progress.counts({replica_type: msgspec.structs.replace(count, active=0) for replica_type, count in counts})
 
 
 def resumed(progress: Progress, name: str) -> Progress:
-    """Suspended turns False and the clock of the job starts anew; unchanged when the job was not suspended."""
-    if not is_true(progress.conditions, "Suspended"):
-        return progress
+    """Suspended turns False and the clock of the job starts anew."""
     message = f"{progress.kind} {name} is resumed."
     return progress.condition("Suspended", message, cause="Resumed", status="False").started().event("Normal", "Resumed", message)

@@ -9,8 +9,8 @@ from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
 from shunter.api.resources import Resource
 from shunter.kube.plan import Failure, Note, Write
-from shunter.operator.training import gang, restart
-from shunter.operator.training.children import Children, index
+from shunter.operator.training import gang, restart, scale_in
+from shunter.operator.training.children import Children, index, is_own
 from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
@@ -63,7 +63,7 @@ class NumberedReplicas:
             writes, progress = _pods(self, observed, replica_type, progress)
             pod_writes += writes
             service_writes += _services(self, job, children, replica_type)
-        return [*pod_writes, *service_writes], progress.counts(replica_counts(self, job, children))
+        return [*pod_writes, *service_writes], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
 
     def refused(self, job: AnyJob, failure: Failure) -> tuple[Note, ...]:
         """The refused write has told its event already."""
@@ -76,10 +76,11 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
     wanted = job.replica_count(replica_type)
     policy = job.replicas[replica_type].restart_policy
     pods = children.pods_of(replica_type)
-    superfluous = [pod for pod in pods if index(pod) >= wanted and pod.metadata.deletion_timestamp is None]
-    present = [pod for pod in pods if index(pod) < wanted]
+    superfluous = scale_in.superfluous(pods, wanted)
+    present = [pod for pod in scale_in.evidence(children).pods_of(replica_type) if index(pod) < wanted]
     known = progress.observed.replica_statuses.get(replica_type)
-    for pod in restart.newly_finished(framework, present, known.succeeded + known.failed if known else 0):
+    news = restart.newly_finished(framework, present, known.succeeded + known.failed if known else 0)
+    for pod in news:
         code = restart.exit_code(pod, framework.container)
         if code is not None:
             progress = progress.notes((restart.exited(job, pod, code),))
@@ -90,8 +91,10 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
         progress = progress.failed(message, "Warning")
     elif replaced:
         message = f"job {job.name} is restarting because {replica_type} replica(s) failed."
-        progress = progress.condition("Restarting", message).event("Warning", "Restarting", message)
-    there = {index(pod) for pod in present}
+        progress = progress.condition("Restarting", message)
+        if any(pod in news for pod in replaced):
+            progress = progress.event("Warning", "Restarting", message)
+    there = {index(pod) for pod in pods}
     missing = [number for number in range(wanted) if number not in there]
     if missing and sets_own_restart_policy(job, replica_type):
         progress = progress.note("Warning", "SetPodTemplateRestartPolicy", OVERWRITTEN_RESTART_POLICY)
@@ -101,15 +104,16 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
             progress = progress.note("Warning", "SetPodTemplateSchedulerName", gang.ANOTHER_SCHEDULER)
         bodies = (gang.member(body, job, replica_type, group) for body in bodies)
     created = [create_pod(job.ref, body) for body in bodies]
-    deleted = [delete_pod(job.ref, pod) for pod in (*superfluous, *replaced)]
-    return [*deleted, *created], progress
+    deleted = [delete_pod(job.ref, pod) for pod in replaced if pod not in superfluous]
+    return [*scale_in.writes(job, superfluous), *deleted, *created], progress
 
 
 def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_type: str) -> list[Write]:
     """The services of one role: one for each index, none beyond."""
     wanted = job.replica_count(replica_type)
     present = children.services_of(replica_type)
-    superfluous = [service for service in present if index(service) >= wanted and not service.metadata.deletion_timestamp]
+    beyond = [service for service in present if index(service) >= wanted]
+    superfluous = [service for service in beyond if is_own(service) and not service.metadata.deletion_timestamp]
     there = {index(service) for service in present}
     missing = [number for number in range(wanted) if number not in there]
     return [

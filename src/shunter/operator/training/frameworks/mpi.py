@@ -13,6 +13,7 @@ from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, WORKER, MPIJob
 from shunter.kube.plan import Failure, Note, Write
+from shunter.operator.training import scale_in
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
@@ -121,7 +122,7 @@ class MPI:
 
     def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         job: Job = observed.job
-        members = Members(job, observed.children)
+        members, evidence = Members(job, observed.children), Members(job, scale_in.evidence(observed.children))
         again, failing_role = upkeep.replaced(job, members)
         if failing_role:
             message = f'job "{job.name}" is failing because "{failing_role}" replica(s) failed.'
@@ -133,8 +134,8 @@ class MPI:
         if not members.is_done:
             made, progress = upkeep.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
-        counts = judgement.counts(members)
-        return writes, progress.notes(judgement.news(job, members, counts)).counts(counts)
+        counts = judgement.counts(evidence)
+        return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 
     def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
         return upkeep.refused(job, failure)

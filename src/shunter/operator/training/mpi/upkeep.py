@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.kube.plan import Create, Failure, Note, Patch, Ref, Write
-from shunter.operator.training import gang, restart
+from shunter.operator.training import gang, restart, scale_in
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.mpi import objects, pods
@@ -25,7 +25,6 @@ from shunter.operator.training.mpi.names import (
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, sets_own_restart_policy
-from shunter.operator.training.writes import delete_pod
 
 _EXISTENCE_TOLD = {
     SERVICE_ACCOUNTS: ("ServiceAccount is exist", "ServiceAccount"),
@@ -43,7 +42,7 @@ class Members:
         wanted = job.replica_count(WORKER)
         self.launcher = next((pod for pod in children.pods if pod.metadata.name == launcher_name(job)), None)
         self.workers = [pod for pod in workers if index(pod) < wanted]
-        self.superfluous = [pod for pod in workers if index(pod) >= wanted and pod.metadata.deletion_timestamp is None]
+        self.superfluous = scale_in.superfluous(workers, wanted)
 
     @property
     def is_done(self) -> bool:
@@ -76,7 +75,7 @@ def writes(observed: Observed, members: Members, image: str, progress: Progress)
         # In a look of its own, since pods of one plan are made at the same time: none is launched whose workers are refused.
         launcher = [_made(job, pods.launcher(job, image), LAUNCHER, observed.gang)]
         progress = _warned(job, observed.gang, progress)
-    superfluous = [delete_pod(job.ref, pod) for pod in members.superfluous]
+    superfluous = scale_in.writes(job, members.superfluous)
     return [*_objects(job, members, observed.kept), *superfluous, *workers, *launcher], progress
 
 
