@@ -14,7 +14,7 @@ import pytest
 
 from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.http_client import HttpClient, target
-from shunter.kube.http_connection import BUFFER_BYTES, Origin
+from shunter.kube.http_connection import BUFFER_BYTES, HEAD_LIMIT, Origin
 
 DEADLINE = 5.0
 
@@ -94,6 +94,70 @@ async def test_body_is_read_however_it_ends(answer: bytes, body: bytes) -> None:
         answered = await http.request("GET", "/", (), b"", seconds=DEADLINE)
         assert answered.body == body
         assert "x" not in answered.headers
+
+
+async def test_trailers_are_no_headers() -> None:
+    chunks = b"1\r\no\r\n1\r\nk\r\n0\r\nX-A: 2\r\nRetry-After: 9\r\n\r\n"
+    serve, _ = answering(b"HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, OK)
+    async with serving(serve) as port, client(port) as http:
+        answer = await http.request("GET", "/", (), b"", seconds=DEADLINE)
+        assert (answer.body, dict(answer.headers)) == (b"ok", {"x-a": "1", "transfer-encoding": "chunked"})
+        assert (await http.request("GET", "/", (), b"", seconds=DEADLINE)).body == b"ok"
+
+
+@pytest.mark.parametrize(
+    "stray", [b"HTTP/1.1 500 No\r\nX: 1\r\nContent-Length: 2\r\n\r\nno", b"HTTP/1.1 500 No\r\nX", b"junk", b"\r"]
+)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_answer_that_nobody_asked_for_is_taken_for_none(stray: bytes, streamed: bool) -> None:
+    """It came in one piece with the one that was asked for."""
+    serve, seen = answering(OK + stray, OK)
+    async with serving(serve) as port, client(port) as http:
+        if streamed:
+            stream = await http.stream("GET", "/", ())
+            assert (stream.status, await stream.read(), stream.headers) == (200, b"ok", {"content-length": "2"})
+            stream.close()
+        else:
+            answer = await http.request("GET", "/", (), b"", seconds=DEADLINE)
+            assert (answer.status, answer.body, answer.headers) == (200, b"ok", {"content-length": "2"})
+        again = await http.request("POST", "/", (), b"", seconds=DEADLINE)
+        assert (again.status, again.body) == (200, b"ok")
+    if stray != b"\r":
+        assert len(seen) == 2, "on another connection"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(b"Content-Length: 2\r\nContent-Length: 3\r\n", id="two lengths"),
+        pytest.param(b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", id="a length and chunks"),
+        pytest.param(b"Content-Length: +2\r\n", id="a length with a sign"),
+        pytest.param(b"X: a\r\n b\r\nContent-Length: 2\r\n", id="a header that goes on"),
+        pytest.param(b"X : a\r\nContent-Length: 2\r\n", id="a blank before the colon"),
+        pytest.param(b"X: a\nContent-Length: 2\r\n", id="a bare line feed"),
+        pytest.param(b"X: a\0\r\nContent-Length: 2\r\n", id="NUL"),
+    ],
+)
+async def test_answer_whose_end_could_be_read_in_two_ways_is_refused(lines: bytes) -> None:
+    serve, _ = answering(b"HTTP/1.1 200 OK\r\n" + lines + b"\r\nok")
+    async with serving(serve) as port, client(port) as http:
+        with pytest.raises(ConnectionError, match="not HTTP"):
+            await http.request("GET", "/", (), b"", seconds=DEADLINE)
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2 * HEAD_LIMIT, id="one header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * HEAD_LIMIT, id="many headers"),
+        pytest.param(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000, id="hints"),
+    ],
+)
+async def test_head_without_end_is_not_kept(endless: bytes) -> None:
+    serve, _ = answering(endless)
+    async with serving(serve) as port, client(port) as http:
+        with pytest.raises(ConnectionError, match=r"headers of more than|more than 1000 headers"):
+            await http.request("GET", "/", (), b"", seconds=DEADLINE)
 
 
 async def test_request_is_sent_as_it_was_meant() -> None:

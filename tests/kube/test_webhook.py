@@ -16,7 +16,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube import serving_tls, webhook
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client
-from shunter.kube.http_server import Patience
+from shunter.kube.http_limits import Patience
 from shunter.kube.registration import Configuration, Url, Webhook, register
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
 
@@ -198,7 +198,7 @@ async def test_registration_writes_url_and_authority(peer: Peer, client: Client)
 
 async def test_a_connection_on_which_nothing_is_asked_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes memory, and one of the files that the process may open."""
-    monkeypatch.setattr(webhook, "PATIENCE", Patience(request=60.0, idle=0.05))
+    monkeypatch.setattr(webhook, "PATIENCE", Patience(head=1.0))
     server = WebhookServer("127.0.0.1", 0, PAIR, {})
     await server.start()
     tls = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
@@ -206,4 +206,16 @@ async def test_a_connection_on_which_nothing_is_asked_is_cut(monkeypatch: pytest
     async with asyncio.timeout(10):
         assert await reader.read() == b""
     writer.close()
+    await server.stop()
+
+
+async def test_a_review_for_nobody_is_refused_before_its_body_is_there() -> None:
+    server = WebhookServer("127.0.0.1", 0, PAIR, {})
+    await server.start()
+    tls = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    async with asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=tls)
+        writer.write(b"POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 404 ")
+        writer.transport.abort()
     await server.stop()

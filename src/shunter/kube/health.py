@@ -7,8 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.http_server import HttpServer, Request, Response
+from shunter.kube.http_limits import Limits
+from shunter.kube.http_request import Request
+from shunter.kube.http_response import Response
+from shunter.kube.http_server import HttpServer
 
+LIMITS = Limits(body=0, held=2**20, connections=256)
 STOP_SECONDS = 1.0
 """For the requests under way when the server stops."""
 Check = Callable[[], str]
@@ -77,7 +81,7 @@ class EndpointServer:
         self._guard = guard
         self._endpoints = endpoints
         self._tls = tls
-        self._server = HttpServer(self._serve, body_limit=0)
+        self._server = HttpServer(self._serve, LIMITS)
 
     async def start(self) -> None:
         """Listens; `address` then has the real port. EnvironmentProblem when the port is taken."""

@@ -10,16 +10,20 @@ import asyncio
 import base64
 import socket
 import ssl
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import httptools
 
 from shunter.kube.certificates import verifying
-from shunter.kube.http_server import header_name
 
 BUFFER_BYTES = 2**20
 """What a stream holds for its reader before the connection is read no further."""
+HEAD_LIMIT = 2**20
+"""Bytes that may come before an answer's head is complete, hints (status 1xx) included; Go's clients take as much by default."""
+HEADER_LIMIT = 1000
+"""Headers of one answer: equal ones are joined, which takes the square of their number."""
 _PROXY_SECONDS = 10.0
 """For a proxy to open its tunnel."""
 
@@ -65,6 +69,8 @@ class Connection(asyncio.Protocol):
         self._trouble: OSError | None = None
         self._is_asking = False
         self._has_head = False
+        self._head_bytes = 0
+        self._header_count = 0
         self._keeps = False
         self._body: list[bytes] = []
         self._waiting_bytes = 0
@@ -82,6 +88,7 @@ class Connection(asyncio.Protocol):
         """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError."""
         self._is_asking, self._has_head, self.was_answered, self._keeps = True, False, False, True
         self._body = []
+        self._head_bytes = 0
         if self._transport is None:
             raise self._trouble or _hung_up()
         self._transport.write(text)
@@ -151,6 +158,10 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(ConnectionError(f"the answer is not HTTP: {error}"))
+        if not self._has_head and self._trouble is None:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT:
+                self._fail(ConnectionError(f"the answer has headers of more than {HEAD_LIMIT} bytes"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
@@ -160,20 +171,37 @@ class Connection(asyncio.Protocol):
         self._fail(error if isinstance(error, OSError) else _hung_up())
 
     def on_message_begin(self) -> None:
-        self.headers = {}
+        if self._is_asking:
+            self.headers = {}
+            self._header_count = 0
+        else:
+            # Nobody asked for this answer, which came together with the one before: it must not be taken for that, or the next.
+            self._keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        found, text = header_name(name), value.decode("latin-1")
+        if self._has_head:
+            # A trailer, which must not count as said before the body (RFC 9110, 6.5.1), or of an answer that nobody asked for.
+            return
+        self._header_count += 1
+        if self._header_count > HEADER_LIMIT:
+            if self._trouble is None:
+                self._fail(ConnectionError(f"the answer has more than {HEADER_LIMIT} headers"))
+            return
+        found, text = _header_name(name), value.decode("latin-1")
         # A field that comes again adds to a list, as Warning does (RFC 9110, 5.3).
         self.headers[found] = f"{self.headers[found]}, {text}" if found in self.headers else text
 
     def on_headers_complete(self) -> None:
+        if self._has_head:
+            return
         self.status = self._parser.get_status_code()
         self._has_head = self.status >= 200
         if self._has_head and self._wants == "head":
             self._tell()
 
     def on_body(self, part: bytes) -> None:
+        if not self._is_asking:
+            return
         self._body.append(part)
         if self._wants != "end":
             self._waiting_bytes += len(part)
@@ -184,11 +212,17 @@ class Connection(asyncio.Protocol):
                 self._tell()
 
     def on_message_complete(self) -> None:
-        if self.status < 200:
+        if self.status < 200 or not self._is_asking:
             return
         self._is_asking = False
         self._keeps = self._parser.should_keep_alive()
         self._tell()
+
+
+@lru_cache(maxsize=256)
+def _header_name(name: bytes) -> str:
+    """In lower case."""
+    return name.decode("latin-1").lower()
 
 
 def _hung_up() -> ConnectionError:

@@ -19,7 +19,10 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
 from shunter.kube.certificates import KeyPair
-from shunter.kube.http_server import HttpServer, Patience, Request, Response
+from shunter.kube.http_limits import Limits, Patience
+from shunter.kube.http_request import Request
+from shunter.kube.http_response import Response
+from shunter.kube.http_server import HttpServer
 from shunter.kube.json_patch import difference
 from shunter.kube.serving_tls import ServingTls
 
@@ -31,8 +34,11 @@ MAX_BODY = 8 * 2**20
 STOP_SECONDS = 10.0
 """For the requests under way when the server stops."""
 
-PATIENCE = Patience(request=32.0, idle=120.0)
-"""Clients that hold connections would leave none for API servers, which themselves give up an idle one after 90 seconds."""
+LIMITS = Limits(body=MAX_BODY)
+
+PATIENCE = Patience(body=30.0, idle=120.0)
+"""Clients that hold connections would leave none for API servers, which wait at most 30 seconds for a webhook, and give up an
+idle connection after 90 themselves."""
 
 _REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalError"}
 
@@ -137,7 +143,7 @@ class WebhookServer:
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
         self._tls.use(self._certificate)
-        server = HttpServer(self.answer, body_limit=MAX_BODY, patience=PATIENCE)
+        server = HttpServer(self.answer, LIMITS, patience=PATIENCE, accepts=self._accepts)
         try:
             self.port = await server.start(self.host, self.port, self._tls.context)
         except OSError as error:
@@ -176,13 +182,14 @@ class WebhookServer:
         """For /readyz."""
         return "" if self._server is not None else "the webhook server does not listen"
 
+    async def _accepts(self, request: Request) -> Response | None:
+        return None if request.path in self._routes else _no_such_webhook()
+
     async def answer(self, request: Request) -> Response:
         """What a request gets, whichever way it came."""
         handler = self._routes.get(request.path)
         if handler is None:
-            # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it
-            # lasts. A rollout that brings a kind waits until its first replica has been asked.
-            return Response(b"no such webhook\n", status=404, is_last=True)
+            return _no_such_webhook()
         if self._metrics is None:
             return await self._answered(request, handler)
         self._metrics.began(request.path)
@@ -205,6 +212,12 @@ class WebhookServer:
         if self._metrics:
             self._metrics.decided(request.path, is_allowed=response.allowed)
         return Response(_encoded(review, response), content_type="application/json")
+
+
+def _no_such_webhook() -> Response:
+    # A newer replica of ours may know it: API servers keep to one connection, and so to one replica, for as long as it lasts. A
+    # rollout that brings a kind waits until its first replica has been asked.
+    return Response(b"no such webhook\n", status=404, is_last=True)
 
 
 _decoder = msgspec.json.Decoder(AdmissionReview)

@@ -30,9 +30,11 @@ from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.storage import Store
 from shunter.cluster.apiserver.storage_room import StorageRoom
 from shunter.cluster.apiserver.webhooks import Webhooks
+from shunter.kube.http_limits import Limits
 from shunter.kube.http_server import HttpServer
 
 _SHUTDOWN_SECONDS = 5.0
+LIMITS = Limits(body=BODY_LIMIT, held=128 * 2**20)
 
 
 def _arguments() -> argparse.Namespace:
@@ -81,7 +83,7 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
         crd_lifecycle.follow(backend)
         await bootstrap(backend)
         api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer, store), issuer, nodes)
-        server = HttpServer(api.handle, body_limit=BODY_LIMIT)
+        server = HttpServer(api.handle, LIMITS, accepts=api.accepts)
         await server.start(host, port, tls_context(pki))
         gc.collect()
         gc.freeze()

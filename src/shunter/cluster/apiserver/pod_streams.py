@@ -21,7 +21,8 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag
 from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.upgrade import BUFFER_BYTES, connection_streams
-from shunter.kube.http_server import Request, Response
+from shunter.kube.http_request import Request
+from shunter.kube.http_response import Response
 
 _NODE_NAMES = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 """What the node calls the options of exec and attach."""

@@ -47,7 +47,8 @@ from shunter.cluster.apiserver.status import (
 from shunter.cluster.apiserver.storage_room import not_stored
 from shunter.cluster.apiserver.version import version
 from shunter.cluster.apiserver.writes import Outcome
-from shunter.kube.http_server import Request, Response, Stream
+from shunter.kube.http_request import Request, Stream
+from shunter.kube.http_response import Response
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +87,13 @@ class ApiServer:
         self._stopping.set()
         for task in tuple(self._watchers):
             task.cancel()
+
+    async def accepts(self, request: Request) -> Response | None:
+        """The answer to a request whose body is not worth taking, from its head: nobody's, or one that needs none."""
+        if request.path in _OPEN_PATHS or request.path in _PINGS:
+            return await self.handle(request)
+        user = self._authenticator.user(request.headers.get("authorization", ""), request.certificate)
+        return _refused(unauthorized()) if user is None else None
 
     async def handle(self, request: Request) -> Response | None:
         """One request; None when its answer was streamed."""

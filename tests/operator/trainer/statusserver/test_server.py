@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import aiohttp
+import msgspec
 import pytest
 
 from shunter.api.meta import Json
@@ -102,6 +104,32 @@ async def test_what_the_schema_forbids_is_refused_in_the_api_servers_words(
     assert (code, answer["code"], answer["reason"]) == (422, 422, "Invalid")
     assert f'TrainJob.trainer.kubeflow.org "{JOB}" is invalid' in answer["message"]
     assert message in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "bearer", "length", "refusal"),
+    [
+        pytest.param("/elsewhere", "", 100, NOT_FOUND, id="to a path that is none"),
+        pytest.param("", "", 100, FORBIDDEN, id="of nobody"),
+        pytest.param("", "Bearer x.y.z", 100, FORBIDDEN, id="of somebody else"),
+        pytest.param("", "mine", 10**6, TOO_LARGE, id="that is too long"),
+    ],
+)
+async def test_a_report_is_refused_before_its_body_is_there(
+    reporter: Reporter, path: str, bearer: str, length: int, refusal: tuple[int, Json]
+) -> None:
+    url = urlsplit(reporter.url)
+    tls = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    token = f"Bearer {reporter.token}" if bearer == "mine" else bearer
+    async with asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection(url.hostname, url.port, ssl=tls)
+        writer.write(f"POST {path or url.path} HTTP/1.1\r\nHost: a\r\nAuthorization: {token}\r\n".encode())
+        writer.write(b"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n" % length)
+        head = await reader.readuntil(b"\r\n\r\n")
+        body = msgspec.json.decode(await reader.readuntil(b'"code":%d}' % refusal[0]))
+        writer.transport.abort()
+    assert head.startswith(b"HTTP/1.1 %d " % refusal[0])
+    assert (refusal[0], body) == refusal
 
 
 async def test_a_job_that_is_not_there_is_not_found(reporter: Reporter) -> None:

@@ -17,7 +17,10 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ApiError, BadRequest, Invalid, NotFound
-from shunter.kube.http_server import Headers, HttpServer, Patience, Request, Response
+from shunter.kube.http_limits import Limits, Patience
+from shunter.kube.http_request import Request
+from shunter.kube.http_response import Headers, Response
+from shunter.kube.http_server import HttpServer
 from shunter.kube.plan import Key
 from shunter.operator.trainer.statusserver.place import job_of
 from shunter.operator.trainer.statusserver.report import BadReport, parsed
@@ -27,7 +30,8 @@ from shunter.operator.trainer.statusserver.writes import StatusWriter, TooManyRe
 log = getLogger(__name__)
 
 BODY_LIMIT = 65536
-PATIENCE = Patience(request=10.0, idle=120.0)
+LIMITS = Limits(body=BODY_LIMIT, held=16 * 2**20)
+PATIENCE = Patience(body=10.0, idle=120.0)
 ANSWER_SECONDS = 10.0
 """How long a report may wait for the API server."""
 STOP_SECONDS = 5.0
@@ -90,7 +94,7 @@ class StatusServer:
 
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when the port is taken."""
-        server = HttpServer(self._serve, body_limit=BODY_LIMIT, patience=PATIENCE)
+        server = HttpServer(self._serve, LIMITS, patience=PATIENCE, accepts=self._accepts)
         try:
             self.port = await server.start(self.host, self.port, self._tls)
         except OSError as error:
@@ -119,6 +123,14 @@ class StatusServer:
         """For /readyz."""
         return "" if self._server is not None else "the status server does not listen"
 
+    async def _accepts(self, request: Request) -> Response | None:
+        """A refusal that the head of a report is enough for, so that its body is not taken."""
+        try:
+            await self._reported_job(request)
+        except RefusedError as error:
+            return _refused(error.refusal)
+        return None
+
     async def _serve(self, request: Request) -> Response:
         started = time.monotonic()
         try:
@@ -134,14 +146,7 @@ class StatusServer:
 
     async def _reported(self, request: Request) -> Json:
         """What the request is answered with. Raises RefusedError."""
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > BODY_LIMIT:
-            raise RefusedError(TOO_LARGE)
-        job = job_of(request.path) if request.method == "POST" else None
-        if job is None:
-            raise RefusedError(NOT_FOUND)
-        key = Key(*job)
-        await self._check_bearer(request.headers.get("authorization", ""), key)
+        key = await self._reported_job(request)
         if not self._rates.allows(key):
             raise RefusedError(TOO_MANY)
         if request.is_too_large:
@@ -154,6 +159,18 @@ class StatusServer:
             return {}
         await self._write(key, status)
         return {"trainerStatus": status}
+
+    async def _reported_job(self, request: Request) -> Key:
+        """The job that the client may report about. Raises RefusedError."""
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > BODY_LIMIT:
+            raise RefusedError(TOO_LARGE)
+        job = job_of(request.path) if request.method == "POST" else None
+        if job is None:
+            raise RefusedError(NOT_FOUND)
+        key = Key(*job)
+        await self._check_bearer(request.headers.get("authorization", ""), key)
+        return key
 
     async def _check_bearer(self, authorization: str, key: Key) -> None:
         match authorization.split():
