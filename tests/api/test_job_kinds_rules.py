@@ -118,6 +118,16 @@ def test_an_xgboostjob_has_a_master() -> None:
     assert XGB.refused(job) == "spec.xgbReplicaSpecs[Master]: Required value: must be present"
 
 
+def test_an_xgboostjob_without_a_spec_lacks_roles_first() -> None:
+    """W2, W6"""
+    job = msgspec.convert({"metadata": {"name": "job"}}, XGBOOST.view)
+    missing = [
+        "spec.xgbReplicaSpecs: Required value: must be required",
+        "spec.xgbReplicaSpecs[Master]: Required value: must be present",
+    ]
+    assert XGB.refused(job) == f"[{', '.join(missing)}]"
+
+
 def test_a_tfjob_has_a_chief_or_a_master() -> None:
     """W7: roles are counted as they are spelled, not their pods."""
     both = TF.job({"Chief": TF.replica(), "Master": TF.replica()})
@@ -141,6 +151,13 @@ def test_managers_never_change(rules: Rules) -> None:
     old = rules.job(rules.good(), runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"})
     assert rules.refused(old, old) == ""
     assert rules.refused(rules.job(rules.good()), old) == "spec.runPolicy.managedBy: Invalid value: null: field is immutable"
+
+
+@each_kind
+def test_a_manager_that_came_past_admission_and_is_none_may_be_corrected(rules: Rules) -> None:
+    """Nobody would ever run the job."""
+    stored = rules.job(rules.good(), runPolicy={"managedBy": "nobody"})
+    assert rules.refused(rules.job(rules.good()), stored) == ""
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ def refusal(case: dict[str, Any]) -> list[str]:
         return [str(validation.missing_runtime_error(ref, answer))]
     runtime = msgspec.convert(case["runtime"], TrainingRuntime)
     template, policy = runtime.spec.template, runtime.spec.ml_policy
-    errors: list[FieldError] = [*validation.initializer_errors(job, template), *validation.patch_errors(job)]
+    errors: list[FieldError] = [
+        *validation.initializer_errors(job, template),
+        *validation.patch_errors(job, job.spec.runtime_patches),
+    ]
     if "old" in case:
         errors += validation.patch_change_errors(job, train_job(case["old"]), ())
     if policy and policy.torch:
@@ -106,7 +109,8 @@ TEMPLATE = {
     ids=["known", "container and init container swapped", "unknown job", "unknown container", "unknown init container too"],
 )
 def test_patches_reach_only_what_the_runtime_has(patch: dict[str, Any], faults: list[str]) -> None:
-    errors = validation.patch_target_errors(patched([patch]), TEMPLATE)
+    job = patched([patch])
+    errors = validation.patch_target_errors(job, job.spec.runtime_patches, TEMPLATE)
     assert [error.body.rpartition("]: ")[2] for error in errors] == faults
 
 

@@ -81,6 +81,11 @@ def aggregate(errors: list[FieldError]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
+def made_worse(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
+    """Those of an update's faults that the object did not have already: others must not keep it from being changed."""
+    return [error for error in errors if error not in before]
+
+
 def shown(value: Any) -> str:
     """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON, safe for HTML."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -48,6 +48,14 @@ def shaped(value: Any, shape: type[Shape]) -> Shape:
         raise ShapeError("", "nested too deeply") from error
 
 
+def shaped_if_possible(value: Any, shape: type[Shape]) -> Shape | None:
+    """The value read as `shape`; None when it is none, as an object may be that was stored past admission."""
+    try:
+        return shaped(value, shape)
+    except ShapeError:
+        return None
+
+
 def as_shape_error(error: msgspec.ValidationError) -> ShapeError:
     """What msgspec says, in JSON's words."""
     found = _ERROR.fullmatch(str(error))

@@ -92,6 +92,18 @@ class AdmissionResponse(msgspec.Struct, frozen=True, kw_only=True):
     patch: Sequence[Json] = ()
 
 
+def changes_nothing_judged(request: AdmissionRequest) -> bool:
+    """Whether this is an update that must pass whatever the object is like: it is being deleted, and has to lose its finalizers,
+    or its spec stays as it was."""
+    new, old = request.object, request.old_object
+    if new is None or old is None:
+        return False
+    is_deleted = any(
+        isinstance(metadata := one.get("metadata"), dict) and metadata.get("deletionTimestamp") for one in (new, old)
+    )
+    return is_deleted or new.get("spec") == old.get("spec")
+
+
 def allowed(*, warnings: Sequence[str] = ()) -> AdmissionResponse:
     return AdmissionResponse(allowed=True, warnings=warnings)
 

@@ -214,7 +214,52 @@ async def test_an_update_after_the_runtime_went_is_judged_by_the_snapshot(make_r
     snapshot = snapshot_by(msgspec.convert(review().object, TrainJob), make_runtime())
     request = review("UPDATE", suspend=True)
     assert (await trainer_admission(Server(), snapshots=(snapshot,)).validate(request)).allowed
-    assert not (await trainer_admission(Server()).validate(request)).allowed
+    assert (await trainer_admission(Server()).validate(request)).allowed, "it met none, and is to be suspended"
+    assert not (await trainer_admission(Server()).validate(review(suspend=True))).allowed, "a new job needs its runtime"
+
+
+async def test_an_update_is_refused_for_what_it_makes_worse_only(make_runtime: MakeRuntime) -> None:
+    """Upstream lets patches pass for what the runtime does not have; Kueue then adds its own."""
+
+    def patch(manager: str, container: str) -> Json:
+        pods = {"spec": {"template": {"spec": {"containers": [{"name": container}]}}}}
+        template = {"spec": {"replicatedJobs": [{"name": "node", "template": pods}]}}
+        return {"manager": manager, "trainingRuntimeSpec": {"template": template}}
+
+    admission, stored = trainer_admission(Server(), make_runtime()), patch("acme.io/a", "nowhere")
+    old = review(suspend=True, runtimePatches=[stored]).object
+
+    async def updated(*patches: Json, **spec: Any) -> tuple[bool, str]:
+        answer = await admission.validate(review("UPDATE", old=old, runtimePatches=[*patches], **spec))
+        return answer.allowed, answer.message.rpartition(": ")[2]
+
+    assert await updated(stored, suspend=False) == (True, "")
+    assert await updated(stored, patch("kueue.x-k8s.io/manager", "node"), suspend=True) == (True, "")
+    refused = (False, "must not have container that doesn't exist in the runtime job node")
+    assert await updated(stored, patch("kueue.x-k8s.io/manager", "elsewhere"), suspend=True) == refused
+
+
+async def test_a_job_of_a_runtime_that_cannot_be_read_can_be_suspended(make_runtime: MakeRuntime) -> None:
+    runtime = make_runtime()
+    runtime["spec"]["template"]["spec"]["replicatedJobs"] = "node"
+    admission = trainer_admission(Server(), runtime)
+    assert (await admission.validate(review("UPDATE", old=review().object, suspend=True))).allowed
+    assert not (await admission.validate(review(suspend=True))).allowed
+
+
+def test_a_shared_runtime_that_came_past_admission_can_be_changed_where_it_is_right() -> None:
+    def runtime(replicas: int, **spec: Any) -> Json:
+        labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+        pods = {"template": {"spec": {"containers": [{"name": "node"}]}}}
+        job = {"name": "a", "replicas": replicas, "template": {"metadata": {"labels": labels}, "spec": pods}}
+        return {"metadata": {"name": "rt"}, "spec": {"template": {"spec": {"replicatedJobs": [job]}}, **spec}}
+
+    def updated(obj: Json) -> bool:
+        return validate_cluster_runtime(AdmissionRequest(uid="1", operation="UPDATE", object=obj, old_object=runtime(2))).allowed
+
+    assert updated(runtime(2, mlPolicy={"numNodes": 3}))
+    assert not updated(runtime(3))
+    assert updated(runtime(1))
 
 
 async def test_a_change_of_the_runtime_keeps_no_job_that_met_it_before_from_being_updated(make_runtime: MakeRuntime) -> None:

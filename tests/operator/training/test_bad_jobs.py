@@ -91,6 +91,33 @@ def test_a_running_job_that_was_scaled_to_zero_goes_on(make_job: Callable[..., A
     assert [condition["type"] for condition in made.status.wanted["conditions"]] == ["Created"]
 
 
+def updated(job: Json, old: Json) -> tuple[bool, str]:
+    request = AdmissionRequest(uid="1", operation="UPDATE", object=job, old_object=old)
+    response = routes()["/validate-kubeflow-org-v1-pytorchjob"](request)
+    return response.allowed, response.message  # type: ignore[union-attr]
+
+
+NAMELESS = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
+
+
+@pytest.mark.parametrize("specs", [{}, {"Boss": {"template": GOOD}}, {"Master": "one"}, {"Worker": {"template": NAMELESS}}])
+def test_a_job_that_came_past_admission_can_be_changed_and_deleted(specs: Json) -> None:
+    old = manifest(specs)
+    labelled = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    assert updated(labelled, old) == (True, "")
+    leaving = {**old, "metadata": {**old["metadata"], "deletionTimestamp": "2026-11-21T12:00:00Z"}}
+    assert updated({**leaving, "spec": {**leaving["spec"], "runPolicy": {}}}, leaving) == (True, "")
+
+
+def test_an_update_is_refused_for_what_it_makes_worse_only() -> None:
+    old = manifest({"Worker": {"template": NAMELESS}})
+    suspended = manifest({"Worker": {"template": NAMELESS}}, runPolicy={"suspend": True})
+    assert updated(suspended, old) == (True, "")
+    worse = manifest({"Worker": {"replicas": 0, "template": NAMELESS}}, runPolicy={"suspend": True})
+    assert updated(worse, old) == (False, f"{SPECS}[Worker].replicas: Forbidden: must be at least 1")
+    assert updated(manifest({"Worker": {"template": GOOD}}), manifest({"Worker": "one"})) == (True, ""), "it can be put right"
+
+
 def test_an_unreadable_job_is_a_bad_request() -> None:
     wanted = "PyTorchJob cannot be read: spec.pytorchReplicaSpecs[...]: must be an object, not a string"
     assert verdict(manifest({"Master": "one"})) == (False, 400, wanted)

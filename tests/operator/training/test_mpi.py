@@ -269,6 +269,22 @@ def test_a_fault_is_told_once_stays_in_the_condition_and_nothing_is_made(roles: 
     assert (again.writes, again.events, again.status.wanted) == ((), (), made.status.wanted)
 
 
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        pytest.param({}, "MPIReplicaSpecs is not valid", id="no spec"),
+        pytest.param(
+            {"spec": {"mpiReplicaSpecs": {}}}, "MPIReplicaSpec is not valid: Master ReplicaSpec must be present", id="no roles"
+        ),
+    ],
+)
+def test_a_job_without_roles_is_told_from_one_without_a_spec(spec: Json, fault: str) -> None:
+    """W10"""
+    view = msgspec.convert({"metadata": {"name": "m", "namespace": "team-a", "uid": "u1"}, **spec}, MPIJob)
+    made = plan(MPI, Observed(job=MPI.read(view)), NOW)
+    assert [event.message for event in made.events] == [f"MPIJob failed validation because {fault}"]
+
+
 def test_a_job_that_was_put_right_is_created_after_all() -> None:
     """W10, S4"""
     wrong = job_view(roles={"Launcher": {"replicas": 2}}, status={})

@@ -46,30 +46,33 @@ def errors(job: TrainJob, *, gpus: int) -> list[FieldError]:
     if trainer is None or trainer.command != COMMAND:
         return []
     model = model_name(runtime)
+    found = []
     if model not in MODELS:
         detail = f"must have a supported pretrained model, invalid model configured: {model}"
-        return [invalid("spec.runtimeRef.name", runtime, detail)]
-    return [*_node_errors(trainer, model), *_qlora_errors(trainer, runtime, model, gpus), *_setting_errors(trainer)]
+        found.append(invalid("spec.runtimeRef.name", runtime, detail))
+    return [*found, *_node_errors(trainer, model), *_qlora_errors(trainer, runtime, model, gpus), *_setting_errors(trainer)]
 
 
 def _node_errors(trainer: Trainer, model: str) -> list[FieldError]:
     field, nodes = "spec.trainer.numNodes", trainer.num_nodes
     if nodes is None or nodes <= 1:
         return []
-    if model != LLAMA_3_3_70B:
-        return [invalid(field, nodes, f"must be 1 for {model} model")]
+    found = []
+    if model in MODELS and model != LLAMA_3_3_70B:
+        found.append(invalid(field, nodes, f"must be 1 for {model} model"))
     if fine_tuning_method(trainer.args or ()) != "full":
-        return [invalid(field, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")]
-    return []
+        found.append(invalid(field, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune"))
+    return found
 
 
 def _qlora_errors(trainer: Trainer, runtime: str, model: str, gpus: int) -> list[FieldError]:
     if fine_tuning_method(trainer.args or ()) != "qlora":
         return []
     if model == QWEN_2_5_1_5B:
+        # No number of processes would help.
         return [invalid("spec.runtimeRef.name", runtime, f"QLoRA is not supported for {model} model")]
     processes = trainer.num_proc_per_node
-    if model == LLAMA_3_3_70B or processes == 1 or gpus == 1:
+    if model not in MODELS or model == LLAMA_3_3_70B or processes == 1 or gpus == 1:
         return []
     shown_processes = "auto" if processes is None else processes
     when = f"for {model} model when using QLoRA"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -81,10 +81,11 @@ def reserved_environment_errors(job: TrainJob, reserved: Collection[str]) -> lis
     return [invalid("spec.trainer.env", list(environment), detail)]
 
 
-def patch_errors(job: TrainJob) -> list[FieldError]:
-    """Managers are domain-prefixed paths, and the containers that the operator sets up get no environment from patches."""
-    errors = [error for patch in job.spec.runtime_patches for error in manager_errors(patch.manager)]
-    if any(_adds_environment(patch) for patch in job.spec.runtime_patches):
+def patch_errors(job: TrainJob, patches: Sequence[RuntimePatch]) -> list[FieldError]:
+    """Managers are domain-prefixed paths, and the containers that the operator sets up get no environment from patches. `patches`
+    are those of the job that are to be judged."""
+    errors = [error for patch in patches for error in manager_errors(patch.manager)]
+    if any(_adds_environment(patch) for patch in patches):
         names = ", ".join(_NO_EXTRA_ENVIRONMENT)
         errors.append(invalid(PATCHES, _shown_patches(job), f"must not have envs for the {names} containers"))
     return errors
@@ -110,12 +111,12 @@ def manager_errors(manager: str) -> list[FieldError]:
     return errors
 
 
-def patch_target_errors(job: TrainJob, template: Json) -> list[FieldError]:
-    """Patches to what the runtime, without patches, does not have.
+def patch_target_errors(job: TrainJob, patches: Iterable[RuntimePatch], template: Json) -> list[FieldError]:
+    """Patches to what the runtime, without patches, does not have; `patches` are those of the job that are to be judged.
 
     Upstream means to refuse them but merges first, so they pass there and the JobSet cannot be made later (9-S23).
     """
-    faults = [fault for patch in job.spec.runtime_patches for fault in _target_faults(patch, template)]
+    faults = [fault for patch in patches for fault in _target_faults(patch, template)]
     return [invalid(PATCHES, _shown_patches(job), fault) for fault in dict.fromkeys(faults)]
 
 

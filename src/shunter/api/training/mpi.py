@@ -32,6 +32,10 @@ class MPIJobSpec(Struct, frozen=True):
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
 
 
+NO_SPEC = MPIJobSpec()
+"""What a job is read as that has no spec at all: upstream tells it from an empty map of replica specs."""
+
+
 class FieldManager(Struct, frozen=True):
     """Who wrote fields of an object, and in which version."""
 
@@ -47,7 +51,7 @@ class MPIJob(Struct, frozen=True):
     """A job of mpirun: a Launcher, and Workers in which it starts processes."""
 
     metadata: MPIJobMeta = MPIJobMeta()
-    spec: Annotated[MPIJobSpec, doc("What to run.")] = MPIJobSpec()
+    spec: Annotated[MPIJobSpec, doc("What to run.")] = NO_SPEC
     status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shunter.api.shapes import template_fault
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
-from shunter.api.training.mpi import KIND, LAUNCHER, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
+from shunter.api.training.mpi import KIND, LAUNCHER, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
 
 LONGEST_NAME = 63
 """The job's name is the value of a label of its pods."""
@@ -28,6 +28,8 @@ def with_defaults(spec: MPIJobSpec) -> MPIJobSpec:
 def fault(spec: MPIJobSpec) -> str:
     """What is wrong with the job, in upstream's words (W10); empty when nothing is."""
     specs = spec.mpi_replica_specs
+    if spec is NO_SPEC:
+        return "MPIReplicaSpecs is not valid"
     for role in (*(role for role in _ROLES if role in specs), *(role for role in specs if role not in _ROLES)):
         if found := _replica_fault(role, specs[role]):
             return found

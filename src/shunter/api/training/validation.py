@@ -42,14 +42,19 @@ def name_errors(name: str) -> list[FieldError]:
 
 
 def run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldError]:
-    """`managedBy` names one of two managers and never changes (W8; X3: for every kind); `old` is None on creation."""
+    """`managedBy` names one of two managers and never changes (W8; X3: for every kind), unless it came past admission and names
+    nobody; `old` is None on creation."""
     field, manager = f"{RUN_POLICY}.managedBy", policy.managed_by
     errors = []
-    if old is not None and manager != old.managed_by:
+    if old is not None and manager != old.managed_by and _is_manager(old.managed_by):
         errors.append(invalid(field, manager, "field is immutable"))
-    if manager is not None and manager not in (MANAGED_BY_KUEUE, MANAGED_BY_US):
+    if not _is_manager(manager):
         errors.append(not_supported(field, manager, [MANAGED_BY_KUEUE, MANAGED_BY_US]))
     return errors
+
+
+def _is_manager(name: str | None) -> bool:
+    return name in (None, MANAGED_BY_KUEUE, MANAGED_BY_US)
 
 
 def role_errors(role: str, *, field: str, roles: tuple[str, ...]) -> list[FieldError]:

@@ -16,11 +16,15 @@ class XGBoostJobSpec(Struct, frozen=True):
     xgb_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: one Master, and Workers.")] = {}
 
 
+NO_SPEC = XGBoostJobSpec()
+"""What a job is read as that has no spec at all: upstream tells it from an empty map of replica specs."""
+
+
 class XGBoostJob(Struct, frozen=True):
     """Distributed training with XGBoost or LightGBM: a Master that the Workers meet at."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[XGBoostJobSpec, doc("What to run.")] = XGBoostJobSpec()
+    spec: Annotated[XGBoostJobSpec, doc("What to run.")] = NO_SPEC
     status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
 
 

@@ -7,8 +7,15 @@ from msgspec.structs import replace
 from shunter.api.field_errors import FieldError, required
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
-from shunter.api.training.validation import container_errors, exactly_one_errors, name_errors, role_errors, run_policy_errors
-from shunter.api.training.xgboost import KIND, MASTER, XGBoostJob, XGBoostJobSpec
+from shunter.api.training.validation import (
+    container_errors,
+    exactly_one_errors,
+    missing_roles_errors,
+    name_errors,
+    role_errors,
+    run_policy_errors,
+)
+from shunter.api.training.xgboost import KIND, MASTER, NO_SPEC, XGBoostJob, XGBoostJobSpec
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -28,6 +35,7 @@ def errors(job: XGBoostJob, old: XGBoostJob | None) -> list[FieldError]:
     return [
         *name_errors(job.metadata.name),
         *run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
+        *(missing_roles_errors(specs, field=_REPLICAS) if job.spec is NO_SPEC else ()),
         *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
         *([] if MASTER in specs else [required(f"{_REPLICAS}[{MASTER}]", "must be present")]),
     ]

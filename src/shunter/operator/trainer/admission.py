@@ -1,7 +1,8 @@
 """The admission webhooks of trainer.kubeflow.org, under upstream's paths and names (2.1).
 
-A runtime is looked up in the cache, and at the server when it is not there: it may have been created a moment ago. Updates of a
-job are judged by its snapshot, where it has one, and a job that is being deleted may lose its finalizers (9-S8).
+A runtime is looked up in the cache, and at the server when it is not there: it may have been created a moment ago. Updates
+of a job are judged by its snapshot, where it has one, and refused for what they make worse only: a job whose runtime is gone, or
+that another operator's webhooks let through, can still be changed, suspended and deleted (9-S8).
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
-import msgspec
-
-from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.field_errors import FieldError, aggregate, made_worse
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta, rfc3339
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
-from shunter.api.shapes import ShapeError, shaped
+from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
@@ -24,7 +23,7 @@ from shunter.kube.errors import NotFound
 from shunter.kube.plan import Key
 from shunter.kube.registration import Configuration, Webhook
 from shunter.kube.store import Store
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, denied, mutated
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied, mutated
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.reconciler import RuntimeStores
@@ -91,6 +90,8 @@ class TrainerAdmission:
 
     def default(self, request: AdmissionRequest) -> AdmissionResponse:
         """Stamps the time on patches that are new or changed (2.2)."""
+        if changes_nothing_judged(request):
+            return allowed()
         job = request.object or {}
         unreadable = go_decode_error(job)
         if unreadable:
@@ -99,33 +100,44 @@ class TrainerAdmission:
         return mutated(job, with_patch_times(job, old, self._now()))
 
     async def validate(self, request: AdmissionRequest) -> AdmissionResponse:
+        if changes_nothing_judged(request):
+            return allowed()
         try:
             job = shaped(request.object, TrainJob)
-            old = shaped(request.old_object, TrainJob) if request.old_object is not None else None
         except ShapeError as error:
             return denied(f"TrainJob cannot be read: {error}", code=400)
-        if old is not None and job.metadata.deletion_timestamp is not None:
-            return allowed()
+        old = shaped_if_possible(request.old_object, TrainJob)
+        if old is None:
+            return await self._judged_new(job)
+        faults = validation.patch_change_errors(job, old, self._active_jobs(job))
         reference = job.spec.runtime_ref
-        unsupported = validation.unsupported_runtime(reference)
-        if unsupported:
-            return denied(unsupported)
-        resource = KINDS[reference.kind, reference.api_group]
-        runtime = await self._runtime(job, resource, is_new=old is None)
+        resource = KINDS.get((reference.kind, reference.api_group))
+        runtime = await self._runtime(job, resource, is_new=False) if resource else None
         if runtime is None:
-            answer = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
-            return denied(str(validation.missing_runtime_error(reference, answer)))
-        is_shared = resource == CLUSTER_TRAINING_RUNTIMES
-        metadata = msgspec.convert(runtime.get("metadata") or {}, ObjectMeta)
-        warnings = runtime_validation.reference_warnings(metadata) if is_shared else []
+            # It met none before either. Whatever is to happen to the job, e.g. that it is suspended, must not wait for one.
+            return _verdict(faults, [])
         try:
             missing = await self._missing_priority_classes(priority_classes(job, runtime))
-            faults = trainjob_errors(job, runtime, missing)
+            faults = [*trainjob_errors(job, runtime, missing, old), *faults]
         except BuildError as error:
-            return denied(str(error), warnings=warnings)
-        if old is not None:
-            faults += validation.patch_change_errors(job, old, self._active_jobs(job))
-        return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+            if _build_error(old, runtime) != str(error):
+                return denied(str(error), warnings=_warnings(runtime))
+        return _verdict(faults, _warnings(runtime))
+
+    async def _judged_new(self, job: TrainJob) -> AdmissionResponse:
+        reference = job.spec.runtime_ref
+        if unsupported := validation.unsupported_runtime(reference):
+            return denied(unsupported)
+        runtime = await self._runtime(job, KINDS[reference.kind, reference.api_group], is_new=True)
+        if runtime is None:
+            answer = f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
+            missing_runtime = validation.missing_runtime_error(reference, answer)
+            return _verdict([missing_runtime, *validation.patch_errors(job, job.spec.runtime_patches)], [])
+        try:
+            missing = await self._missing_priority_classes(priority_classes(job, runtime))
+            return _verdict(trainjob_errors(job, runtime, missing), _warnings(runtime))
+        except BuildError as error:
+            return denied(str(error), warnings=_warnings(runtime))
 
     async def _runtime(self, job: TrainJob, resource: Resource, *, is_new: bool) -> Json | None:
         """The job's snapshot of the runtime if it may have one, else the present runtime."""
@@ -159,11 +171,31 @@ class TrainerAdmission:
         return [status.name for status in statuses if status.active > 0]
 
 
+def _verdict(faults: list[FieldError], warnings: list[str]) -> AdmissionResponse:
+    return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+
+
+def _warnings(runtime: Json) -> list[str]:
+    """What a job is warned of because of its runtime, which may be a snapshot that somebody edited."""
+    metadata = shaped_if_possible(runtime.get("metadata"), ObjectMeta)
+    is_shared = runtime.get("kind") == CLUSTER_TRAINING_RUNTIMES.kind
+    return runtime_validation.reference_warnings(metadata) if metadata and is_shared else []
+
+
+def _build_error(job: TrainJob, runtime: Json) -> str:
+    """Why nothing could be judged about a job of this runtime; empty when it could."""
+    try:
+        priority_classes(job, runtime)
+    except BuildError as error:
+        return str(error)
+    return ""
+
+
 def validate_runtime(request: AdmissionRequest) -> AdmissionResponse:
     """Only on creation, as upstream (9-S9)."""
     if request.operation != "CREATE":
         return allowed()
-    return _verdict(request, lambda runtime: ([], runtime_validation.errors(runtime)))
+    return _judged_runtime(request, lambda runtime: ([], runtime_validation.errors(runtime)))
 
 
 def validate_cluster_runtime(request: AdmissionRequest) -> AdmissionResponse:
@@ -172,19 +204,32 @@ def validate_cluster_runtime(request: AdmissionRequest) -> AdmissionResponse:
         warnings = runtime_validation.creation_warnings(runtime.metadata) if is_new else []
         return warnings, runtime_validation.errors(runtime)
 
-    return _verdict(request, check)
+    return _judged_runtime(request, check)
 
 
-def _verdict(
+def _judged_runtime(
     request: AdmissionRequest, check: Callable[[TrainingRuntime], tuple[list[str], list[FieldError]]]
 ) -> AdmissionResponse:
+    if changes_nothing_judged(request):
+        return allowed()
     try:
         runtime = shaped(request.object, TrainingRuntime)
         runtime_spec(request.object or {})
     except (ShapeError, BuildError) as error:
         return denied(f"{request.kind.kind} cannot be read: {error}", code=400)
     warnings, faults = check(runtime)
-    return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
+    if request.old_object is not None:
+        faults = made_worse(faults, _faults(request.old_object, check))
+    return _verdict(faults, warnings)
+
+
+def _faults(obj: Json, check: Callable[[TrainingRuntime], tuple[list[str], list[FieldError]]]) -> list[FieldError]:
+    """What a runtime as it is stored would be refused for; nothing for one that cannot be read."""
+    try:
+        runtime_spec(obj)
+        return check(shaped(obj, TrainingRuntime))[1]
+    except (ShapeError, BuildError):
+        return []
 
 
 def with_patch_times(job: Json, old: Json | None, now: datetime) -> Json:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import FieldError, made_worse
 from shunter.api.meta import Json, controller_reference
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer import validation
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
-from shunter.api.trainer.trainjob import TrainJob
-from shunter.operator.trainer.model import Model, PodSet, model_of
+from shunter.api.trainer.trainjob import RuntimePatch, TrainJob
+from shunter.operator.trainer.model import BuildError, Model, PodSet, model_of
 from shunter.operator.trainer.plugin import Asked, Companion
 from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
@@ -118,14 +118,31 @@ def priority_classes(job: TrainJob, runtime: Json) -> list[str]:
     return [name for plugin in PLUGINS for name in plugin.priority_classes(spec.pod_groups, template)]
 
 
-def trainjob_errors(job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str] = {}) -> list[FieldError]:
-    """What admission refuses in a job of this runtime (2.3). Raises BuildError for a runtime that cannot be built at all."""
+def trainjob_errors(
+    job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str] = {}, old: TrainJob | None = None
+) -> list[FieldError]:
+    """What admission refuses in a job of this runtime (2.3); in an update of `old` only what it makes worse. Raises BuildError
+    for a runtime that cannot be built at all."""
+    known = old.spec.runtime_patches if old else ()
+    patches = [patch for patch in job.spec.runtime_patches if patch not in known]
+    errors = _errors(job, runtime, missing_priority_classes, patches)
+    if old is None:
+        return errors
+    try:
+        return made_worse(errors, _errors(old, runtime, missing_priority_classes, ()))
+    except BuildError:
+        return errors
+
+
+def _errors(
+    job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str], patches: Sequence[RuntimePatch]
+) -> list[FieldError]:
     spec = runtime_spec(runtime)
     template = checked_template(job, spec)
     asked = Asked(job, spec.policy, spec.pod_groups, template, missing_priority_classes)
     return [
         *validation.initializer_errors(job, template),
-        *validation.patch_errors(job),
-        *validation.patch_target_errors(job, spec.template),
+        *validation.patch_errors(job, patches),
+        *validation.patch_target_errors(job, patches, spec.template),
         *(fault for plugin in PLUGINS for fault in plugin.errors(asked)),
     ]

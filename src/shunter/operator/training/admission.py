@@ -1,13 +1,17 @@
-"""The admission webhooks of kubeflow.org/v1, under upstream's paths and names (W0)."""
+"""The admission webhooks of kubeflow.org/v1, under upstream's paths and names (W0).
+
+Updates are refused for what they make worse only: what another operator's webhooks let through can still be changed, suspended
+and deleted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from shunter.api.field_errors import aggregate
-from shunter.api.shapes import ShapeError, shaped
+from shunter.api.field_errors import aggregate, made_worse
+from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
 from shunter.kube.registration import Configuration, Webhook
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, denied
+from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
@@ -37,12 +41,16 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
 
 def _validator(framework: AnyFramework) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
+        if changes_nothing_judged(request):
+            return allowed()
         try:
             view = shaped(request.object, framework.view)
-            old = shaped(request.old_object, framework.view) if request.old_object is not None else None
         except ShapeError as error:
             return denied(f"{framework.resource.kind} cannot be read: {error}", code=400)
+        old = shaped_if_possible(request.old_object, framework.view)
         faults, warnings = framework.validate(view, old)
+        if old is not None:
+            faults = made_worse(faults, framework.validate(old, None)[0])
         return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
 
     return validate

@@ -94,6 +94,16 @@ MANAGED = (
             ["spec.trainer.numNodes: Invalid value: 2: must be 1 for llama3_2/1B model"],
             id="several nodes",
         ),
+        pytest.param(
+            "torchtune-gpt-2",
+            {"numNodes": 2, "args": [*LORA, "output_dir=x"]},
+            [
+                NO_MODEL.format("torchtune-gpt-2", "gpt/2"),
+                "spec.trainer.numNodes: Invalid value: 2: LoRA fine-tuning is not supported for multi-node training in TorchTune",
+                MANAGED.format("output_dir"),
+            ],
+            id="all that is wrong at once",
+        ),
         pytest.param("torchtune-llama3.3-70b", {"numNodes": 2}, [], id="several nodes for the largest"),
         pytest.param(
             "torchtune-llama3.3-70b",
