@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -89,6 +90,15 @@ def test_a_program_that_does_not_exist_is_told_once_there_is_room(small_disk: Sm
         small_disk.make_room()
         assert process.wait(20) == 0
     assert "executable file not found" in state(directory)["error"]
+
+
+def test_nothing_of_a_container_outlives_its_pod_on_a_full_disk(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "0"
+    with supervised(directory, "sh", "-c", "echo hello; sleep .1", first=small_disk.fill) as process:
+        until((directory / "state.json.new").exists, "it tried")
+        shutil.rmtree(directory)
+        small_disk.fill()
+        assert process.wait(20) is not None
 
 
 def test_a_container_that_is_stopped_to_make_room_ends_though_nothing_can_be_recorded(small_disk: SmallDisk) -> None:

@@ -95,10 +95,10 @@ class _Supervisor:
             os.write(self._events, b".")
 
     def record_end(self, **state: Any) -> None:
-        """As `record`; returns once the disk had room: what has ended well shall not count as lost. Gives up when told to stop:
-        the pod is being deleted, maybe to make room."""
+        """As `record`; returns once the disk had room: what has ended well shall not count as lost. Gives up when told to stop
+        (the pod is being deleted, maybe to make room), and when the pod is gone."""
         self.record(**state)
-        while self.is_behind:
+        while self.is_behind and os.path.isdir(self._directory):
             poll = select.poll()
             poll.register(self._control, select.POLLIN)
             if poll.poll(_FULL_DISK_SECONDS * 1000):
