@@ -13,7 +13,8 @@ from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cli.display import OneRank, PipeDisplay
 from shunter.cli.following import JobFollower
-from shunter.cli.jobs import print_logs
+from shunter.cli.log_options import LogOptions
+from shunter.cli.log_printing import print_logs
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response
@@ -101,7 +102,7 @@ class Unstarted(JobsOnly):
 async def test_logs_of_a_job_of_which_nothing_has_started_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     told = StringIO()
     monkeypatch.setattr("sys.stderr", told)
-    await print_logs(Client(Unstarted()), "bert", "team", None, follow=False)
+    await print_logs(Client(Unstarted()), "bert", "team", None, follow=False, options=LogOptions())
     assert told.getvalue() == "no container of job 'bert' has started; see why: shunter describe bert\n"
 
 

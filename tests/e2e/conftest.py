@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.job_life import Ends, lead
 from e2e.real_cluster import RealCluster
-from e2e.running_cluster import Cluster
+from e2e.running_cluster import SHUNTER, Cluster
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +42,31 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 def ends(request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Ends:
     """The stories of the module, lived side by side."""
     return lead(cluster, request.module.STORIES.stories, tmp_path_factory.mktemp("lives"))
+
+
+@pytest.fixture
+def start(cluster: Cluster) -> Iterator[Any]:
+    """Starts `shunter ...` with its output in one pipe; SIGINT reaches it as from a terminal."""
+    started: list[subprocess.Popen[str]] = []
+
+    def popen(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*SHUNTER, *arguments],
+            env={**cluster.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        started.append(process)
+        return process
+
+    yield popen
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

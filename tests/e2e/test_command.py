@@ -10,7 +10,7 @@ from typing import IO, Any
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
-from e2e.running_cluster import SHUNTER, Cluster
+from e2e.running_cluster import Cluster
 
 pytestmark = pytest.mark.timeout(120)
 about_up = pytest.mark.embedded(why="is about `shunter up` and its options")
@@ -41,31 +41,6 @@ def until(stream: IO[str], text: str) -> str:
         if text in line:
             return seen
     raise AssertionError(f"{text!r} never came: {seen}")
-
-
-@pytest.fixture
-def start(cluster: Cluster) -> Iterator[Any]:
-    """Starts `shunter ...` with its output in one pipe; SIGINT reaches it as from a terminal."""
-    started: list[subprocess.Popen[str]] = []
-
-    def popen(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [*SHUNTER, *arguments],
-            env={**cluster.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-        started.append(process)
-        return process
-
-    yield popen
-    for process in started:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 OPTIONS = {

@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from contextlib import aclosing
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.display import Display
+from shunter.cli.log_reading import WHOLE, LogPart, followed_lines
 from shunter.cli.watching import follow
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerProblem
-from shunter.kube.log_lines import text_lines
+from shunter.kube.errors import ApiError
 from shunter.operator.overview import is_pod_of, member, overview, pod_selector, waiting_for
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
-LOG_RETRY_SECONDS = 0.3
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
@@ -34,12 +32,24 @@ class End(NamedTuple):
 class JobFollower:
     """Tails one job. Everything it shows comes from watches, so nothing is polled."""
 
-    def __init__(self, client: Client, resource: Resource, job: Json, display: Display) -> None:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        job: Json,
+        display: Display,
+        *,
+        part: LogPart = WHOLE,
+        begun: frozenset[tuple[str, str, int]] = frozenset(),
+    ) -> None:
+        """Of the logs of containers in `begun` (`log_options.attempts`) only a part is shown, of later ones everything."""
         self._client = client
         self._resource = resource
         self._job = job
         self._namespace: str = job["metadata"]["namespace"]
         self._display = display
+        self._part = part
+        self._begun = begun
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
@@ -158,26 +168,13 @@ class JobFollower:
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
             has_started = "running" in state or "terminated" in state
             if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
-                self._tails[key] = self._start(self._tail(pod, container["name"]))
+                part = self._part if key in self._begun else self._part.later()
+                self._tails[key] = self._start(self._tail(pod, container["name"], part))
 
-    async def _tail(self, pod: Json, container: str) -> None:
+    async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
         who = member(self._job, pod)
-        skip = 0
-        while True:
-            seen = 0
-            try:
-                chunks = self._client.logs(pod["metadata"]["name"], self._namespace, container=container, follow=True)
-                async with aclosing(chunks):
-                    async for line in text_lines(chunks):
-                        seen += 1
-                        if seen > skip:
-                            self._display.log(who, container, line)
-                return
-            except (NotFound, BadRequest):
-                return
-            except (ConnectionProblem, ServerProblem):
-                skip = max(skip, seen)
-                await asyncio.sleep(LOG_RETRY_SECONDS)
+        async for line in followed_lines(self._client, pod, container, part):
+            self._display.log(who, container, line)
 
     async def _watch_events(self) -> None:
         async for seen in follow(self._client, CORE_EVENTS, self._namespace, field_selector="type=Warning"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.console import Output, errors, output, print_as, print_table, say
+from shunter.cli.log_options import LogOptions, PreviousOption, SinceOption, TailOption, TimestampsOption
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -78,16 +79,26 @@ def logs(
     job: JobArgument,
     rank: Annotated[int | None, typer.Option("--rank", help="Only this rank.")] = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the job ends.")] = False,
+    tail: TailOption = -1,
+    since: SinceOption = "",
+    previous: PreviousOption = False,
+    timestamps: TimestampsOption = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Print the logs of all ranks of a job, or of one, each line after its rank."""
+    """Print the logs of all ranks of a job, or of one, each line after its rank.
+
+    Logs are those of the pods that are there: a pod that was deleted or replaced took its log along.
+    """
     import asyncio
 
+    from shunter.cli.log_printing import print_logs
     from shunter.cli.target import connect
 
-    asyncio.run(print_logs(connect(kubeconfig, context).client, job, namespace, rank, follow))
+    options = LogOptions(tail, since, previous, timestamps)
+    options.part(follow=follow)
+    asyncio.run(print_logs(connect(kubeconfig, context).client, job, namespace, rank, follow=follow, options=options))
 
 
 def delete(
@@ -196,40 +207,3 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
         events = [event for event in (await client.list(CORE_EVENTS, space)).items if is_about(job, pods, event)]
         logs = await last_words(client, job, pods)
         return list(description(job, pods, events, logs))
-
-
-async def print_logs(client: Client, wanted: str, namespace: str, rank: int | None, follow: bool) -> None:
-    from shunter.cli.display import OneRank, display
-    from shunter.cli.following import JobFollower
-    from shunter.errors import InputError
-    from shunter.kube.errors import BadRequest, NotFound
-    from shunter.kube.log_lines import text_lines
-    from shunter.operator.overview import member, overview
-
-    async with client:
-        resource, job = await find(client, wanted, namespace)
-        screen = display()
-        if follow and not overview(job).is_finished:
-            there = [member(job, pod).rank or 0 for pod in await pods_of(client, job)]
-            last = max(overview(job).ranks - 1, *there, 0)
-            if rank is not None and not 0 <= rank <= last:
-                raise InputError(f"job {wanted!r} has no rank {rank}: its ranks are 0 to {last}.")
-            await JobFollower(client, resource, job, OneRank(screen, rank)).run()
-            return
-        pods = [pod for pod in await pods_of(client, job) if rank is None or member(job, pod).rank == rank]
-        if not pods:
-            which = f"rank {rank} of " if rank is not None else ""
-            raise InputError(f"{which}job {wanted!r} has no pods.", f"See: shunter describe {wanted}")
-        has_log = False
-        for pod in sorted(pods, key=lambda pod: member(job, pod).rank or 0):
-            status = pod.get("status", {})
-            for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
-                try:
-                    chunks = client.logs(pod["metadata"]["name"], pod["metadata"]["namespace"], container=container["name"])
-                    async for line in text_lines(chunks):
-                        screen.log(member(job, pod), container["name"], line)
-                    has_log = True
-                except (NotFound, BadRequest):
-                    continue
-        if not has_log:
-            say(f"no container of job {wanted!r} has started; see why: shunter describe {wanted}")

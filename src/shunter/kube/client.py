@@ -284,9 +284,11 @@ class Client:
         timestamps: bool = False,
         tail_lines: int | None = None,
         since_seconds: int | None = None,
+        since_time: str = "",
         limit_bytes: int | None = None,
     ) -> AsyncGenerator[bytes]:
-        """A container's log in chunks of any size; with `follow` until the container ends."""
+        """A container's log in chunks of any size; with `follow` until the container ends. Of `since_time` (RFC 3339) Kubernetes
+        takes whole seconds only."""
         params = {
             "container": container,
             "follow": "true" if follow else "",
@@ -294,6 +296,7 @@ class Client:
             "timestamps": "true" if timestamps else "",
             "tailLines": "" if tail_lines is None else str(tail_lines),
             "sinceSeconds": "" if since_seconds is None else str(since_seconds),
+            "sinceTime": since_time,
             "limitBytes": "" if limit_bytes is None else str(limit_bytes),
         }
         path = _object_path(PODS, namespace, name, "log")

@@ -1,0 +1,127 @@
+"""`shunter logs` and its options, for jobs of both generations, with restarted containers and pods that are gone."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from e2e.running_cluster import Cluster, eventually
+
+pytestmark = pytest.mark.timeout(240)
+
+SCRIPT = """
+if [ -e /state/ran ]; then echo second run; else touch /state/ran; echo first run; echo data is missing; exit 1; fi
+for line in 1 2 3 4 5; do echo line $line; done
+sleep 600
+"""
+CONTAINER = {
+    "image": "any:1",
+    "command": ["sh", "-c", SCRIPT],
+    "volumeMounts": [{"name": "state", "mountPath": "/state"}],
+}
+POD = {
+    "restartPolicy": "OnFailure",
+    "terminationGracePeriodSeconds": 0,
+    "volumes": [{"name": "state", "emptyDir": {}}],
+}
+
+
+def v1(namespace: str) -> list[dict[str, Any]]:
+    template = {"spec": {**POD, "containers": [{"name": "pytorch", **CONTAINER}]}}
+    replicas = {"replicas": 1, "restartPolicy": "OnFailure", "template": template}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "j", "namespace": namespace},
+        "spec": {"pytorchReplicaSpecs": {"Master": replicas, "Worker": replicas}, "runPolicy": {"backoffLimit": 10}},
+    }
+    return [job]
+
+
+def v2(namespace: str) -> list[dict[str, Any]]:
+    template = {"spec": {**POD, "containers": [{"name": "node", **CONTAINER}]}}
+    spec = {"backoffLimit": 10, "template": template}
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    replicated = {"name": "node", "template": {"metadata": {"labels": labels}, "spec": spec}}
+    head = {"apiVersion": "trainer.kubeflow.org/v1alpha1"}
+    runtime = {
+        **head,
+        "kind": "TrainingRuntime",
+        "metadata": {"name": "again", "namespace": namespace},
+        "spec": {"mlPolicy": {"numNodes": 2}, "template": {"spec": {"replicatedJobs": [replicated]}}},
+    }
+    job = {
+        **head,
+        "kind": "TrainJob",
+        "metadata": {"name": "j", "namespace": namespace},
+        "spec": {"runtimeRef": {"kind": "TrainingRuntime", "name": "again"}, "trainer": {"numNodes": 2}},
+    }
+    return [runtime, job]
+
+
+@pytest.mark.parametrize(("objects", "ranks"), [(v1, ["master-0", "worker-0"]), (v2, ["node-0", "node-1"])], ids=["v1", "v2"])
+def test_the_options_of_logs_hold_for_every_rank(cluster: Cluster, namespace: str, objects: Any, ranks: list[str]) -> None:
+    for obj in objects(namespace):
+        cluster.apply(obj)
+
+    def logs(*options: str, code: int = 0) -> list[str]:
+        done = cluster.shunter("logs", "j", "-n", namespace, *options)
+        assert done.returncode == code, done.stderr
+        return done.stdout.splitlines() or done.stderr.splitlines()
+
+    eventually(lambda: cluster.shunter("logs", "j", "-n", namespace).stdout.count("line 5") == 2, seconds=90)
+    assert logs("--previous") == [f"[{rank}] {line}" for rank in ranks for line in ("first run", "data is missing")]
+    assert logs("-p", "--rank", "1", "--tail", "1") == [f"[{ranks[1]}] data is missing"]
+    assert logs("--tail", "2") == [f"[{rank}] line {line}" for rank in ranks for line in (4, 5)]
+    assert logs("--since", "1h") == logs() == logs("--tail", "-1")
+    assert len(logs()) == 12
+    for line in logs("--timestamps", "--tail=1"):
+        assert re.fullmatch(r"\[[a-z]+-\d\] \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* line 5", line), line
+    assert logs("--rank", "2", code=2)[0].endswith("job 'j' has no rank 2: its ranks are 0 to 1.")
+    assert "--previous is over and cannot be followed" in logs("-f", "-p", code=2)[0]
+    eventually(lambda: logs("--since", "1s") == ["no line was written in the last 1s"])
+
+
+def test_following_begins_with_the_tail_and_shows_all_of_what_starts_later(cluster: Cluster, namespace: str, start: Any) -> None:
+    job = v1(namespace)[0]
+    script = (
+        "echo one; echo two; while [ ! -e /state/go ]; do sleep 0.1; done; [ -e /state/end ] && exit 0; touch /state/end; exit 1"
+    )
+    replica = job["spec"]["pytorchReplicaSpecs"]["Master"]
+    replica["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", script]
+    job["spec"]["pytorchReplicaSpecs"] = {"Master": replica}
+    cluster.apply(job)
+    eventually(lambda: cluster.shunter("logs", "j", "-n", namespace).stdout.count("two") == 1)
+    following = start("logs", "-f", "j", "-n", namespace, "--tail", "1")
+    assert following.stdout.readline() == "[master-0] two\n"
+    cluster.kubectl("exec", "-n", namespace, "j-master-0", "--", "touch", "/state/go")
+    rest, _ = following.communicate(timeout=90)
+    assert [line for line in rest.splitlines() if line.startswith("[")] == ["[master-0] one", "[master-0] two"]
+    assert following.returncode == 0
+
+
+def test_a_job_whose_pods_are_gone_says_so(cluster: Cluster, namespace: str) -> None:
+    job = v1(namespace)[0]
+    replica = job["spec"]["pytorchReplicaSpecs"]["Master"]
+    replica["template"]["spec"]["containers"][0]["command"] = ["true"]
+    job["spec"] = {"pytorchReplicaSpecs": {"Master": replica}, "runPolicy": {"cleanPodPolicy": "All"}}
+    assert cluster.shunter("run", "-", stdin=json.dumps(job)).returncode == 0
+    eventually(lambda: not cluster.get("pods", "-n", namespace)["items"])
+    for options in ([], ["-f"], ["--previous"], ["--tail", "3"]):
+        done = cluster.shunter("logs", "j", "-n", namespace, *options)
+        assert done.returncode == 2
+        assert (
+            f"PyTorchJob {namespace}/j has no pods: it has succeeded, and what was deleted took its logs along; "
+            "spec.runPolicy.cleanPodPolicy: None keeps them."
+        ) in done.stderr
+
+
+def test_no_run_before_is_said(cluster: Cluster, namespace: str) -> None:
+    job = v1(namespace)[0]
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["spec"]["containers"][0]["command"] = ["echo", "done"]
+    assert cluster.shunter("run", "-", stdin=json.dumps(job)).returncode == 0
+    done = cluster.shunter("logs", "j", "-n", namespace, "--previous")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no container of job 'j' has run before: none was restarted in its pod." in done.stderr
