@@ -65,7 +65,7 @@ def _is_same(stored: Any, wanted: Any) -> bool:
         return len(stored) == len(wanted) and all(map(_is_same, stored, wanted))
     if stored == wanted or (stored in _EMPTY and wanted in _EMPTY):
         return True
-    return _canonical(stored) == _canonical(wanted)
+    return bool(_canonical(stored) == _canonical(wanted))
 
 
 def _canonical(value: Any) -> Any:
