@@ -52,9 +52,9 @@ from shunter.kube.store import Store
 from shunter.operator.trainer import plan as trainer
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
-from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runtime
+from shunter.operator.trainer.reconciler import RuntimeReconciler, present_runtime, train_job_of
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runtime
 from shunter.operator.training import plan as training
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
@@ -256,11 +256,16 @@ class OperatorReplay(Replay):
             runtime=present_runtime(job, self._runtimes()),
             snapshot=msgspec.convert(snapshot, ConfigMap) if snapshot else None,
             jobset=msgspec.convert(jobset, LiveJobSet) if jobset else None,
+            jobs=self._jobs_of(jobset) if jobset else (),
             companions=self._companions(job),
             randomness=b"replayed",
         )
         now = self.cluster.now
         return trainer.plan(observed, now), lambda failure: trainer.plan_failure(observed, failure, now)
+
+    def _jobs_of(self, jobset: Json) -> tuple[JobOfSet, ...]:
+        jobs = (msgspec.convert(obj, JobOfSet) for obj in self.cluster.of_kind("Job", jobset["metadata"]["namespace"]))
+        return tuple(job for job in jobs if job.metadata.is_controlled_by(jobset["metadata"]["uid"]))
 
     def _companions(self, job: TrainJob) -> dict[Companion, Any]:
         views = {"ConfigMap": ConfigMap, "Secret": MetadataOnly, "PodGroup": PodGroup}
@@ -331,6 +336,8 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
         yield Turn(CONTROLLER_OF[kind], Slot(kind, Key(namespace, metadata["name"])))
     if kind == "HorizontalPodAutoscaler":
         return
+    if kind == "Job":
+        yield from (Turn(TRAINJOB_CONTROLLER, Slot("TrainJob", key)) for key in train_job_of(msgspec.convert(obj, JobOfSet)))
     for reference in metadata.get("ownerReferences", []):
         if reference.get("controller") and reference["kind"] in JOBS_OF_OPERATOR:
             yield Turn(CONTROLLER_OF[reference["kind"]], Slot(reference["kind"], Key(namespace, reference["name"])))

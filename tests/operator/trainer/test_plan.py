@@ -30,7 +30,7 @@ def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> ConfigMap:
 
 def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", conditions: list[Json] | None = None) -> LiveJobSet:
     reference = {"apiVersion": "v1", "kind": kind, "name": "mnist", "uid": uid, "controller": True}
-    counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
+    counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": int(not suspend), "suspended": 0}
     metadata = {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [reference]}
     status = {"conditions": conditions or [], "replicatedJobsStatus": [counts]}
     return msgspec.convert({"metadata": metadata, "spec": {"suspend": suspend}, "status": status}, LiveJobSet)

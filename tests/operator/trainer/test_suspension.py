@@ -1,4 +1,4 @@
-"""A suspended job gives its nodes back, whatever else fails."""
+"""A suspended job gives its nodes back whatever else fails, and comes back when none of its pods is left, where it is to run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, JOBSETS
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Apply, Failure, Patch, Plan, Ref
+from shunter.kube.plan import Apply, Delete, Failure, Patch, Plan, Ref, Write
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.snapshot import snapshot_of
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet
 
 MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
 
 SUSPENSION = Patch(ref=Ref(JOBSETS, "team-a", "mnist", "j1"), patch={"spec": {"suspend": True}})
+SUSPENDED = {
+    "type": "Suspended",
+    "status": "True",
+    "reason": "Suspended",
+    "message": "TrainJob is suspended",
+    "lastTransitionTime": "2026-11-21T11:30:00Z",
+}
 
 
 def jobset(
@@ -41,17 +48,56 @@ def jobset(
     return msgspec.convert(body, LiveJobSet)
 
 
-def observed(job: TrainJob, runtime: Json, live: LiveJobSet | None, **more: Any) -> Observed:
+def one_job(
+    name: str = "mnist-node-0",
+    *,
+    suspend: bool = True,
+    conditions: tuple[str, ...] = ("Suspended",),
+    deleted: bool = False,
+    pods: Json | None = None,
+    **status: int,
+) -> JobOfSet:
+    """A Job of the replicated job `node`; `pods` is the spec of its pod template."""
+    metadata: Json = {"name": name, "namespace": "team-a", "labels": {"jobset.sigs.k8s.io/replicatedjob-name": "node"}}
+    if deleted:
+        metadata["deletionTimestamp"] = "2026-11-21T11:59:00Z"
+    stated = [{"type": one, "status": "True"} for one in conditions]
+    body = {
+        "metadata": metadata,
+        "spec": {"suspend": suspend, "template": {"spec": pods or {}}},
+        "status": {"conditions": stated, **status},
+    }
+    return msgspec.convert(body, JobOfSet)
+
+
+def observed(job: TrainJob, runtime: Json, live: LiveJobSet | None, *jobs: JobOfSet, **more: Any) -> Observed:
     body = snapshot_of(job, runtime)
     owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
     kept = msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}, ConfigMap)
-    return Observed(job=job, jobset=live, **{"snapshot": kept, **more})
+    return Observed(job=job, jobset=live, jobs=jobs, **{"snapshot": kept, **more})
+
+
+def about_jobset(made: Plan) -> list[Write]:
+    return [
+        write
+        for write in made.writes
+        if (write.resource if isinstance(write, Apply) else write.ref.resource) == JOBSETS  # type: ignore[union-attr]
+    ]
 
 
 def conditions(made: Plan) -> dict[str, tuple[str, str]]:
     """Status and message by type."""
     assert made.status is not None
     return {item["type"]: (item["status"], item["message"]) for item in made.status.wanted.get("conditions", [])}
+
+
+def resumed(made: Plan) -> bool:
+    """Whether the JobSet is applied as one that runs."""
+    (write,) = about_jobset(made) or [None]
+    return isinstance(write, Apply) and write.body["spec"]["suspend"] is False
+
+
+# Suspending
 
 
 def test_the_jobset_is_suspended_by_the_first_write(
@@ -105,3 +151,191 @@ def test_what_else_was_refused_does_not_hide_that_it_is_suspended(
     refused = Apply(resource=CONFIG_MAPS, body={"metadata": {"name": "x"}}, field_manager="trainer")
     made = plan_failure(seen, Failure(refused, 403, "Forbidden", "quota"), now)
     assert conditions(made)["Suspended"][0] == "True"
+
+
+# Resuming
+
+UNSTOPPED = {
+    "a Job that is not suspended yet": one_job(suspend=False, conditions=()),
+    "a Job that has not been looked at since": one_job(conditions=()),
+    "a Job with pods": one_job(active=1),
+    "a Job whose pods are ending": one_job(terminating=1),
+    "a Job that is being deleted": one_job(deleted=True),
+}
+
+
+@pytest.mark.parametrize("job", UNSTOPPED.values(), ids=UNSTOPPED)
+def test_a_job_is_not_resumed_while_it_may_have_pods(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, job: JobOfSet
+) -> None:
+    stopped = one_job("mnist-a-0", terminating=0)
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    made = plan(observed(trainjob, make_runtime(), jobset(), stopped, job), now)
+    assert not about_jobset(made)
+    waiting = "mnist starts again when nothing of its last run is left: Job mnist-node-0 may still have pods"
+    assert conditions(made) == {"Suspended": ("True", waiting)}
+
+
+def test_a_job_is_not_resumed_while_its_jobset_counts_pods(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """The Job itself may not have been seen yet."""
+    made = plan(observed(make_trainjob(suspend=False), make_runtime(), jobset(active=1)), now)
+    assert not about_jobset(made)
+
+
+STOPPED = {
+    "there is no Job": (),
+    "its Jobs have stopped": (one_job(terminating=0), one_job("mnist-node-1")),
+    "the others have ended": (one_job(), one_job("mnist-node-1", suspend=False, conditions=("Complete",), terminating=1)),
+}
+
+
+@pytest.mark.parametrize("jobs", STOPPED.values(), ids=STOPPED)
+def test_a_job_is_resumed_when(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, jobs: tuple[JobOfSet, ...]
+) -> None:
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    made = plan(observed(trainjob, make_runtime(), jobset(), *jobs), now)
+    assert resumed(made)
+    assert conditions(made) == {"Suspended": ("False", "TrainJob is resumed")}
+
+
+def test_a_job_whose_jobset_somebody_suspended_says_what_it_waits_for(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    made = plan(observed(make_trainjob(), make_runtime(), jobset(), one_job(terminating=2)), now)
+    status, message = conditions(made)["Created"]
+    assert (status, "Job mnist-node-0 may still have pods" in message) == ("False", True)
+
+
+def test_the_deadline_begins_when_the_job_is_really_resumed(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    trainjob = make_trainjob(suspend=False, activeDeadlineSeconds=60, status={"conditions": [SUSPENDED]})
+    waiting = plan(observed(trainjob, make_runtime(), jobset(), one_job(terminating=1)), now)
+    assert "Failed" not in conditions(waiting)
+    going_on = plan(observed(trainjob, make_runtime(), jobset(), one_job()), now)
+    assert going_on.requeue_after == 60
+
+
+# Other nodes than before
+
+
+def placed(make_runtime: MakeRuntime, **pods: Any) -> Json:
+    """The runtime whose pods are to run where `pods` says."""
+    runtime = make_runtime()
+    template = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["spec"] |= pods
+    return runtime
+
+
+KEPT = {
+    "another selector": ({"nodeSelector": {"gpu": "a100"}}, {"nodeSelector": {"zone": "b"}}, "nodeSelector gpu=a100"),
+    "a toleration less": ({"tolerations": [{"key": "spot", "operator": "Exists"}]}, {}, "toleration of spot"),
+    "a gate less": ({"schedulingGates": [{"name": "example.com/wait"}]}, {}, "schedulingGate example.com/wait"),
+}
+
+
+@pytest.mark.parametrize(("before", "wanted", "kept"), KEPT.values(), ids=KEPT)
+def test_a_job_that_comes_back_with(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, before: Json, wanted: Json, kept: str
+) -> None:
+    """It gets a new JobSet where nothing is lost by it; where something is, it says what is kept and why."""
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    runtime = placed(make_runtime, **wanted)
+    anew = plan(observed(trainjob, runtime, jobset(), one_job(pods=before)), now)
+    assert about_jobset(anew) == [Delete(ref=SUSPENSION.ref, propagation="Foreground")]
+    assert conditions(anew)["Suspended"] == (
+        "True",
+        "mnist starts again when nothing of its last run is left: its JobSet is made anew for other nodes",
+    )
+    leaving = plan(observed(trainjob, runtime, jobset(deleted=True), one_job(pods=before)), now)
+    assert (about_jobset(leaving), conditions(leaving)["Suspended"][0]) == ([], "True")
+    gone = plan(observed(trainjob, runtime, None), now)
+    assert (resumed(gone), conditions(gone)) == (True, {"Suspended": ("False", "TrainJob is resumed")})
+    merged = plan(observed(trainjob, runtime, jobset(), one_job(pods=before, failed=1)), now)
+    assert resumed(merged)
+    status, message = conditions(merged)["KeptPlacement"]
+    assert (status, kept in message) == ("True", True)
+
+
+LOSSES = {
+    "volumes": (jobset(volumeClaimPolicies=[{"templates": []}]), one_job(), "its volumes would go with it"),
+    "restarts": (jobset(status={"restarts": 1}), one_job(), "its restarts would no longer count"),
+    "failures": (jobset(), one_job(failed=1), "the failures of the Job mnist-node-0 would no longer count"),
+    "a rank that is done": (jobset(), one_job(succeeded=1), "what the Job mnist-node-0 has done would be done again"),
+}
+
+
+@pytest.mark.parametrize(("live", "job", "why"), LOSSES.values(), ids=LOSSES)
+def test_no_jobset_is_made_anew_that_would_lose(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, live: LiveJobSet, job: JobOfSet, why: str
+) -> None:
+    before = msgspec.structs.replace(job, spec=one_job(pods={"nodeSelector": {"gpu": "a100"}}).spec)
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    made = plan(observed(trainjob, make_runtime(), live, before), now)
+    assert resumed(made)
+    assert why in conditions(made)["KeptPlacement"][1]
+
+
+def test_no_jobset_is_made_anew_when_an_initializer_has_finished(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    done = one_job("mnist-data-0", suspend=False, conditions=("Complete",))
+    waiting = one_job(pods={"nodeSelector": {"gpu": "a100"}})
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    made = plan(observed(trainjob, make_runtime(), jobset(), done, waiting), now)
+    assert resumed(made)
+    assert "what the Job mnist-data-0 has done would be done again" in conditions(made)["KeptPlacement"][1]
+
+
+SAME = {
+    "a toleration that is written otherwise": (
+        {"tolerations": [{"key": "spot", "operator": "Exists"}]},
+        {"tolerations": [{"key": "spot", "operator": "Exists", "value": "", "tolerationSeconds": None}]},
+    ),
+    "the same selector": ({"nodeSelector": {"gpu": "a100"}}, {"nodeSelector": {"gpu": "a100"}}),
+    "another value, which is overwritten": ({"nodeSelector": {"gpu": "a100"}}, {"nodeSelector": {"gpu": "h200"}}),
+    "a selector more": ({}, {"nodeSelector": {"gpu": "a100"}}),
+    "what JobSet added itself": ({"nodeSelector": {"alpha.jobset.sigs.k8s.io/namespaced-job": "a_b"}}, {}),
+}
+
+
+@pytest.mark.parametrize(("before", "wanted"), SAME.values(), ids=SAME)
+def test_the_jobset_stays_with(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, before: Json, wanted: Json
+) -> None:
+    trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
+    made = plan(observed(trainjob, placed(make_runtime, **wanted), jobset(), one_job(pods=before)), now)
+    assert resumed(made)
+    assert "KeptPlacement" not in conditions(made)
+
+
+def test_a_running_job_goes_on_saying_what_its_pods_keep_and_no_longer_than_that(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    running = jobset(suspend=False, active=1)
+    told = {
+        "type": "KeptPlacement",
+        "status": "True",
+        "reason": "x",
+        "message": "y",
+        "lastTransitionTime": "2026-11-21T11:30:00Z",
+    }
+    trainjob = make_trainjob(status={"conditions": [{**SUSPENDED, "status": "False"}, told]})
+    kept = one_job(suspend=False, conditions=(), active=1, pods={"nodeSelector": {"gpu": "a100"}})
+    made = plan(observed(trainjob, make_runtime(), running, kept), now)
+    assert not about_jobset(made)
+    assert "nodeSelector gpu=a100" in conditions(made)["KeptPlacement"][1]
+    free = one_job(suspend=False, conditions=(), active=1)
+    assert "KeptPlacement" not in conditions(plan(observed(trainjob, make_runtime(), running, free), now))
+
+
+def test_a_job_that_was_never_suspended_keeps_nothing_of_before(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """What its Jobs have beside that was given to them by others, as by a policy of the cluster."""
+    running = jobset(suspend=False, active=1)
+    given = one_job(suspend=False, conditions=(), active=1, pods={"nodeSelector": {"team": "a"}})
+    assert conditions(plan(observed(make_trainjob(), make_runtime(), running, given), now)) == {}

@@ -7,18 +7,29 @@ from typing import Any
 
 from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
-from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
+from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.informer import Informer
 from shunter.kube.manager import Manager
-from shunter.kube.store import key_of
-from shunter.operator.trainer.reconciler import RUNTIME_INDEX, RUNTIMES, RuntimeReconciler, TrainJobReconciler, by_runtime
+from shunter.kube.store import by_controller_uid, key_of
+from shunter.operator.trainer.reconciler import (
+    CONTROLLER_UID,
+    RUNTIME_INDEX,
+    RUNTIMES,
+    RuntimeReconciler,
+    TrainJobReconciler,
+    by_runtime,
+    train_job_of,
+)
 from shunter.operator.trainer.snapshot import job_of_snapshot
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""
+
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+"""The label of everything that a JobSet makes."""
 
 DEFAULT_WORKERS = 4
 
@@ -39,6 +50,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
     """`status_server` is what pods are told about it; None when it is not served."""
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
+    jobs_of_sets = manager.informer(JOBS, JobOfSet, label_selector=JOBSET_NAME, indexes={CONTROLLER_UID: by_controller_uid})
     pod_groups = [
         manager.informer(resource, PodGroup, is_optional=True) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)
     ]
@@ -49,6 +61,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         {resource: informer.store for resource, informer in runtimes.items()},
         config_maps.store,
         jobsets.store,
+        jobs_of_sets.store,
         {informer.resource: informer.store for informer in companions},
         uninstalled=lambda: frozenset(informer.resource for informer in optional if informer.is_kind_missing),
         status_server=lambda: status_server.place if status_server else None,
@@ -61,6 +74,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         mapped=[
             *((informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()),
             (config_maps, job_of_snapshot),
+            (jobs_of_sets, train_job_of),
         ],
         optional=optional,
         workers=workers,

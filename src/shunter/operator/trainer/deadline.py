@@ -17,6 +17,8 @@ def remaining(job: TrainJob, conditions: Conditions, now: datetime) -> float | N
     if not seconds or job.spec.suspend:
         return None
     suspension = find(conditions, SUSPENDED)
+    if suspension is not None and suspension.is_true:
+        return None  # it is to be resumed, and waits for its pods of before
     start = suspension.last_transition_time if suspension is not None else job.metadata.creation_timestamp
     if start is None:
         return None

@@ -14,7 +14,7 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import Apply, Create, Failure, Patch
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.snapshot import snapshot_name
-from shunter.operator.trainer.status import Conditions, with_condition
+from shunter.operator.trainer.status import Conditions, with_only
 
 CREATED = "Created"
 GOES_ON = "the TrainJob then goes on by itself."
@@ -61,11 +61,14 @@ def refused(job: TrainJob, failure: Failure) -> Condition | None:
     return _obstacle("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(job, failure.message, write)}")
 
 
+def waits_for_pods(message: str) -> Condition:
+    """The JobSet was suspended by someone, though its job is not, and has pods still."""
+    return _obstacle("WaitingForPods", f"{message}; {GOES_ON}")
+
+
 def with_obstacle(conditions: Conditions, obstacle: Condition | None, now: datetime) -> Conditions:
     """With the condition while there is a reason for it, without it afterwards."""
-    if obstacle is not None:
-        return with_condition(conditions, obstacle, now)
-    return tuple(condition for condition in conditions if condition.type != CREATED)
+    return with_only(conditions, CREATED, obstacle, now)
 
 
 def _remedy(job: TrainJob, message: str, write: Apply | Create) -> str:

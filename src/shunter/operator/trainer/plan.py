@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -12,9 +12,9 @@ from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
 from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
-from shunter.operator.trainer import deadline
+from shunter.operator.trainer import deadline, resumption
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, with_obstacle
+from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, waits_for_pods, with_obstacle
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.plugins.pod_group import is_as_wanted
@@ -24,18 +24,21 @@ from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, ru
 from shunter.operator.trainer.status import (
     DEADLINE_EXCEEDED,
     FAILED,
+    SUSPENDED,
+    Conditions,
     find,
     is_finished,
     jobs_status,
     status_json,
     with_condition,
+    with_only,
     with_outcome,
     with_suspension,
     without_retryable_failure,
 )
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.stored_lists import with_stored_lists
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet
 
 FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
@@ -55,6 +58,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     runtime: Json | None = None
     snapshot: ConfigMap | None = None
     jobset: LiveJobSet | None = None
+    jobs: tuple[JobOfSet, ...] = ()
+    """Those that the JobSet controls."""
     companions: Mapping[Companion, Present] = {}
     uninstalled: frozenset[Resource] = frozenset()
     """Kinds that the cluster does not serve."""
@@ -73,6 +78,14 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     def is_preceded(self) -> bool:
         """Whether the JobSet is that of an earlier job of this name, which garbage collection has not reached yet."""
         return self.jobset is not None and self.own_jobset is None and _is_of_trainjob(self.jobset.metadata)
+
+    @property
+    def resumed_jobset(self) -> LiveJobSet | None:
+        """The JobSet, when the job is to run and it is suspended or on its way out."""
+        jobset = self.own_jobset
+        if jobset is None or self.job.spec.suspend:
+            return None
+        return jobset if jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None else None
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -102,8 +115,15 @@ def plan(observed: Observed, now: datetime) -> Plan:
         is_new = find(job.status.conditions, obstacle.type) is None
         return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
     assert wanted is not None
-    writes = (*suspension, *_writes(observed, wanted))
-    return Plan(writes=writes, status=_status_write(job, status), requeue_after=remaining)
+    kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, wanted.jobset)
+    writes, waiting = _jobset_writes(observed, wanted, kept)
+    status, remaining = _status(observed, None, now, waiting=waiting)
+    status = _with_placement(observed, status, kept if not waiting else (), now)
+    return Plan(
+        writes=(*suspension, *_other_writes(observed, wanted), *writes),
+        status=_status_write(job, status),
+        requeue_after=remaining,
+    )
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
@@ -149,10 +169,35 @@ def _suspension(observed: Observed) -> tuple[Write, ...]:
     return (Patch(ref=_jobset_ref(jobset), patch={"spec": {"suspend": True}}),)
 
 
-def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
-    """The snapshot if there is none, what is not as it should be, and the JobSet unless it runs already: a running one is never
-    touched (3.6)."""
+def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
+    """What is done about the JobSet, and what a job waits for that is to be resumed. A running JobSet is never touched (3.6); a
+    suspended one is resumed when nothing runs any more, and made anew if it would keep placements and nothing is lost by it."""
     job, jobset = observed.job, observed.own_jobset
+    if jobset is None:
+        return (_apply(JOBSETS, wanted.jobset),), ""
+    if observed.resumed_jobset is not None:
+        if waiting := _waiting(observed):
+            return (), waiting
+        if kept and not resumption.losses(jobset, observed.jobs):
+            deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
+            return (deletion,), resumption.waiting(jobset, "its JobSet is made anew for other nodes")
+    elif not job.spec.suspend or jobset.metadata.deletion_timestamp is not None:
+        return (), ""
+    return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""
+
+
+def _waiting(observed: Observed) -> str:
+    """What a job that is to be resumed waits for; empty when it need not wait."""
+    jobset = observed.resumed_jobset
+    if jobset is None:
+        return ""
+    why = resumption.waits_for(jobset, observed.jobs)
+    return resumption.waiting(jobset, why) if why else ""
+
+
+def _other_writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
+    """The snapshot if there is none, and what is not as it should be beside the JobSet."""
+    job = observed.job
     writes: list[Write] = []
     if observed.snapshot is None:
         assert observed.runtime is not None
@@ -166,10 +211,6 @@ def _writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     for companion, make in wanted.secrets.items():
         if companion not in observed.companions:
             writes.append(Create(resource=SECRETS, body=make(observed.randomness)))
-    if jobset is None:
-        writes.append(_apply(JOBSETS, wanted.jobset))
-    elif job.spec.suspend or jobset.spec.suspend:
-        writes.append(_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)))
     return tuple(writes)
 
 
@@ -195,15 +236,18 @@ def _apply(resource: Resource, body: Json) -> Apply:
 
 
 def _status(
-    observed: Observed, obstacle: Condition | None, now: datetime, *, keeps_suspension: bool = False
+    observed: Observed, obstacle: Condition | None, now: datetime, *, waiting: str = "", keeps_suspension: bool = False
 ) -> tuple[TrainJobStatus, float | None]:
-    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up. Whether it
-    is suspended stays as it was (`keeps_suspension`) when its JobSet could not be."""
+    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up, `waiting`
+    why it is not resumed yet. Whether it is suspended stays as it was (`keeps_suspension`) when its JobSet could not be."""
     job, jobset, status = observed.job, observed.own_jobset, observed.job.status
     now = _stamp(job, now)
     conditions = without_retryable_failure(status.conditions)
+    waiting = waiting or _waiting(observed)
     if not keeps_suspension:
-        conditions = with_suspension(conditions, bool(job.spec.suspend), now)
+        conditions = with_suspension(conditions, bool(job.spec.suspend), now, waiting=waiting)
+    if waiting and obstacle is None and not _is_suspended(conditions):
+        obstacle = waits_for_pods(waiting)
     conditions = with_obstacle(conditions, obstacle, now)
     counters = status.jobs_status
     missed_deadline = _has_missed_deadline(status)
@@ -218,6 +262,21 @@ def _status(
         if remaining is not None and remaining <= 0:
             conditions, remaining = with_condition(conditions, deadline.EXCEEDED, now), None
     return msgspec.structs.replace(status, conditions=conditions, jobs_status=counters), remaining
+
+
+def _is_suspended(conditions: Conditions) -> bool:
+    suspension = find(conditions, SUSPENDED)
+    return suspension is not None and suspension.is_true
+
+
+def _with_placement(observed: Observed, status: TrainJobStatus, kept: Sequence[str], now: datetime) -> TrainJobStatus:
+    """Says what the pods of a job that was suspended keep of earlier placements; nothing once the job has ended."""
+    jobset, condition = observed.own_jobset, None
+    was_suspended = find(status.conditions, SUSPENDED) is not None
+    if kept and was_suspended and jobset is not None and not is_finished(status):
+        condition = resumption.keeps_placement(jobset, kept, resumption.losses(jobset, observed.jobs) or "it runs")
+    conditions = with_only(status.conditions, resumption.KEPT_PLACEMENT, condition, _stamp(observed.job, now))
+    return msgspec.structs.replace(status, conditions=conditions)
 
 
 def _stamp(job: TrainJob, now: datetime) -> datetime:

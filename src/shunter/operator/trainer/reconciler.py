@@ -15,9 +15,10 @@ from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runtime
 
 RUNTIME_INDEX = "runtime"
+CONTROLLER_UID = "controller-uid"
 LEGACY_FINALIZER = "trainer.kubeflow.org/resource-in-use"
 """Earlier releases held runtimes back while jobs used them; snapshots made that unnecessary (1.4)."""
 
@@ -33,6 +34,12 @@ def by_runtime(job: TrainJob) -> Iterable[str]:
     return (f"{reference.kind}/{namespace}/{reference.name}",)
 
 
+def train_job_of(job: JobOfSet) -> Iterable[Key]:
+    """The TrainJob that a Job concerns while it is suspended: then it may wait for the Job's pods to go."""
+    owner = job.metadata.controller
+    return (Key(job.metadata.namespace, owner.name),) if job.spec.suspend and owner is not None else ()
+
+
 class TrainJobReconciler:
     def __init__(
         self,
@@ -40,16 +47,18 @@ class TrainJobReconciler:
         runtimes: RuntimeStores,
         config_maps: Store[ConfigMap],
         jobsets: Store[LiveJobSet],
+        jobs_of_sets: Store[JobOfSet],
         companions: Mapping[Resource, Store[Any]],
         *,
         uninstalled: Callable[[], frozenset[Resource]] = frozenset,
         status_server: Callable[[], StatusServerPlace | None] = lambda: None,
     ) -> None:
-        """`companions` are the stores of all kinds that COMPANIONS names."""
+        """`jobs_of_sets` has the index CONTROLLER_UID; `companions` are the stores of all kinds that COMPANIONS names."""
         self._jobs = jobs
         self._runtimes = runtimes
         self._config_maps = config_maps
         self._jobsets = jobsets
+        self._jobs_of_sets = jobs_of_sets
         self._companions = companions
         self._uninstalled = uninstalled
         self._status_server = status_server
@@ -58,11 +67,13 @@ class TrainJobReconciler:
         job = self._jobs.get(key)
         if job is None:
             return None
+        jobset = self._jobsets.get(key)
         return Observed(
             job=job,
             runtime=present_runtime(job, self._runtimes),
             snapshot=self._config_maps.get(Key(key.namespace, snapshot_name(key.name))),
-            jobset=self._jobsets.get(key),
+            jobset=jobset,
+            jobs=self._jobs_of_sets.by_index(CONTROLLER_UID, jobset.metadata.uid) if jobset else (),
             companions={
                 companion: found
                 for companion in COMPANIONS

@@ -43,14 +43,23 @@ def with_condition(conditions: Conditions, wanted: Condition, now: datetime) -> 
     return tuple(condition if other.type == wanted.type else other for other in conditions)
 
 
-def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime) -> Conditions:
-    """Suspended while the job is; Resumed afterwards, only if it ever was."""
+def with_only(conditions: Conditions, type: str, wanted: Condition | None, now: datetime) -> Conditions:
+    """With the condition of this type if there is one, else without."""
+    if wanted is not None:
+        return with_condition(conditions, wanted, now)
+    return tuple(condition for condition in conditions if condition.type != type)
+
+
+def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime, *, waiting: str = "") -> Conditions:
+    """Suspended while the job is; Resumed afterwards, only if it ever was, and once there is nothing left to be waited for."""
     current = find(conditions, SUSPENDED)
     if is_suspended:
         wanted = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
         return with_condition(conditions, wanted, now)
     if current is None or not current.is_true:
         return conditions
+    if waiting:
+        return with_condition(conditions, msgspec.structs.replace(current, message=waiting), now)
     wanted = Condition(type=SUSPENDED, status="False", reason="Resumed", message="TrainJob is resumed")
     return with_condition(conditions, wanted, now)
 

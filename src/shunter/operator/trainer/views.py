@@ -1,4 +1,5 @@
-"""What the trainer caches: all of runtimes and of the ConfigMaps of jobs, as it passes them on; of JobSets what it looks at."""
+"""What the trainer caches: all of runtimes and of the ConfigMaps of jobs, as it passes them on; of JobSets and their Jobs what it
+looks at."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 import msgspec
 
 from shunter.api.jobset import JobSetStatus
-from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.meta import Condition, Json, ObjectMeta, Struct
 from shunter.api.resources import TRAIN_JOBS, Resource
 
 
@@ -39,6 +40,9 @@ class Runtime(Struct, frozen=True):
         }
 
 
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+
+
 class LiveJobSetSpec(Struct, frozen=True):
     suspend: bool | None = None
     failure_policy: Json | None = None
@@ -51,3 +55,47 @@ class LiveJobSet(Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: LiveJobSetSpec = LiveJobSetSpec()
     status: JobSetStatus = JobSetStatus()
+
+
+class _PodSpec(Struct, frozen=True):
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Json, ...] = ()
+    scheduling_gates: tuple[Json, ...] = ()
+
+
+class _PodTemplate(Struct, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class _JobSpec(Struct, frozen=True):
+    suspend: bool = False
+    template: _PodTemplate = _PodTemplate()
+
+
+class _JobStatus(Struct, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    terminating: int | None = None
+
+
+class JobOfSet(Struct, frozen=True):
+    """A Job of a JobSet: how its pods stand, and where they may run. Its other labels and its annotations are not kept."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _JobSpec = _JobSpec()
+    status: _JobStatus = _JobStatus()
+
+    def __post_init__(self) -> None:
+        kept = {name: value for name, value in self.metadata.labels.items() if name == REPLICATED_JOB}
+        msgspec.structs.force_setattr(self, "metadata", msgspec.structs.replace(self.metadata, labels=kept, annotations={}))
+
+    @property
+    def replicated_job(self) -> str:
+        """Which of the JobSet's replicated jobs it is of."""
+        return self.metadata.labels.get(REPLICATED_JOB, "")
+
+    def has(self, condition: str) -> bool:
+        """Whether the condition of this type is True."""
+        return any(one.type == condition and one.is_true for one in self.status.conditions)
