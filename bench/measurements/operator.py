@@ -32,6 +32,7 @@ from embedded import objects
 from figures import Figure
 from shunter.api.meta import Json
 from shunter.api.resources import (
+    CLUSTER_ROLE_BINDINGS,
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
     JOBSETS,
@@ -42,7 +43,6 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.install.resources import CLUSTER_ROLE_BINDINGS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.operator.trainer.runtimes import shipped
