@@ -276,7 +276,10 @@ def test_no_jobset_is_made_anew_that_would_lose(
     trainjob = make_trainjob(suspend=False, status={"conditions": [SUSPENDED]})
     made = plan(observed(trainjob, make_runtime(), live, before), now)
     assert resumed(made)
-    assert why in conditions(made)["KeptPlacement"][1]
+    message = conditions(made)["KeptPlacement"][1]
+    assert why in message
+    # In the foreground: else the new JobSet would train beside pods that are still ending.
+    assert message.endswith("kubectl delete jobset mnist -n team-a --cascade=foreground")
 
 
 def test_no_jobset_is_made_anew_when_an_initializer_has_finished(

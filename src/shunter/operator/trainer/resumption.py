@@ -111,5 +111,5 @@ def keeps_placement(jobset: LiveJobSet, kept: Sequence[str], reason: str) -> Con
         reason="JobSetMergesPlacement",
         message=f"New pods keep what those before the suspension had: {', '.join(kept)}. JobSet takes nothing out of its Jobs, "
         f"and this one is not made anew by itself, as {reason}. To begin anew nevertheless: kubectl delete jobset {name} "
-        f"-n {namespace}",
+        f"-n {namespace} --cascade=foreground",
     )
