@@ -12,6 +12,9 @@ NOISE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 NOT_RECORDED = {"persistentvolume-controller", "resource_claim"}
 """Controllers that did not run when the recordings were made, and speak up where they do."""
 
+TOLD_BESIDES = "WaitingForPodGroup"
+"""What Shunter alone tells of a job, in its condition Created and in an event; without it recordings of gangs would show nothing."""
+
 
 class Recorder:
     """Keeps what was shown before, so that each step records only what is new."""
@@ -43,7 +46,7 @@ class Recorder:
             while twin in now:
                 number += 1
                 twin = f"{reference}#{number}"
-            now[twin] = self._shapes.shown(obj)
+            now[twin] = _as_recorded(self._shapes.shown(obj))
         record: dict[str, Any] = {}
         if answers:
             record["answers"] = normal(answers)
@@ -66,12 +69,23 @@ class Recorder:
         fresh: dict[str, Json] = {}
         for event in events:
             shown = self._shapes.event(event)
-            if shown["from"] in NOT_RECORDED:
+            if shown["from"] in NOT_RECORDED or shown["reason"] == TOLD_BESIDES:
                 continue
             text = json.dumps(shown, sort_keys=True)
             if text not in self._events:
                 fresh[text] = shown
         return fresh
+
+
+def _as_recorded(shown: Json) -> Json:
+    """A job as the originals show it while its pods are kept back."""
+    conditions = (shown.get("status") or {}).get("conditions") or []
+    if all(condition.get("reason") != TOLD_BESIDES for condition in conditions):
+        return shown
+    kind, name = shown["kind"], shown["metadata"]["name"]
+    plain = {"reason": f"{kind}Created", "message": f"{kind} {name} is created."}
+    told = [{**one, **plain} if one.get("reason") == TOLD_BESIDES else one for one in conditions]
+    return {**shown, "status": {**shown["status"], "conditions": told}}
 
 
 def _changed_parts(before: Json, now: Json) -> Json:

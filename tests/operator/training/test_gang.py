@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -83,12 +83,52 @@ def test_pods_wait_for_volcano_to_accept_the_group(phase: str, waits: bool, make
     assert ("Pod" not in kinds(looked(job, volcano(present), now))) is waits
 
 
+def words(made: Plan) -> list[tuple[str, str]]:
+    """Reason and message of each condition."""
+    assert made.status is not None
+    return [(one["reason"], one.get("message", "")) for one in made.status.wanted["conditions"]]
+
+
 def test_waiting_for_volcano_is_told_once_and_writes_nothing_then(make_job: MakeJob, now: datetime) -> None:
     job = make_job(status={**CREATED, "lastReconcileTime": "2026-11-21T11:00:00Z"})
-    made = looked(job, volcano(group(wanted_spec(job, volcano()), phase="Pending")), now)
+    pending = volcano(group(wanted_spec(job, volcano()), phase="Pending"))
+    made = looked(job, pending, now)
     assert made.writes == ()
+    assert words(made) == [("WaitingForPodGroup", "PyTorchJob bert is created. It waits for PodGroup bert: Pending, 0 of 2")]
+    assert [(note.type, note.reason, note.message) for note in made.events] == [
+        ("Normal", "WaitingForPodGroup", "PyTorchJob bert waits for PodGroup bert: Pending, 0 of 2")
+    ]
     assert made.status is not None
-    assert made.status.observed == made.status.wanted
+    again = looked(make_job(status=made.status.wanted), pending, now + timedelta(minutes=1))
+    assert again.status is not None
+    assert (again.writes, again.events, again.status.wanted) == ((), (), again.status.observed)
+
+
+def test_a_job_that_waits_says_how_many_of_its_gang_are_there(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """Its group is Pending again: where it has all its pods, it does not wait for it."""
+    job = make_job({"Master": 1, "Worker": 2}, status={**CREATED, "startTime": "2026-11-21T11:00:00Z"})
+    pending = volcano(group(wanted_spec(job, volcano()), phase="Pending"))
+    observed = msgspec.structs.replace(observe(job, {"bert-worker-1": ""}), gang=pending)
+    assert words(plan(PYTORCH, observed, now))[0][1].endswith("waits for PodGroup bert: Pending, 2 of 3")
+    assert words(plan(PYTORCH, msgspec.structs.replace(observe(job), gang=pending), now))[0][0] == "PyTorchJobCreated"
+
+
+@pytest.mark.parametrize("then", ["admitted", "suspended", "too late", "without gangs"])
+def test_a_job_that_waits_no_more_says_no_more_that_it_does(make_job: MakeJob, now: datetime, then: str) -> None:
+    """And Created stays where it stands: the last condition is what `kubectl get` shows."""
+    waits = {"type": "Created", "status": "True", "reason": "WaitingForPodGroup", "message": "PyTorchJob bert waits."}
+    resumed = {"type": "Suspended", "status": "False", "reason": "PyTorchJobResumed"}
+    status = {"conditions": [waits, resumed], "startTime": "2026-11-21T11:00:00Z"}
+    policy: Json = {"suspended": {"suspend": True}, "too late": {"activeDeadlineSeconds": 1}}.get(then, {})
+    job = make_job(policy=policy, status=status)
+    present = group(wanted_spec(job, volcano()), phase="Inqueue" if then == "admitted" else "Pending")
+    made = plan(PYTORCH, Observed(job=job, gang=None if then == "without gangs" else volcano(present)), now)
+    assert words(made)[0] == ("PyTorchJobCreated", "PyTorchJob bert is created.")
+
+
+def test_a_group_that_is_on_its_way_out_is_waited_for(make_job: MakeJob, now: datetime) -> None:
+    going = group({"minMember": 2}, deletionTimestamp="2026-11-21T11:00:00Z", finalizers=["x"])
+    assert words(looked(make_job(), volcano(going), now))[0][1].endswith("waits for PodGroup bert: Terminating, 0 of 2")
 
 
 def test_coscheduling_is_not_waited_for(make_job: MakeJob, now: datetime) -> None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import msgspec
 
+from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.api.podgroups import (
     COSCHEDULING_GROUP,
@@ -26,12 +27,14 @@ from shunter.api.resources import Resource
 from shunter.api.training.job import SchedulingPolicy
 from shunter.kube.merge_patch import difference
 from shunter.kube.plan import Create, Delete, Note, Patch, Ref, Write
+from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.progress import Progress
 
 VOLCANO_DEFAULT_QUEUE = "default"
 ANOTHER_SCHEDULER = "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
 NO_POD_GROUP = "PodGroupMissing"
+WAITING = "WaitingForPodGroup"
 INSTALLABLE = {VOLCANO_POD_GROUPS: "Volcano", COSCHEDULING_POD_GROUPS: "scheduler-plugins' coscheduling"}
 
 
@@ -72,18 +75,43 @@ def obstacle(job: AnyJob, gang: Gang) -> str:
     return ""
 
 
-def waiting(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
+def without_group(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
     """The job cannot start, and says why in the condition that it has already; told once (G6)."""
     message = f"{job.kind} {job.name} is created. Its pods wait: {obstacle}"
-    changed = progress.condition("Created", message, cause=NO_POD_GROUP)
-    return changed.event("Warning", NO_POD_GROUP, message) if changed.conditions != progress.conditions else progress
+    reason = progress.reason(NO_POD_GROUP)
+    is_news = all(condition.message != message for condition in progress.observed.conditions)
+    progress = _created(progress, reason, message)
+    return progress.note("Warning", reason, message) if is_news else progress
+
+
+def waiting_for_group(progress: Progress, job: AnyJob, group: PodGroup, pods: Iterable[Pod]) -> Progress:
+    """Pods are missing until the group's scheduler lets them be made: the job says so, with how many of the group's members there
+    are, in the condition that it has already. Told when it begins to wait."""
+    members = sum(1 for pod in pods if pod.status.phase in ("Running", "Succeeded") and not pod.is_leaving)
+    phase = "Terminating" if group.metadata.deletion_timestamp else group.status.phase or "Pending"
+    waits = f"waits for PodGroup {job.name}: {phase}, {members} of {group.spec.get('minMember', job.total_replicas)}"
+    is_news = all(condition.reason != WAITING for condition in progress.observed.conditions)
+    progress = _created(progress, WAITING, f"{job.kind} {job.name} is created. It {waits}")
+    return progress.note("Normal", WAITING, f"{job.kind} {job.name} {waits}") if is_news else progress
 
 
 def waiting_no_more(progress: Progress, job: AnyJob) -> Progress:
-    """The obstacle is gone; unchanged when there was none."""
-    if all(condition.reason != progress.reason(NO_POD_GROUP) for condition in progress.conditions):
+    """Created says nothing of a PodGroup; unchanged when it did not."""
+    reasons = (progress.reason(NO_POD_GROUP), WAITING)
+    if all(condition.reason not in reasons for condition in progress.conditions):
         return progress
-    return progress.condition("Created", f"{job.kind} {job.name} is created.")
+    return _created(progress, progress.reason("Created"), f"{job.kind} {job.name} is created.")
+
+
+def _created(progress: Progress, reason: str, message: str) -> Progress:
+    """With these words in the condition Created, where it stands: the last condition is what `kubectl get` shows."""
+    observed = find(progress.observed.conditions, "Created")
+    if observed is not None and (observed.reason, observed.message) == (reason, message):
+        return progress.replaced(observed)
+    created = find(progress.conditions, "Created")
+    if created is None:
+        return progress
+    return progress.replaced(msgspec.structs.replace(created, reason=reason, message=message, last_update_time=progress.now))
 
 
 def synced(job: AnyJob, gang: Gang) -> list[Write]:

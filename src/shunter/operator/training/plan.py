@@ -32,7 +32,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     progress = Progress.of(job, now)
     if job.status.is_finished:
         return _finished(framework, observed, progress)
-    progress = progress.created(job.name)
+    progress = gang.waiting_no_more(progress.created(job.name), job)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
     if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
@@ -89,11 +89,12 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
     if observed.gang:
         if obstacle := gang.obstacle(job, observed.gang):
             if not children.pods:
-                return _written(gang.waiting(progress, job, obstacle), before, remaining)
+                return _written(gang.without_group(progress, job, obstacle), before, remaining)
         else:
-            progress = gang.waiting_no_more(progress, job)
             before += gang.synced(job, observed.gang)
             if gang.keeps_pods_back(observed.gang):
+                if observed.gang.group and len(children.pods) < job.total_replicas:
+                    progress = gang.waiting_for_group(progress, job, observed.gang.group, children.pods)
                 is_news = observed.gang.group is None or job.status.last_reconcile_time is None
                 return _written(progress.held_back() if is_news else progress, before, remaining)
     writes, progress = framework.upkeep(observed, progress)

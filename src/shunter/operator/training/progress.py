@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from shunter.api.meta import Json, stamp
-from shunter.api.training.job import JobStatus, ReplicaStatus
+from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
 from shunter.kube.plan import Note, Ref, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
 from shunter.operator.training.framework import AnyJob
@@ -61,6 +61,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def condition(self, type: str, message: str, *, cause: str = "", status: str = "True") -> Progress:
         """With this condition; its reason is `KIND` and the cause, which is the type when not given: `PyTorchJobRunning` (S2)."""
         conditions = with_condition(self.conditions, type, self.reason(cause or type), message, self.now, status=status)
+        return self._with_status(msgspec.structs.replace(self.status, conditions=conditions))
+
+    def replaced(self, condition: JobCondition) -> Progress:
+        """With this condition in the place of the one of its type."""
+        conditions = tuple(condition if other.type == condition.type else other for other in self.conditions)
         return self._with_status(msgspec.structs.replace(self.status, conditions=conditions))
 
     def without(self, type: str) -> Progress:
