@@ -33,6 +33,7 @@ class Run(NamedTuple):
 Initialize = Callable[..., Run]
 
 VARIABLES = ("STORAGE_URI", "IGNORE_PATTERNS", "ENDPOINT", "REGION", "ROLE_ARN", "ACCESS_TOKEN", "ACCESS_KEY_ID")
+OF_AWS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def initialize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr(fetching, "FIRST_WAIT", 0.0)
     # Its process sets up no log; tests of other rooms may have done so in this one.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    for name in (*VARIABLES, "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
+    for name in (*VARIABLES, *OF_AWS, "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
     def run(uri: str, *, role: str = "dataset", **environment: str) -> Run:

@@ -1,8 +1,9 @@
 """s3://BUCKET/PREFIX, by boto3: every object below the prefix, or the one of that name.
 
 Credentials are those of ACCESS_KEY_ID and SECRET_ACCESS_KEY, else what boto3 finds (web identity, instance profile); with
-ROLE_ARN that role is taken on. A bucket for everybody needs none. An object is checked by what S3 knows of it: its SHA-256, SHA-1
-or CRC-32, else the MD5 that the ETag of most objects is; else by its size.
+ROLE_ARN that role is taken on. A bucket for everybody needs none. The region is REGION, else the pod's AWS_REGION, else what
+boto3 finds (AWS_DEFAULT_REGION, a profile); where there is none, S3 itself says where the bucket is. An object is checked by what
+S3 knows of it: its SHA-256, SHA-1 or CRC-32, else the MD5 that the ETag of most objects is; else by its size.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from shunter.initializers.files import BLOCK, Advance, Checksum, RemoteFile, che
 from shunter.initializers.settings import Settings
 from shunter.initializers.streams import Opened, resume
 
-ANYWHERE = "auto"
-"""The region of stores that have none."""
 SECONDS = 60.0
+UNSAID = "us-east-1"
+"""Where boto3 asks S3 when nobody names a region; for roles it has no such place."""
 
 _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 _CHECKSUMS = {"ChecksumSHA256": "sha256", "ChecksumSHA1": "sha1", "ChecksumCRC32": "crc32"}
@@ -124,7 +125,7 @@ def client(settings: Settings) -> Any:
         aws_access_key_id=settings.access_key_id or None,
         aws_secret_access_key=settings.secret_access_key or None,
         aws_session_token=settings.session_token or None,
-        region_name=settings.region or ANYWHERE,
+        region_name=settings.region or None,
     )
     options: dict[str, Any] = {"connect_timeout": 10, "read_timeout": SECONDS, "retries": {"mode": "standard", "max_attempts": 4}}
     if settings.endpoint:
@@ -145,7 +146,8 @@ def _take_on(session: Session, settings: Settings) -> None:
         raise NoCredentialsError
 
     def create(service: str, **options: Any) -> Any:
-        return core.create_client(service, endpoint_url=settings.endpoint or None, **options)
+        region = session.region_name or UNSAID
+        return core.create_client(service, region_name=region, endpoint_url=settings.endpoint or None, **options)
 
     fetcher = AssumeRoleCredentialFetcher(create, credentials, settings.role_arn)
     core._credentials = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")

@@ -29,6 +29,7 @@ class Settings:
     """None when nobody said."""
     endpoint: str = ""
     region: str = ""
+    """Of an S3 store; empty when nobody said."""
     role_arn: str = ""
     access_token: str = field(default="", repr=False)
     access_key_id: str = field(default="", repr=False)
@@ -71,10 +72,20 @@ def settings(role: Role, environment: Mapping[str, str]) -> Settings:
         )
     if not where:
         raise InputError(f"STORAGE_URI is {uri!r}: it names nothing.", f"Write {parts.scheme}:// and what to fetch.")
-    values = {name.lower(): environment.get(name, "") for name in (*_SECRETS, "ENDPOINT", "REGION", "ROLE_ARN")}
+    values = {name.lower(): environment.get(name, "") for name in (*_SECRETS, "ENDPOINT", "ROLE_ARN")}
     patterns = environment.get("IGNORE_PATTERNS")
     ignored = None if patterns is None else tuple(part.strip() for part in patterns.split(",") if part.strip())
+    values["region"] = _region(environment)
     return Settings(role=role, uri=uri, ignore_patterns=ignored, **values)
+
+
+def _region(environment: Mapping[str, str]) -> str:
+    """REGION, else what all of AWS's SDKs but boto3 call it. `auto`, upstream's default, is the region of stores that have none;
+    AWS has no such region."""
+    region = environment.get("REGION", "")
+    if region == "auto" and not environment.get("ENDPOINT"):
+        region = ""
+    return region or environment.get("AWS_REGION", "")
 
 
 def _advice(scheme: str) -> str:
