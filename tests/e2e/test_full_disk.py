@@ -56,6 +56,7 @@ def test_a_cluster_lives_through_a_full_disk(filling: EmbeddedCluster, disk: Sma
     shared.mkdir()
     waiting = "echo begun; while [ ! -e /shared/go-on ]; do sleep .05; done"
     assert "warning: the disk of" in cluster.shunter("status").stderr
+    cluster.kubectl("wait", "node/shunter", "--for=condition=DiskPressure", "--timeout=30s")
     cluster.apply(job("trains", f"{waiting}; echo meanwhile; touch /shared/worked; echo done", shared=shared))
     cluster.apply(job("waits", "echo waited", shared=shared, suspend=True), pytorch_job("resumes", "echo resumed"))
     cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old", "namespace": "default"}})

@@ -42,6 +42,15 @@ def test_conditions_of_others_stay() -> None:
     assert theirs in node_status(GUEST, {"conditions": [theirs]}, NOW)["conditions"]
 
 
+def test_a_disk_with_little_room_is_a_condition_that_is_written_at_once() -> None:
+    short = GUEST._replace(disk_shortage="make room on the disk of /x")
+    before = node_status(GUEST, {}, NOW)
+    pressure = {one["type"]: (one["status"], one["message"]) for one in node_status(short, before, NOW)["conditions"]}
+    assert pressure["DiskPressure"] == ("True", "kubelet has disk pressure: make room on the disk of /x")
+    assert is_outdated(short, before, NOW)
+    assert is_outdated(GUEST, node_status(short, before, NOW), NOW)
+
+
 def unreachable(status: Json) -> Json:
     return {**status, "conditions": [{**one, "status": "Unknown"} for one in status["conditions"]]}
 

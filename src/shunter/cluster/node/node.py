@@ -14,6 +14,7 @@ from pathlib import Path
 
 from shunter.api.core import Service
 from shunter.api.resources import PODS, SERVICES
+from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import find_cgroups
 from shunter.cluster.node.container_start import Equipment
@@ -140,7 +141,7 @@ class Node:
                 self._services.add_handler(lambda old, new: self._publish_soon())
                 uid = await self._register(description)
                 self.ready.set()
-                await keep_alive(self._client, description, uid)
+                await keep_alive(self._client, description, uid, self._disk_shortage)
 
     def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
         """Where a log is. Raises LogUnavailableError."""
@@ -156,6 +157,15 @@ class Node:
     def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod:
         """Whose ports are forwarded. Raises StreamRefusedError."""
         return self._streamed(namespace, pod, uid).forwarded_pod()
+
+    def _disk_shortage(self) -> str:
+        """Without an amount: the condition should not change with every byte."""
+        path = self._directory.path
+        try:
+            is_short = bool(shortage(path, disk_space(path)))
+        except OSError:
+            return ""
+        return f"make room on the disk of {path}" if is_short else ""
 
     def _measured(self) -> Iterable[Measured]:
         """Every container that runs."""

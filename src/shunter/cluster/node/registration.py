@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
 from logging import getLogger
@@ -48,6 +49,8 @@ class Description(NamedTuple):
     """What the scheduler may give to pods; it may be more than there is."""
     tainted: bool = False
     """Whether only pods that ask for it shall come."""
+    disk_shortage: str = ""
+    """What to say of a disk with little room; a node controller then keeps new pods away."""
 
 
 def node_body(description: Description) -> Json:
@@ -87,9 +90,12 @@ def refusal(spec: Json) -> str:
 def node_status(description: Description, before: Json, now: datetime) -> Json:
     """The Node's status; conditions keep the time they last changed."""
     old = {one["type"]: one for one in before.get("conditions") or ()}
+    disk = ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure")
+    if description.disk_shortage:
+        disk = ("DiskPressure", "True", "KubeletHasDiskPressure", f"kubelet has disk pressure: {description.disk_shortage}")
     wanted = (
         ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        disk,
         ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
         ("Ready", "True", "KubeletReady", f"shunter runs pods at level {description.finding.level.value}"),
     )
@@ -143,10 +149,11 @@ async def register(client: Client, description: Description) -> str:
     return str(current["metadata"]["uid"])
 
 
-async def keep_alive(client: Client, description: Description, uid: str) -> None:
+async def keep_alive(client: Client, description: Description, uid: str, disk_shortage: Callable[[], str] = lambda: "") -> None:
     """Renews the lease and, when it is old or not as it should be, the status. Never returns; registers again when somebody
     deleted the Node."""
     while True:
+        description = description._replace(disk_shortage=disk_shortage())
         try:
             await _renew(client, description.name, uid)
             current = await client.get(NODES, description.name, view=dict, resource_version="0")
