@@ -22,12 +22,13 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.kube.plan import Key
 from shunter.kube.registration import Configuration, Webhook
+from shunter.kube.served_fields import is_field_served
 from shunter.kube.store import Store
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied, mutated
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.reconciler import RuntimeStores
-from shunter.operator.trainer.render import priority_classes, trainjob_errors
+from shunter.operator.trainer.render import Facts, foreign_fields, priority_classes, trainjob_errors, trainjob_warnings
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
 from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
@@ -101,7 +102,7 @@ class TrainerAdmission:
 
     async def validate(self, request: AdmissionRequest) -> AdmissionResponse:
         if changes_nothing_judged(request):
-            return allowed()
+            return allowed(warnings=self._warnings_of_stored(request))
         try:
             job = shaped(request.object, TrainJob)
         except ShapeError as error:
@@ -117,8 +118,7 @@ class TrainerAdmission:
             # It met none before either. Whatever is to happen to the job, e.g. that it is suspended, must not wait for one.
             return _verdict(faults, [])
         try:
-            missing = await self._missing_priority_classes(priority_classes(job, runtime))
-            faults = [*trainjob_errors(job, runtime, missing, old), *faults]
+            faults = [*trainjob_errors(job, runtime, await self._facts(job, runtime), old), *faults]
         except BuildError as error:
             if _build_error(old, runtime) != str(error):
                 return denied(str(error), warnings=_warnings(runtime))
@@ -134,10 +134,20 @@ class TrainerAdmission:
             missing_runtime = validation.missing_runtime_error(reference, answer)
             return _verdict([missing_runtime, *validation.patch_errors(job, job.spec.runtime_patches)], [])
         try:
-            missing = await self._missing_priority_classes(priority_classes(job, runtime))
-            return _verdict(trainjob_errors(job, runtime, missing), _warnings(runtime))
+            facts = await self._facts(job, runtime)
+            warnings = [*_warnings(runtime), *trainjob_warnings(job, runtime, facts)]
+            return _verdict(trainjob_errors(job, runtime, facts), warnings)
         except BuildError as error:
             return denied(str(error), warnings=_warnings(runtime))
+
+    def _warnings_of_stored(self, request: AdmissionRequest) -> list[str]:
+        job = shaped_if_possible(request.object, TrainJob)
+        resource = KINDS.get((job.spec.runtime_ref.kind, job.spec.runtime_ref.api_group)) if job else None
+        if job is None or resource is None:
+            return []
+        namespace = job.metadata.namespace if resource.namespaced else ""
+        runtime = self._runtimes[resource].get(Key(namespace, job.spec.runtime_ref.name))
+        return _warnings(runtime.json(resource)) if runtime else []
 
     async def _runtime(self, job: TrainJob, resource: Resource, *, is_new: bool) -> Json | None:
         """The job's snapshot of the runtime if it may have one, else the present runtime."""
@@ -154,6 +164,13 @@ class TrainerAdmission:
             return (await self._client.get(resource, name, namespace, view=Runtime)).json(resource)
         except NotFound:
             return None
+
+    async def _facts(self, job: TrainJob, runtime: Json) -> Facts:
+        """What the cluster has of what the job needs. Raises BuildError."""
+        missing_fields = [
+            field for field in foreign_fields(runtime) if await is_field_served(self._client, field.resource, field.path) is False
+        ]
+        return Facts(await self._missing_priority_classes(priority_classes(job, runtime)), missing_fields)
 
     async def _missing_priority_classes(self, names: Iterable[str]) -> dict[str, str]:
         """Those that the server does not have, and what it said."""

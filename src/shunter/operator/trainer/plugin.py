@@ -1,6 +1,7 @@
 """What a plugin of the trainer may do: small phases over one model, each of which does nothing unless a plugin says otherwise.
 
     errors    what admission refuses in a job of a runtime
+    warnings  what it lets through, and tells
     apply     counts of pods, environment, ports: what the runtime's policy means for this job
     objects   further objects beside the JobSet (host files, pod groups), in the order in which they are written
     secrets   Secrets that are made once: keys
@@ -11,7 +12,7 @@ Phases run over all plugins in the table's order before the next phase starts. W
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError
@@ -32,6 +33,13 @@ class Companion(NamedTuple):
         return f"{job.metadata.name}{self.suffix}"
 
 
+class ForeignField(NamedTuple):
+    """A field of a kind that is not ours, which not every release of it has."""
+
+    resource: Resource
+    path: tuple[str, ...]
+
+
 class Asked(NamedTuple):
     """A job at admission, and what its runtime says about it."""
 
@@ -42,6 +50,8 @@ class Asked(NamedTuple):
     """The runtime's, with the job's patches merged."""
     missing_priority_classes: Mapping[str, str]
     """Of the PriorityClasses that `priority_classes` names, those that are not there, and what the API server said."""
+    missing_fields: Collection[ForeignField] = ()
+    """Of the fields that `foreign_fields` names, those that the cluster is known not to have."""
 
 
 class Plugin:
@@ -63,6 +73,14 @@ class Plugin:
 
     def priority_classes(self, pod_groups: PodGroupPolicy | None, template: Json) -> list[str]:
         """The PriorityClasses that `errors` has to know about."""
+        return []
+
+    def foreign_fields(self, pod_groups: PodGroupPolicy | None) -> list[ForeignField]:
+        """The fields of other programs' kinds that `errors` has to know about."""
+        return []
+
+    def warnings(self, asked: Asked) -> list[str]:
+        """What a new job is let through with, and its user told."""
         return []
 
     def errors(self, asked: Asked) -> list[FieldError]:

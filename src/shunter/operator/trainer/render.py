@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, made_worse
@@ -12,7 +12,7 @@ from shunter.api.trainer import validation
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import RuntimePatch, TrainJob
 from shunter.operator.trainer.model import BuildError, Model, PodSet, model_of
-from shunter.operator.trainer.plugin import Asked, Companion
+from shunter.operator.trainer.plugin import Asked, Companion, ForeignField
 from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
@@ -118,31 +118,55 @@ def priority_classes(job: TrainJob, runtime: Json) -> list[str]:
     return [name for plugin in PLUGINS for name in plugin.priority_classes(spec.pod_groups, template)]
 
 
-def trainjob_errors(
-    job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str] = {}, old: TrainJob | None = None
-) -> list[FieldError]:
+def foreign_fields(runtime: Json) -> list[ForeignField]:
+    """The fields of other programs' kinds whose existence admission depends on. Raises BuildError."""
+    spec = runtime_spec(runtime)
+    return [field for plugin in PLUGINS for field in plugin.foreign_fields(spec.pod_groups)]
+
+
+class Facts(NamedTuple):
+    """What admission knows of the cluster beside job and runtime."""
+
+    missing_priority_classes: Mapping[str, str] = {}
+    """Of those that `priority_classes` names, and what the API server said."""
+    missing_fields: Collection[ForeignField] = ()
+    """Of those that `foreign_fields` names."""
+
+
+NO_FACTS = Facts()
+
+
+def trainjob_warnings(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS) -> list[str]:
+    """What a new job of this runtime is let through with, and its user told. Raises BuildError."""
+    asked = _asked(job, runtime, facts)
+    return [text for plugin in PLUGINS for text in plugin.warnings(asked)]
+
+
+def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: TrainJob | None = None) -> list[FieldError]:
     """What admission refuses in a job of this runtime (2.3); in an update of `old` only what it makes worse. Raises BuildError
     for a runtime that cannot be built at all."""
     known = old.spec.runtime_patches if old else ()
     patches = [patch for patch in job.spec.runtime_patches if patch not in known]
-    errors = _errors(job, runtime, missing_priority_classes, patches)
+    errors = _errors(job, runtime, facts, patches)
     if old is None:
         return errors
     try:
-        return made_worse(errors, _errors(old, runtime, missing_priority_classes, ()))
+        return made_worse(errors, _errors(old, runtime, facts, ()))
     except BuildError:
         return errors
 
 
-def _errors(
-    job: TrainJob, runtime: Json, missing_priority_classes: Mapping[str, str], patches: Sequence[RuntimePatch]
-) -> list[FieldError]:
+def _asked(job: TrainJob, runtime: Json, facts: Facts) -> Asked:
     spec = runtime_spec(runtime)
     template = checked_template(job, spec)
-    asked = Asked(job, spec.policy, spec.pod_groups, template, missing_priority_classes)
+    return Asked(job, spec.policy, spec.pod_groups, template, facts.missing_priority_classes, facts.missing_fields)
+
+
+def _errors(job: TrainJob, runtime: Json, facts: Facts, patches: Sequence[RuntimePatch]) -> list[FieldError]:
+    asked = _asked(job, runtime, facts)
     return [
-        *validation.initializer_errors(job, template),
+        *validation.initializer_errors(job, asked.template),
         *validation.patch_errors(job, patches),
-        *validation.patch_target_errors(job, patches, spec.template),
+        *validation.patch_target_errors(job, patches, runtime_spec(runtime).template),
         *(fault for plugin in PLUGINS for fault in plugin.errors(asked)),
     ]

@@ -42,7 +42,8 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
 def _validator(framework: AnyFramework) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
         if changes_nothing_judged(request):
-            return allowed()
+            stored = shaped_if_possible(request.object, framework.view)
+            return allowed(warnings=framework.validate(stored, None)[1] if stored is not None else ())
         try:
             view = shaped(request.object, framework.view)
         except ShapeError as error:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pytest
 
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.operator.trainer.render import trainjob_errors
+from shunter.operator.trainer.plugin import ForeignField
+from shunter.operator.trainer.render import Facts, trainjob_errors
 
 LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 
@@ -45,7 +46,7 @@ def runtime_of() -> Callable[..., Json]:
 def refusals() -> Callable[..., list[str]]:
     """What admission says about a job of a runtime."""
 
-    def ask(job: TrainJob, runtime: Json, missing: Mapping[str, str] = {}) -> list[str]:
-        return [str(error) for error in trainjob_errors(job, runtime, missing)]
+    def ask(job: TrainJob, runtime: Json, missing: Mapping[str, str] = {}, fields: Collection[ForeignField] = ()) -> list[str]:
+        return [str(error) for error in trainjob_errors(job, runtime, Facts(missing, fields))]
 
     return ask

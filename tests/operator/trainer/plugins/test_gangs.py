@@ -14,8 +14,8 @@ from shunter.api.podgroups import PodGroup
 from shunter.kube.plan import Apply
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.plan import Observed, plan
-from shunter.operator.trainer.plugins.volcano import Volcano
-from shunter.operator.trainer.render import rendered
+from shunter.operator.trainer.plugins.volcano import TIER_NAME, Volcano
+from shunter.operator.trainer.render import rendered, trainjob_warnings
 
 Make = Callable[..., Any]
 QUEUE = "scheduling.volcano.sh/queue-name"
@@ -83,6 +83,13 @@ def test_limits_alone_request_nothing(make_trainjob: Make, runtime_of: Make) -> 
             {},
             {"networkTopology": {"mode": "soft", "highestTierAllowed": 3}},
             id="topology",
+        ),
+        pytest.param(
+            {"networkTopology": {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}},
+            {},
+            {},
+            {"networkTopology": {"mode": "hard", "highestTierName": "rack"}},
+            id="a tier by its name, which goes before the default number",
         ),
     ],
 )
@@ -179,3 +186,53 @@ def test_priority_classes_must_be_there(
 def test_a_queue_has_a_name(make_trainjob: Make, runtime_of: Make, refusals: Make, annotations: Json, count: int) -> None:
     wanted = f'spec.annotations[{QUEUE}]: Invalid value: "": Volcano queue name must not be empty'
     assert refusals(make_trainjob(), runtime_of(None, groups={"volcano": {}}, annotations=annotations)) == [wanted] * count
+
+
+TIER = 'spec.podGroupPolicy.volcano.networkTopology.highestTierName: Invalid value: "rack": '
+NO_TIER = (
+    f"{TIER}PodGroups of the cluster's Volcano have no such field; set highestTierAllowed in the runtime, or upgrade Volcano"
+)
+BOTH_TIERS = f"{TIER}Volcano takes it or highestTierAllowed, not both; take one of them out of the runtime"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "missing", "faults"),
+    [
+        pytest.param(1, (), [], id="the cluster has it, or it is not known"),
+        pytest.param(
+            1,
+            (TIER_NAME,),
+            [NO_TIER],
+            id="the cluster does not have it",
+        ),
+        pytest.param(
+            2,
+            (),
+            [BOTH_TIERS],
+            id="both",
+        ),
+    ],
+)
+def test_a_tier_by_name_is_refused_where_it_would_have_no_effect(
+    make_trainjob: Make, runtime_of: Make, refusals: Make, allowed: int, missing: Any, faults: list[str]
+) -> None:
+    topology = {"mode": "hard", "highestTierAllowed": allowed, "highestTierName": "rack"}
+    assert refusals(make_trainjob(), runtime_of(None, groups={"volcano": {"networkTopology": topology}}), {}, missing) == faults
+
+
+@pytest.mark.parametrize(
+    ("groups", "scheduler", "is_warned"),
+    [
+        pytest.param({"volcano": {}}, None, True, id="none"),
+        pytest.param({"volcano": {}}, "default-scheduler", True, id="the default one"),
+        pytest.param({"volcano": {}}, "volcano", False, id="Volcano"),
+        pytest.param({"volcano": {}}, "my-volcano", False, id="one that may be Volcano under another name"),
+        pytest.param({"coscheduling": {}}, None, False, id="coscheduling may be a plugin of the default one"),
+    ],
+)
+def test_a_gang_that_the_default_scheduler_would_place_is_warned_of(
+    make_trainjob: Make, runtime_of: Make, groups: Json, scheduler: str | None, is_warned: bool
+) -> None:
+    runtime = runtime_of(None, groups=groups, node={"schedulerName": scheduler} if scheduler else {})
+    warnings = trainjob_warnings(make_trainjob(), runtime)
+    assert ["pods of node have no schedulerName of Volcano" in text for text in warnings] == [True] * is_warned

@@ -11,9 +11,13 @@ from shunter.api.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCAN
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import PodGroupPolicy
 from shunter.operator.trainer.model import Model
-from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugin import Asked, Companion, ForeignField, Plugin
 from shunter.operator.trainer.plugins.pod_group import pod_group
 
+TIER_NAME = ForeignField(VOLCANO_POD_GROUPS, ("spec", "networkTopology", "highestTierName"))
+DEFAULT_TIER = 1
+"""What the schema of runtimes fills in for highestTierAllowed."""
+DEFAULT_SCHEDULER = "default-scheduler"
 SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
@@ -38,7 +42,10 @@ class Volcano(Plugin):
         topology = policy.network_topology
         if topology is not None:
             spec["networkTopology"] = {"mode": topology.mode}
-            if topology.highest_tier_allowed is not None:
+            if topology.highest_tier_name:
+                # Volcano takes one of the two, and the schema of runtimes gives the other a default.
+                spec["networkTopology"]["highestTierName"] = topology.highest_tier_name
+            elif topology.highest_tier_allowed is not None:
                 spec["networkTopology"]["highestTierAllowed"] = topology.highest_tier_allowed
         return [pod_group(model, VOLCANO_POD_GROUPS, spec)]
 
@@ -55,10 +62,32 @@ class Volcano(Plugin):
                 names.append(name)
         return names
 
+    def foreign_fields(self, pod_groups: PodGroupPolicy | None) -> list[ForeignField]:
+        topology = pod_groups.volcano.network_topology if pod_groups and pod_groups.volcano else None
+        return [TIER_NAME] if topology is not None and topology.highest_tier_name else []
+
+    def warnings(self, asked: Asked) -> list[str]:
+        """Pods that Volcano does not place are no part of the gang, whatever their PodGroup says."""
+        if asked.pod_groups is None or asked.pod_groups.volcano is None:
+            return []
+        jobs = [
+            str(job.get("name", ""))
+            for job in templates.replicated_jobs(asked.template)
+            if templates.pod_spec(job).get("schedulerName") in (None, "", DEFAULT_SCHEDULER)
+        ]
+        if not jobs:
+            return []
+        text = (
+            f"spec.podGroupPolicy.volcano of the runtime: pods of {', '.join(jobs)} have no schedulerName of Volcano, so the "
+            "default scheduler places them one by one, and some may run without the others; set schedulerName: volcano in the "
+            "runtime's pod templates"
+        )
+        return [text]
+
     def errors(self, asked: Asked) -> list[FieldError]:
         if asked.pod_groups is None or asked.pod_groups.volcano is None:
             return []
-        faults = []
+        faults = _topology_faults(asked)
         annotations = (asked.template.get("metadata") or {}).get("annotations") or {}
         if annotations.get(VOLCANO_QUEUE) == "":
             faults.append(invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", "Volcano queue name must not be empty"))
@@ -68,3 +97,20 @@ class Volcano(Plugin):
                 detail = f'PriorityClass "{name}" doesn\'t exist: {answer}'
                 faults.append(invalid("spec.templateSpec.priorityClassName", name, detail))
         return faults
+
+
+def _topology_faults(asked: Asked) -> list[FieldError]:
+    """What the cluster's Volcano cannot do, or would refuse in a PodGroup."""
+    topology = asked.pod_groups.volcano.network_topology if asked.pod_groups and asked.pod_groups.volcano else None
+    if topology is None or not topology.highest_tier_name:
+        return []
+    field, faults = "spec.podGroupPolicy.volcano.networkTopology.highestTierName", []
+    if TIER_NAME in asked.missing_fields:
+        detail = (
+            "PodGroups of the cluster's Volcano have no such field; set highestTierAllowed in the runtime, or upgrade Volcano"
+        )
+        faults.append(invalid(field, topology.highest_tier_name, detail))
+    if topology.highest_tier_allowed not in (None, DEFAULT_TIER):
+        detail = "Volcano takes it or highestTierAllowed, not both; take one of them out of the runtime"
+        faults.append(invalid(field, topology.highest_tier_name, detail))
+    return faults
