@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
@@ -28,6 +28,8 @@ V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind i
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
+CLOCK_SKEW = timedelta(seconds=1)
+"""By how much the clocks of several API servers, which stamp objects in whole seconds, are allowed to differ."""
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
 """Values of managedBy that mean us; it may be absent."""
 
@@ -106,9 +108,10 @@ def pod_selector(job: Json) -> str:
 
 
 def is_pod_of(job: Json, pod: Json) -> bool:
-    """Whether a pod that matches `pod_selector` belongs to this job and not to another of its name."""
+    """Whether a pod that matches `pod_selector` belongs to this job and not to another, or an earlier one, of its name."""
     if is_v2(job):
-        return True
+        made, pod_made = (moment(obj["metadata"].get("creationTimestamp")) for obj in (job, pod))
+        return made is None or pod_made is None or pod_made >= made - CLOCK_SKEW
     uid = job["metadata"].get("uid")
     return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences", []))
 
@@ -183,6 +186,13 @@ def _place(job: Json, role: str) -> tuple[int, str]:
     """Where a role comes among those of its job; roles that the kind does not know come last, by name."""
     roles = V1_ROLES.get(job["kind"], [])
     return (roles.index(role), "") if role in roles else (len(roles), role)
+
+
+def is_suspended(job: Json) -> bool:
+    """Whether the job's own field says that it is not to run."""
+    spec = job.get("spec", {})
+    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
+    return bool(policy.get("suspend"))
 
 
 def waiting_for(job: Json) -> str:

@@ -1,0 +1,262 @@
+"""Why a job does not train: one word, one sentence, and what to do about it. Pure; input is plain JSON.
+
+`jobs`, `describe` and `run` show what `cause` returns, so they cannot disagree. It claims only what stands in the evidence now: a
+refusal that has been made good since is none, and what could not be read is named by `unread`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from shunter.api.batch import JOB_CONTROLLER
+from shunter.api.meta import Json, Struct
+from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.causes.peers import peers_succeeded
+from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, repeated_failures
+from shunter.operator.causes.queue import Position, queue_cause, queue_name
+from shunter.operator.causes.words import Cause
+from shunter.operator.native_jobs import is_native
+from shunter.operator.overview import OWN_MANAGERS, is_pod_of, is_suspended, is_v1, is_v2, moment, overview
+
+GANG_REASON = "WaitingForPodGroup"
+"""Reason (after the kind's own prefix) of the condition of a v1 job whose PodGroup is not admitted."""
+NO_GROUP_REASON = "PodGroupMissing"
+"""Reason of that of a job whose PodGroup cannot be made."""
+REFUSALS = (
+    "FailedCreatePod",
+    "FailedCreateService",
+    "FailedCreatePodGroup",
+    "FailedCreate",
+    "JobCreationFailed",
+    "HeadlessServiceCreationFailed",
+    "PVCCreationFailed",
+)
+"""Reasons of events that say why an object of a job was refused: by our operator on v1 jobs, by the Job controller, by JobSet."""
+
+
+class Evidence(Struct, frozen=True):
+    """What was read of one job. Objects of others, and of earlier jobs of the same name, may be among it: they are left out."""
+
+    pods: Sequence[Json] = ()
+    events: Sequence[Json] = ()
+    children: Sequence[Json] = ()
+    """The JobSet of a TrainJob, and the Jobs of that."""
+    workloads: Sequence[Json] | None = None
+    """Kueue's Workloads; None where the cluster serves none."""
+    position: Position | None = None
+    """The job's place in its queue, where Kueue serves it."""
+    unread: Sequence[str] = ()
+    """Kinds (plural) that could not be read."""
+
+
+def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
+    """Why the job does not train; None when nothing stands in its way, or the evidence does not say."""
+    if overview(job).is_finished:
+        return None
+    if since := job["metadata"].get("deletionTimestamp"):
+        return _deleted(job, evidence, since)
+    return _stopped(job, evidence, now) or _unmade(job) or _held_up(job, evidence, now)
+
+
+def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...]:
+    """Kinds that could not be read and might have told why the job does not train."""
+    if found is not None or overview(job).is_finished:
+        return ()
+    return tuple(sorted(evidence.unread))
+
+
+def runs_in_full(job: Json, pods: Sequence[Json]) -> bool:
+    """Whether all pods of the job are there and run or are done, so that events have nothing to add."""
+    own = [pod for pod in pods if is_pod_of(job, pod) and "deletionTimestamp" not in pod["metadata"]]
+    if not own or any(pod.get("status", {}).get("phase") not in ("Running", "Succeeded") for pod in own):
+        return False
+    if is_native(job):
+        return not _lacks_pods(job, own)
+    if is_v1(job):
+        return len(own) >= overview(job).ranks
+    groups = job.get("status", {}).get("jobsStatus") or []
+    return any(group.get("ready") for group in groups) and all(
+        group.get("active", 0) <= group.get("ready", 0) for group in groups
+    )
+
+
+def owned_by(evidence: Evidence, job: Json) -> list[Json]:
+    """The JobSet and the Jobs of this TrainJob, not those of one that had its name before."""
+    if not evidence.children:
+        return []
+    uids, found = {job["metadata"].get("uid")}, []
+    for kind in ("JobSet", "Job"):
+        own = [child for child in evidence.children if child.get("kind") == kind and _owner(child) in uids]
+        uids |= {child["metadata"].get("uid") for child in own}
+        found += own
+    return found
+
+
+def _owner(obj: Json) -> str:
+    owners = obj["metadata"].get("ownerReferences") or []
+    return next((str(owner.get("uid")) for owner in owners if owner.get("controller")), "")
+
+
+def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
+    left = sum(is_pod_of(job, pod) for pod in evidence.pods)
+    waits = (
+        f"its {left} pod{'s' * (left > 1)} to end" if left else f"{', '.join(job['metadata'].get('finalizers') or ['nothing'])}"
+    )
+    return Cause("Deleting", f"it has been asked to go at {since} and waits for {waits}")
+
+
+def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
+    """The job is not meant to run: by its queue, another manager, or its user."""
+    spec = job.get("spec", {})
+    children = owned_by(evidence, job)
+    jobset_suspended = any(child.get("kind") == "JobSet" and (child.get("spec") or {}).get("suspend") for child in children)
+    if queue_name(job) and (is_suspended(job) or jobset_suspended):
+        uids = {job["metadata"].get("uid", ""), *(child["metadata"].get("uid", "") for child in children)}
+        return queue_cause(job, uids, evidence.workloads, evidence.position, now, is_readable="workloads" not in evidence.unread)
+    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
+    manager = policy.get("managedBy") or ""
+    if manager not in (("", JOB_CONTROLLER) if is_native(job) else OWN_MANAGERS):
+        who = "Kubernetes" if is_native(job) else "this operator"
+        return Cause("ManagedByOther", f"it is left to {manager} (managedBy): {who} does nothing for it")
+    if not is_suspended(job):
+        return None
+    path = "spec.runPolicy" if is_v1(job) else "spec"
+    patch = '{"spec":{"runPolicy":{"suspend":false}}}' if is_v1(job) else '{"spec":{"suspend":false}}'
+    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+    command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
+    return Cause("Suspended", f"it waits because {path}.suspend is true", f"resume it with: {command}")
+
+
+def _unmade(job: Json) -> Cause | None:
+    """The operator's own word in the condition Created: what the job's objects wait for."""
+    for condition in job.get("status", {}).get("conditions", []):
+        reason, message = condition.get("reason", ""), condition.get("message", "")
+        if condition["type"] != "Created":
+            if reason.endswith(GANG_REASON) and condition["status"] == "True":
+                return Cause("WaitingForGang", message)
+            continue
+        if reason.endswith(GANG_REASON):
+            return Cause("WaitingForGang", message)
+        if reason.endswith(NO_GROUP_REASON):
+            return Cause("PodGroupMissing", message)
+        if condition["status"] == "False":
+            refusal = _refusal(message)
+            return refusal if refusal.word != "Refused" else Cause(reason.removeprefix(job["kind"]) or "Refused", message)
+    return None
+
+
+def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
+    """What its pods, and the events about those that could not be made, say."""
+    pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
+    held = held_pods(job, pods, evidence.events, now)
+    lasting = [one for one in held if not one.is_loop]
+    if lasting:
+        return _of_pods(lasting)
+    if (refusal := _refused_children(job, pods, evidence)) is not None:
+        return refusal
+    loops = [*(one for one in held if one.is_loop), *repeated_failures(job, pods)]
+    if loops:
+        return _of_pods(loops)
+    return peers_succeeded(job, pods, now)
+
+
+def _of_pods(held: Sequence[Held]) -> Cause:
+    """What holds up the most important pod, with how many others it holds up too: said once, not once a pod."""
+    first = min(held, key=lambda one: one.order)
+    labels = list(dict.fromkeys(one.label for one in held if (one.word, one.text) == (first.word, first.text)))
+    others = len({one.label for one in held}) - len(labels)
+    who = labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
+    rest = f"; {others} other pod{'s have' if others > 1 else ' has'} another cause" if others else ""
+    return Cause(first.word, first.text, first.remedy, who, rest)
+
+
+def _refused_children(job: Json, pods: Sequence[Json], evidence: Evidence) -> Cause | None:
+    """Why a pod that is missing could not be made, by the newest event about it, unless a pod has been made since."""
+    children = owned_by(evidence, job)
+    if not _is_short_of_pods(job, pods, children):
+        return None
+    uids = {job["metadata"].get("uid"), *(child["metadata"].get("uid") for child in children)}
+    made = max((moment(pod["metadata"].get("creationTimestamp")) or LONG_AGO for pod in pods), default=LONG_AGO)
+    about = [
+        event
+        for event in evidence.events
+        if event.get("reason") in REFUSALS and event.get("involvedObject", {}).get("uid") in uids and event_time(event) >= made
+    ]
+    if not about:
+        return None
+    newest = max(about, key=event_time)
+    return _refusal(newest.get("message", "").strip())
+
+
+def _is_short_of_pods(job: Json, pods: Sequence[Json], children: Sequence[Json]) -> bool:
+    """Whether pods are missing that the job, or a Job of its JobSet, asks for."""
+    there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    if is_native(job):
+        return _lacks_pods(job, there)
+    if not is_v2(job):
+        return len(there) < overview(job).ranks
+    jobs = [child for child in children if child.get("kind") == "Job"]
+    jobsets = [child for child in children if child.get("kind") == "JobSet"]
+    groups = [group for one in jobsets for group in (one.get("spec") or {}).get("replicatedJobs") or []]
+    wanted = sum(int(group.get("replicas", 1)) for group in groups)
+    if not jobs or len(jobs) < wanted:
+        return True
+    return any(_lacks_pods(one, [pod for pod in there if _owner(pod) == one["metadata"].get("uid")]) for one in jobs)
+
+
+def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:
+    """Whether a Job of Kubernetes has fewer pods at work than it may have."""
+    spec, status = job.get("spec") or {}, job.get("status") or {}
+    if spec.get("suspend") or any(one.get("status") == "True" for one in status.get("conditions") or []):
+        return False
+    parallelism = int(spec.get("parallelism", 1))
+    done = max(int(status.get("succeeded") or 0), sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in there))
+    wanted = min(parallelism, int(spec.get("completions") or parallelism) - done)
+    at_work = [pod for pod in there if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
+    return len(at_work) < wanted
+
+
+def _refusal(message: str) -> Cause:
+    """What an API server's refusal of an object means, in its own words."""
+    for word, mark, remedy in _REFUSAL_WORDS:
+        if mark in message:
+            return Cause(word, message.removeprefix("Error creating: "), remedy)
+    return Cause("Refused", message.removeprefix("Error creating: "), "Change what the message names.")
+
+
+TOLD_REASONS = frozenset(
+    {
+        *REFUSALS,
+        *NODE_REASONS,
+        *IMAGE_REASONS,
+        "BackOff",
+        "ContainerCreating",
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "Failed",
+        "FailedScheduling",
+        NO_GROUP_REASON,
+        "PodInitializing",
+        "RunContainerError",
+        "SchedulingGated",
+        "TrainJobResourcesCreationFailed",
+        "Unschedulable",
+        GANG_REASON,
+    }
+)
+"""Reasons of warnings about a job and its pods that a cause says better, and once."""
+STARTING_REASONS = frozenset({"ContainersNotReady", "ContainersNotInitialized"})
+"""Reasons of warnings that v1 jobs get for each pod that is merely starting."""
+_REFUSAL_WORDS = (
+    ("QuotaExceeded", "exceeded quota", "Wait until others end, ask for less, or raise the ResourceQuota."),
+    ("QuotaExceeded", "failed quota", "Name these resources in the containers of the job: the ResourceQuota asks for them."),
+    (
+        "MissingServiceAccount",
+        'serviceaccount "',
+        "Create it, or correct serviceAccountName of the pod template.",
+    ),
+    ("PodSecurity", "violates PodSecurity", "Change the securityContext of the pod template, or the labels of the namespace."),
+    ("MissingPriorityClass", "no PriorityClass with name", "Create the PriorityClass, or correct priorityClassName."),
+)

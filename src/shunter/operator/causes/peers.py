@@ -1,0 +1,80 @@
+"""Ranks that run on while others have succeeded: if they wait for those, they wait for ever. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from shunter.api.meta import Json
+from shunter.operator.causes.words import Cause
+from shunter.operator.native_jobs import is_native, ranks
+from shunter.operator.overview import is_v1, member, moment
+
+LONG = timedelta(minutes=2)
+"""How long ranks may run on after another has succeeded before that is told: writing a checkpoint takes its time."""
+V1_TRAINING_ROLES = ("master", "chief", "worker")
+"""Parameter servers and evaluators run on by design."""
+REMEDY = "If they wait for it in a collective or rendezvous, they wait for ever: start the job again."
+
+
+def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
+    """Told at once of a rank that started after another had succeeded, since the two can never have met; of other ranks that run
+    on after LONG."""
+    if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
+        return None
+    if is_native(job) and int(job["spec"].get("parallelism", 1)) < ranks(job):
+        return None  # Its ranks take turns.
+    for group in _groups(job, pods):
+        done = {label: ended for label, pod in group.items() if (ended := _succeeded(pod)) is not None}
+        running = {label: began for label, pod in group.items() if (began := _began(pod)) is not None}
+        if not done or not running:
+            continue
+        first = min(done, key=lambda label: done[label])
+        late = [label for label, began in running.items() if began > done[first]]
+        if late:
+            text = f"{_list(late)} started after {first} had succeeded: they can never have met"
+            return Cause("PeersSucceeded", text, REMEDY)
+        last = max(done.values())
+        if now - last > LONG:
+            verb = "runs" if len(running) == 1 else "run"
+            text = f"{_list(list(running))} {verb} on, {_list(list(done))} succeeded at {last.strftime('%H:%M:%S')}Z"
+            return Cause("PeersSucceeded", text, REMEDY)
+    return None
+
+
+def _groups(job: Json, pods: Sequence[Json]) -> list[dict[str, Json]]:
+    """Pods that train together, by label: in v1 the training roles, in v2 those of one replicated job."""
+    groups: dict[str, dict[str, Json]] = {}
+    for pod in pods:
+        who = member(job, pod)
+        if who.rank is None or "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") == "Failed":
+            continue
+        if not is_v1(job):
+            groups.setdefault(who.role, {})[who.label] = pod
+        elif who.role in V1_TRAINING_ROLES:
+            groups.setdefault("", {})[who.label] = pod
+    return list(groups.values())
+
+
+def _succeeded(pod: Json) -> datetime | None:
+    """When the pod's last container ended, if the pod has succeeded."""
+    if pod.get("status", {}).get("phase") != "Succeeded":
+        return None
+    ends = [moment(_state(one, "terminated").get("finishedAt")) for one in pod["status"].get("containerStatuses") or []]
+    return max((end for end in ends if end is not None), default=None)
+
+
+def _began(pod: Json) -> datetime | None:
+    """When the pod's running containers started, the last of them."""
+    starts = [moment(_state(one, "running").get("startedAt")) for one in pod.get("status", {}).get("containerStatuses") or []]
+    return max((start for start in starts if start is not None), default=None)
+
+
+def _state(container: Json, name: str) -> Json:
+    found: Json = container.get("state", {}).get(name) or {}
+    return found
+
+
+def _list(labels: Sequence[str]) -> str:
+    shown = sorted(labels)
+    return ", ".join(shown) if len(shown) <= 3 else f"{', '.join(shown[:2])} and {len(shown) - 2} more"

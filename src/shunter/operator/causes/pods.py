@@ -1,0 +1,255 @@
+"""What holds up a pod of a job, as its status and the events about it say. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from shunter.api.meta import Json, Struct
+from shunter.operator.causes.events import event_time
+from shunter.operator.overview import member, moment
+
+PATIENCE = timedelta(seconds=30)
+"""How long a scheduler or a node may say nothing about a pod before that is told."""
+LOOP_RESTARTS = 2
+"""Restarts after which a container that runs for less than STEADY fails again and again."""
+STEADY = timedelta(minutes=1)
+STARTING = ("", "ContainerCreating", "PodInitializing")
+IMAGE_REASONS = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "ImageInspectError",
+    "RegistryUnavailable",
+)
+NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady")
+"""Reasons of events in which a node says why it cannot begin with a pod."""
+AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
+ORDER = (
+    "MissingClaim",
+    "MissingConfigMap",
+    "MissingSecret",
+    "ConfigError",
+    "ImagePull",
+    "StartError",
+    "UnboundClaim",
+    "VolumeMount",
+    "PodSandbox",
+    "Unschedulable",
+    "SchedulingGated",
+    "NoScheduler",
+    "NodeNotResponding",
+    "WaitingForGang",
+    "CrashLoop",
+)
+"""Which cause heads the others of a job: what never passes by itself before what may, and what is often a consequence last."""
+
+
+class Held(Struct, frozen=True):
+    """What holds up one pod."""
+
+    label: str
+    word: str
+    text: str
+    remedy: str = ""
+    is_loop: bool = False
+    """Whether the pod has run: it may have failed because another is not there."""
+
+    @property
+    def order(self) -> int:
+        return ORDER.index(self.word)
+
+
+def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[Held]:
+    """The pods of a job that do not run, by rank, each with the reason. A pod that is merely starting is none of them."""
+    about: dict[str, list[Json]] = {}
+    for event in events:
+        about.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
+    doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
+    held = (_held(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
+    return [one for one in held if one is not None]
+
+
+def _is_well(pod: Json) -> bool:
+    """Whether nothing can be the matter: the pod has ended, is on its way out, or all of it runs for the first or second time."""
+    status = pod.get("status", {})
+    if status.get("phase") in ("Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]:
+        return True
+    return status.get("phase") == "Running" and all(
+        "running" in one.get("state", {}) and one.get("restartCount", 0) < LOOP_RESTARTS
+        for one in status.get("containerStatuses") or ()
+    )
+
+
+def repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
+    """Ranks whose pods have failed more than once and are made again."""
+    failed: dict[str, list[Json]] = {}
+    ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
+    for pod in sorted(ended, key=lambda pod: _rank(job, pod)):
+        failed.setdefault(member(job, pod).label, []).append(pod)
+    return [
+        Held(label=label, word="CrashLoop", text=f"its pods fail again and again{_exit(of_rank)}", is_loop=True)
+        for label, of_rank in failed.items()
+        if len(of_rank) >= LOOP_RESTARTS
+    ]
+
+
+def _exit(pods: Sequence[Json]) -> str:
+    codes = {
+        status["state"]["terminated"].get("exitCode")
+        for pod in pods
+        for status in pod.get("status", {}).get("containerStatuses") or []
+        if status.get("state", {}).get("terminated", {}).get("exitCode")
+    }
+    return f" with exit code {codes.pop()}" if len(codes) == 1 else ""
+
+
+def _rank(job: Json, pod: Json) -> tuple[bool, int, str]:
+    rank = member(job, pod).rank
+    return rank is None, rank or 0, pod["metadata"]["name"]
+
+
+def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
+    status = pod.get("status", {})
+    containers = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    if not pod.get("spec", {}).get("nodeName") and not containers:
+        return _unplaced(label, pod, events, now)
+    for container in containers:
+        if (found := _container(label, container, now)) is not None:
+            return found
+    has_started = any(set(one.get("state", {})) & {"running", "terminated"} or one.get("restartCount") for one in containers)
+    if has_started or status.get("phase") == "Running":
+        return None
+    if (found := _not_begun(label, events)) is not None:
+        return found
+    if not containers and _age(pod, now) > PATIENCE:
+        node = pod["spec"]["nodeName"]
+        text = f"node {node} has not taken up the pod"
+        return Held(label=label, word="NodeNotResponding", text=text, remedy=f"See: kubectl describe node {node}")
+    return None
+
+
+def _age(pod: Json, now: datetime) -> timedelta:
+    created = moment(pod["metadata"].get("creationTimestamp"))
+    return now - created if created else timedelta()
+
+
+def _condition(pod: Json, type: str) -> Json:
+    conditions = pod.get("status", {}).get("conditions") or []
+    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
+    return found
+
+
+def _unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
+    """A pod without a node, by the scheduler's condition."""
+    scheduled = _condition(pod, "PodScheduled")
+    scheduler = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
+    message = str(scheduled.get("message", "")).split(" preemption:")[0].strip()
+    if scheduled.get("reason") == "SchedulingGated" or pod.get("spec", {}).get("schedulingGates"):
+        gates = ", ".join(gate.get("name", "") for gate in pod.get("spec", {}).get("schedulingGates") or [])
+        text = f"the scheduling gates {gates} keep it back" if gates else "scheduling gates keep it back"
+        return Held(label=label, word="SchedulingGated", text=text, remedy="Whoever sets them must take them away.")
+    if scheduled.get("status") == "False":
+        word, text, remedy = _scheduling(message)
+        if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
+            remedy = "An autoscaler has seen it: a node may come."
+        return Held(label=label, word=word, text=text, remedy=remedy)
+    if not scheduled and _age(pod, now) > PATIENCE:
+        text = f"scheduler {scheduler} has not looked at the pod"
+        return Held(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
+    return None
+
+
+_CLAIM_MISSING = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
+_CLAIM_TROUBLE = re.compile(
+    r'unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:is being deleted|bound to non-existent)'
+    r"|waiting for ephemeral volume controller"
+)
+_GANG = re.compile(r"pod group|PodGroup|in gang|gang ", re.IGNORECASE)
+
+
+def _scheduling(message: str) -> tuple[str, str, str]:
+    """Word, text and remedy for what a scheduler says."""
+    if missing := _CLAIM_MISSING.search(message):
+        text = f"PersistentVolumeClaim {missing[1]} does not exist"
+        return "MissingClaim", text, "Create it, or correct persistentVolumeClaim.claimName of the volume."
+    if _CLAIM_TROUBLE.search(message):
+        return "UnboundClaim", message, "See why: kubectl get pvc, kubectl describe pvc"
+    if _GANG.search(message):
+        return "WaitingForGang", message, ""
+    if not message:
+        return "Unschedulable", "the scheduler found no node for it, and does not say why", ""
+    remedy = "Ask for less in the pod template, free what others hold, or add a node." if "Insufficient" in message else ""
+    return "Unschedulable", message, remedy
+
+
+def _container(label: str, container: Json, now: datetime) -> Held | None:
+    """What a container waits for, if it is not merely starting, or that it fails again and again."""
+    state, last = container.get("state", {}), container.get("lastState", {})
+    waiting = state.get("waiting") or {}
+    reason, message, name = waiting.get("reason") or "", (waiting.get("message") or "").strip(), container["name"]
+    if reason in IMAGE_REASONS:
+        text = f"image {container.get('image') or '?'} cannot be pulled ({reason}{f': {message}' if message else ''})"
+        return Held(label=label, word="ImagePull", text=text, remedy="Correct the image's name, or imagePullSecrets.")
+    if reason == "CreateContainerConfigError":
+        return missing_source(label, message) or Held(label=label, word="ConfigError", text=f"container {name}: {message}")
+    if reason == "CrashLoopBackOff" or _has_just_failed_again(container, now):
+        return Held(label=label, word="CrashLoop", text=_loop(name, state, last), is_loop=True)
+    if reason in STARTING and message:
+        # Our own node says here what a kubelet says in events only.
+        return missing_source(label, message) or Held(label=label, word="VolumeMount", text=message)
+    if reason not in STARTING:
+        return Held(label=label, word="StartError", text=f"container {name}: {reason}{f': {message}' if message else ''}")
+    return None
+
+
+def _has_just_failed_again(container: Json, now: datetime) -> bool:
+    """Whether a container that was restarted more than once has failed again, or has not run for long since it did."""
+    state, last = container.get("state", {}), container.get("lastState", {})
+    if container.get("restartCount", 0) < LOOP_RESTARTS or not (last.get("terminated") or {}).get("exitCode"):
+        return False
+    started = moment((state.get("running") or {}).get("startedAt"))
+    return bool((state.get("terminated") or {}).get("exitCode")) or (started is not None and now - started < STEADY)
+
+
+def _loop(name: str, state: Json, last: Json) -> str:
+    ended = state.get("terminated") or last.get("terminated") or {}
+    how = f" with exit code {ended['exitCode']}" if ended.get("exitCode") else ""
+    how += f" ({ended['reason']})" if ended.get("reason") not in (None, "", "Error") else ""
+    return f"container {name} ends again and again{how}"
+
+
+def _not_begun(label: str, events: Sequence[Json]) -> Held | None:
+    """What the node said last of a pod of which nothing has started; nothing once a later event tells that it goes on."""
+    newest = max(events, key=lambda event: (event_time(event), event.get("reason") in NODE_REASONS), default=None)
+    if newest is None or newest.get("reason") not in NODE_REASONS:
+        return None
+    message = newest.get("message", "").strip()
+    if (missing := missing_source(label, message)) is not None:
+        return missing
+    word = "VolumeMount" if newest["reason"].startswith(("FailedM", "FailedAttach")) else "PodSandbox"
+    return Held(label=label, word=word, text=message)
+
+
+_SOURCES = (
+    (re.compile(r'configmap "([^"]+)" not found', re.IGNORECASE), "MissingConfigMap", "ConfigMap {} does not exist"),
+    (re.compile(r'secret "([^"]+)" not found', re.IGNORECASE), "MissingSecret", "Secret {} does not exist"),
+    (re.compile(r'persistentvolumeclaims? "([^"]+)" not found'), "MissingClaim", "PersistentVolumeClaim {} does not exist"),
+    (re.compile(r"couldn't find key (\S+) in ConfigMap (\S+)"), "MissingConfigMap", "key {} is missing in ConfigMap {}"),
+    (re.compile(r"couldn't find key (\S+) in Secret (\S+)"), "MissingSecret", "key {} is missing in Secret {}"),
+    (re.compile(r"configmap references non-existent config key: (\S+)"), "MissingConfigMap", "key {} is missing in a ConfigMap"),
+    (re.compile(r"references non-existent secret key: (\S+)"), "MissingSecret", "key {} is missing in a Secret"),
+)
+
+
+def missing_source(label: str, message: str) -> Held | None:
+    """The ConfigMap, Secret or claim that a node's message says is missing; None when it says something else."""
+    for pattern, word, text in _SOURCES:
+        if match := pattern.search(message):
+            what = text.format(*match.groups())
+            return Held(
+                label=label, word=word, text=what, remedy="Create it, or correct the name; the pod then goes on by itself."
+            )
+    return None

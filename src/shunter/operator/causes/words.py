@@ -1,0 +1,67 @@
+"""The words that say why a job does not train, each with its meaning: the column WHY of `jobs`, `why` in its JSON."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Cause(NamedTuple):
+    """Why a job does not train."""
+
+    word: str
+    """A key of WORDS; for a TrainJob whose objects cannot be made, the reason of its condition Created."""
+    text: str
+    """What is missing or in the way, with the names of the objects. It has no numbers that change while the cause stays."""
+    remedy: str = ""
+    """What to do about it; empty when there is only waiting."""
+    who: str = ""
+    """The pods that are held up, as `worker-0 and 3 more`; empty when it is the job as a whole."""
+    rest: str = ""
+    """Of how many pods another cause is not told here."""
+
+    @property
+    def sentence(self) -> str:
+        """All but the remedy, in one line."""
+        return f"{self.who}: {self.text}{self.rest}" if self.who else self.text
+
+    def __str__(self) -> str:
+        text = f"{self.word}: {self.sentence}"
+        if not self.remedy:
+            return text
+        return f"{text.rstrip('.')}. {self.remedy[0].upper()}{self.remedy[1:]}"
+
+
+WORDS = {
+    "MissingClaim": "a PersistentVolumeClaim that the pods mount does not exist",
+    "UnboundClaim": "a PersistentVolumeClaim is there and has no volume yet",
+    "MissingConfigMap": "a ConfigMap that the pods need, or a key of it, does not exist",
+    "MissingSecret": "a Secret that the pods need, or a key of it, does not exist",
+    "VolumeMount": "a volume cannot be attached or mounted for another reason",
+    "ConfigError": "a container's configuration cannot be resolved for another reason",
+    "ImagePull": "an image cannot be pulled, or its name is wrong",
+    "StartError": "a container cannot be started: its command does not exist or is not executable, say",
+    "PodSandbox": "the node cannot set up the pod: its network, say",
+    "Unschedulable": "no node has room for a pod, or may take it",
+    "WaitingForGang": "the gang scheduler waits until all pods of the job can be placed together",
+    "PodGroupMissing": "the job's PodGroup cannot be made",
+    "SchedulingGated": "a pod has scheduling gates, which somebody else must take away",
+    "NoScheduler": "no scheduler has looked at a pod: the one that it names does not run, say",
+    "NodeNotResponding": "the node that a pod was given to has not taken it up",
+    "QuotaExceeded": "a ResourceQuota of the namespace does not let the pods be made",
+    "MissingServiceAccount": "the ServiceAccount of the pods does not exist",
+    "MissingPriorityClass": "the PriorityClass of the pods does not exist",
+    "PodSecurity": "the Pod Security Standard of the namespace does not let the pods be made",
+    "Refused": "the API server refuses an object of the job for another reason",
+    "CrashLoop": "a container fails again and again",
+    "PeersSucceeded": "ranks run on, or have started again, while others have succeeded already",
+    "WaitingForQuota": "Kueue: there is not enough unused quota",
+    "QuotaTooSmall": "Kueue: the job asks for more than its ClusterQueue can ever have",
+    "Inadmissible": "Kueue: its queue does not exist, is stopped, or does not take the job",
+    "WaitingForAdmissionCheck": "Kueue: quota is reserved, an admission check is not done",
+    "Deactivated": "Kueue: the Workload is switched off",
+    "Queued": "Kueue: it has not looked at the job yet, or has put it back",
+    "NoQueue": "the job has a queue's label, and Kueue has no Workload for it, or is not there",
+    "Suspended": "`suspend` is true in the job",
+    "ManagedByOther": "`managedBy` leaves the job to another controller",
+    "Deleting": "the job is being deleted",
+}
