@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from shunter.cli.demo import reported_world_sizes
-from shunter.cli.reports import age, description, failure_lines, is_about, phase
+from shunter.cli.reports import age, description, failure_lines, headline, is_about, phase
+from shunter.operator.causes import Evidence
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -38,7 +39,7 @@ def failed_pod(name: str, role: str, at: str) -> dict[str, Any]:
     labels = {"training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": "0"}
     ended = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": at}}
     return {
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": name, "uid": name, "labels": labels, "ownerReferences": [{"uid": "u"}]},
         "status": {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": ended}]},
     }
 
@@ -56,6 +57,59 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
     ]
 
 
+TRACEBACK = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "ValueError: no such layer", "bye"]
+LOST = ["Traceback (most recent call last):", "  x", "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4711"]
+
+
+def test_the_headline_of_a_failure_is_the_exception_of_the_rank_that_failed() -> None:
+    line = headline(job(), PODS, [], {"worker-0": TRACEBACK, "master-0": LOST})
+    assert line == "worker-0: exit code 1: ValueError: no such layer"
+    limit = "Job j has failed because it has reached the specified backoff limit"
+    text = "\n".join(description(job(), Evidence(pods=PODS), {"worker-0": TRACEBACK}, NOW))
+    assert "State    Failed (PyTorchJobFailed)\n  Cause    worker-0: exit code 1: ValueError: no such layer\n" in text
+    assert limit not in text.split("Cause")[0]
+
+
+def test_a_rank_that_lost_its_peer_is_not_the_headline_though_it_ended_first() -> None:
+    """The times of containers are whole seconds, and a peer's loss is seen at once."""
+    line = headline(job(), PODS, [], {"worker-0": LOST, "master-0": TRACEBACK})
+    assert line == "master-0: exit code 1: ValueError: no such layer"
+    assert failure_lines(job(), PODS, {"worker-0": LOST, "master-0": TRACEBACK})[0].startswith("pod j-master-0")
+
+
+def test_when_all_lost_their_peers_the_first_is_the_headline() -> None:
+    assert headline(job(), PODS, [], {"worker-0": LOST, "master-0": LOST}).startswith("worker-0: exit code 1: RuntimeError")
+
+
+def test_a_failure_long_after_the_first_is_not_its_cause() -> None:
+    late = failed_pod("j-master-0", "master", "2026-01-01T00:05:00Z")
+    assert headline(job(), [late, PODS[1]], [], {"worker-0": LOST, "master-0": TRACEBACK}).startswith("worker-0")
+
+
+def test_what_torchrun_says_of_its_child_is_not_the_headline() -> None:
+    summary = [*TRACEBACK, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "  error_file: <N/A>", "====="]
+    assert headline(job(), PODS[1:], [], {"worker-0": summary}) == "worker-0: exit code 1: ValueError: no such layer"
+
+
+def test_a_log_that_cannot_be_read_is_not_the_headline() -> None:
+    assert headline(job(), PODS[1:], [], {"worker-0": ["(no log: pods/log is forbidden)"]}) == "worker-0: exit code 1"
+
+
+def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline() -> None:
+    def exited(name: str, at: str) -> dict[str, Any]:
+        about = {"involvedObject": {"uid": "u"}, "metadata": {}}
+        return {"reason": "ExitedWithCode", "message": f"Pod: n.{name} exited with code 1", "lastTimestamp": at, **about}
+
+    events = [exited("j-master-0", "2026-01-01T00:00:09Z"), exited("j-worker-0", "2026-01-01T00:00:01Z")]
+    assert headline(job(), [], events, {}) == "Pod: n.j-worker-0 exited with code 1"
+
+
+def test_what_may_not_be_read_is_named() -> None:
+    waiting = {**job(), "status": {}}
+    text = "\n".join(description(waiting, Evidence(unread=("pods", "events")), {}, NOW))
+    assert "  Not read pods, events: you may not list them" in text
+
+
 def test_the_last_words_are_not_the_addresses_of_a_native_stack() -> None:
     native = ["Stack trace:", *(f"  [bt] ({depth}) /lib/libxgboost.so(+0x1cdc86) [0x7fcc74530c86]" for depth in range(20))]
     lines = failure_lines(job(), PODS[1:], {"worker-0": ["Failed to bind socket. system error:Address already in use", *native]})
@@ -71,10 +125,18 @@ def test_a_description_lists_pods_by_rank_and_events_by_time() -> None:
             "count": 3,
             "lastTimestamp": "2026-01-01T00:00:02Z",
             "metadata": {},
+            "involvedObject": {"uid": "u"},
         },
-        {"type": "Normal", "reason": "Early", "message": "m", "lastTimestamp": "2026-01-01T00:00:01Z", "metadata": {}},
+        {
+            "type": "Normal",
+            "reason": "Early",
+            "message": "m",
+            "lastTimestamp": "2026-01-01T00:00:01Z",
+            "metadata": {},
+            "involvedObject": {"uid": "u"},
+        },
     ]
-    text = "\n".join(description(job(), PODS, events, {}))
+    text = "\n".join(description(job(), Evidence(pods=PODS, events=events), {}, NOW))
     assert "State    Failed (PyTorchJobFailed)" in text
     assert text.index("j-master-0") < text.index("j-worker-0")
     assert text.index("Early") < text.index("Late")
@@ -99,8 +161,8 @@ def test_world_sizes_are_what_the_ranks_printed_themselves() -> None:
 def test_limits_are_shown_where_a_job_has_them() -> None:
     limited = job()
     limited["spec"]["runPolicy"] = {"backoffLimit": 0, "activeDeadlineSeconds": 60, "suspend": False}
-    assert "  Limits   backoffLimit 0, activeDeadlineSeconds 60" in description(limited, PODS, [], {})
-    assert not any("Limits" in line for line in description(job(), PODS, [], {}))
+    assert "  Limits   backoffLimit 0, activeDeadlineSeconds 60" in description(limited, Evidence(pods=PODS), {}, NOW)
+    assert not any("Limits" in line for line in description(job(), Evidence(pods=PODS), {}, NOW))
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,9 @@ def test_a_suspended_job_is_said_to_wait_and_how_to_resume_it(
 ) -> None:
     (tmp_path / "job.yaml").write_text(json.dumps(job(namespace, "echo resumed", suspend=True)))
     running = start("run", str(tmp_path / "job.yaml"))
-    until(running.stdout, "it waits because spec.runPolicy.suspend is true")
+    until(
+        running.stdout, "Suspended: it waits because spec.runPolicy.suspend is true. Resume it with: kubectl patch pytorchjob j"
+    )
     patch = '{"spec":{"runPolicy":{"suspend":false}}}'
     cluster.kubectl("patch", "pytorchjob", "j", "-n", namespace, "--type=merge", "-p", patch)
     rest, _ = running.communicate(timeout=60)
@@ -168,7 +170,10 @@ def test_a_strict_cluster_leaves_the_pod_pending_and_says_what_is_missing(strict
     strict.apply(wanted)
     strict.kubectl("wait", "--for=condition=PodScheduled=False", "pod/j-master-0", "--timeout=30s")
     described = strict.shunter("describe", "j").stdout
+    assert "  Why      Unschedulable: master-0: " in described
     assert "Insufficient example.com/no-such-device" in described
+    (row,) = json.loads(strict.shunter("jobs", "-o", "json").stdout)
+    assert (row["why"], "Insufficient example.com/no-such-device" in row["cause"]) == ("Unschedulable", True)
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from job_evidence import NOW
+from shunter.operator.causes import Evidence, cause
 from shunter.operator.native_jobs import has_ranks, stands_alone
-from shunter.operator.overview import is_pod_of, limits, member, overview, pod_selector, waiting_for, was_pod_of
+from shunter.operator.overview import is_pod_of, limits, member, overview, pod_selector, was_pod_of
 
 
 def job(*conditions: str, spec: dict[str, Any] | None = None, **status: int) -> dict[str, Any]:
@@ -55,10 +57,12 @@ def test_events_of_pods_that_went_are_never_guessed_by_name() -> None:
 
 
 def test_what_it_waits_for_and_what_ends_it() -> None:
-    assert '{"spec":{"suspend":false}}' in waiting_for(job(spec={"suspend": True}))
-    assert "kubectl patch job j -n n" in waiting_for(job(spec={"suspend": True}))
-    assert waiting_for(job(spec={"managedBy": "kubernetes.io/job-controller"})) == ""
-    assert "left to kueue.x-k8s.io/multikueue" in waiting_for(job(spec={"managedBy": "kueue.x-k8s.io/multikueue"}))
+    def why(**spec: Any) -> str:
+        return str(cause(job(spec=spec), Evidence(), NOW) or "")
+
+    assert why(suspend=True).endswith("""kubectl patch job j -n n --type=merge -p '{"spec":{"suspend":false}}'""")
+    assert why(managedBy="kubernetes.io/job-controller") == ""
+    assert "left to kueue.x-k8s.io/multikueue (managedBy): Kubernetes" in why(managedBy="kueue.x-k8s.io/multikueue")
     assert limits(job(spec={"backoffLimit": 2})) == "backoffLimit 2"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shunter.operator.diagnosis import faults
-from shunter.operator.overview import member, overview, waiting_for
+from shunter.operator.overview import member, overview
 
 
 def pytorch_job(*conditions: str, **replicas: int) -> dict[str, Any]:
@@ -148,27 +148,6 @@ def test_a_pod_that_its_node_ended_is_told_of_as_a_whole() -> None:
 def test_containers_being_created_are_no_fault() -> None:
     status = {"name": "pytorch", "state": {"waiting": {"reason": "ContainerCreating"}}}
     assert faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}]) == []
-
-
-WAITING = {
-    "suspended v1": ("kubeflow.org/v1", "PyTorchJob", {"runPolicy": {"suspend": True}}, "spec.runPolicy.suspend is true"),
-    "suspended v2": ("trainer.kubeflow.org/v1alpha1", "TrainJob", {"suspend": True}, "spec.suspend is true"),
-    "left to another": (
-        "kubeflow.org/v1",
-        "PyTorchJob",
-        {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue", "suspend": True}},
-        "left to kueue.x-k8s.io/multikueue",
-    ),
-    "ours by name": ("kubeflow.org/v1", "PyTorchJob", {"runPolicy": {"managedBy": "kubeflow.org/training-operator"}}, ""),
-    "going on": ("trainer.kubeflow.org/v1alpha1", "TrainJob", {}, ""),
-}
-
-
-@pytest.mark.parametrize(("version", "kind", "spec", "said"), WAITING.values(), ids=WAITING)
-def test_what_a_job_waits_for_is_said_with_the_field(version: str, kind: str, spec: dict[str, object], said: str) -> None:
-    job = {"apiVersion": version, "kind": kind, "metadata": {"name": "j", "namespace": "n"}, "spec": spec}
-    assert said in waiting_for(job)
-    assert bool(waiting_for(job)) == bool(said)
 
 
 @pytest.mark.parametrize(

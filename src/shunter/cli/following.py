@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Coroutine
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.cli.condition_sentences import sentence
 from shunter.cli.display import Display
+from shunter.cli.held_notes import HeldNotes
 from shunter.cli.log_reading import WHOLE, LogPart, followed_lines
+from shunter.cli.obstacle import Obstacle
 from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.operator.overview import is_pod_of, member, overview, pod_selector, waiting_for
+from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
+from shunter.operator.overview import is_pod_of, member, overview, pod_selector
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
@@ -30,7 +35,7 @@ class End(NamedTuple):
 
 
 class JobFollower:
-    """Tails one job. Everything it shows comes from watches, so nothing is polled."""
+    """Tails one job. What it shows comes from watches; only what keeps the job from training is looked at again and again."""
 
     def __init__(
         self,
@@ -47,18 +52,19 @@ class JobFollower:
         self._resource = resource
         self._job = job
         self._namespace: str = job["metadata"]["namespace"]
-        self._display = display
         self._part = part
         self._begun = begun
+        self._display = HeldNotes(display)
+        self._obstacle = Obstacle(client, self._observed, self._display)
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
-        self._events: set[str] = set()
-        self._early: dict[str, list[Json]] = {}
-        """Warnings about pods that the other watch has not told of yet, by uid."""
-        self._waiting = ""
+        self._shown: set[str] = set()
+        """Warnings that were shown, without the names of pods."""
+        self._events: dict[str, Json] = {}
+        """Events about the job and what is named like it, by their own uid: pods may be told of later, by another watch."""
         self._refusals: set[tuple[type[ApiError], str]] = set()
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the error of a part that cannot go on for a reason that is not the server's."""
@@ -66,7 +72,7 @@ class JobFollower:
     async def run(self) -> End:
         """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
         finished = asyncio.create_task(self._until_finished())
-        watches = [self._start(self._watch_pods()), self._start(self._watch_events())]
+        watches = [self._start(part) for part in (self._watch_pods(), self._watch_events(), self._obstacle.run())]
         try:
             await asyncio.wait((finished, self._broken), return_when=asyncio.FIRST_COMPLETED)
             if self._broken.done():
@@ -120,7 +126,7 @@ class JobFollower:
                 return None
             self._job = seen.object
             self._show_conditions()
-            self._show_what_it_waits_for()
+            self._obstacle.look_soon()
             self._show_progress()
             if overview(self._job).is_finished:
                 return self._job
@@ -131,17 +137,8 @@ class JobFollower:
             mark = (condition["type"], condition["status"], condition.get("reason", ""))
             if mark not in self._conditions:
                 self._conditions.add(mark)
-                denial = "not " if condition["type"] == "Created" else "no longer "
-                if condition["status"] == "True":
-                    denial = ""
-                message = f": {condition['message']}" if condition.get("message") else ""
-                self._display.note(f"{denial}{condition['type']}{message}")
-
-    def _show_what_it_waits_for(self) -> None:
-        waiting = waiting_for(self._job)
-        if waiting and waiting != self._waiting:
-            self._display.note(waiting)
-        self._waiting = waiting
+                if text := sentence(self._job, condition):
+                    self._display.note(text)
 
     def _show_progress(self) -> None:
         there = (pod for uid, pod in self._pods.items() if uid not in self._gone)
@@ -153,12 +150,15 @@ class JobFollower:
             if not is_pod_of(self._job, seen.object):
                 continue
             uid = seen.object["metadata"]["uid"]
+            is_new = uid not in self._pods
             self._pods[uid] = seen.object
             if seen.gone:
                 self._gone.add(uid)
-            for event in self._early.pop(uid, []):
-                self._show_warning(event)
+            if is_new:
+                for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
+                    self._show_warning(event)
             self._tail_started_containers(seen.object)
+            self._obstacle.look_soon()
             self._show_progress()
 
     def _tail_started_containers(self, pod: Json) -> None:
@@ -177,22 +177,56 @@ class JobFollower:
             self._display.log(who, container, line)
 
     async def _watch_events(self) -> None:
-        async for seen in follow(self._client, CORE_EVENTS, self._namespace, field_selector="type=Warning"):
-            if not seen.gone:
-                self._show_warning(seen.object)
+        async for seen in follow(self._client, CORE_EVENTS, self._namespace):
+            if not seen.gone and self._is_near(seen.object.get("involvedObject", {})):
+                self._take_event(seen.object)
+
+    def _is_near(self, about: Json) -> bool:
+        """Whether an object may be the job, a pod of it, or its JobSet or a Job of that: their names begin like the job's."""
+        return str(about.get("name", "")).startswith(self._job["metadata"]["name"])
+
+    def _take_event(self, event: Json) -> None:
+        self._events[event["metadata"]["uid"]] = event
+        self._obstacle.look_soon()
+        self._show_warning(event)
 
     def _show_warning(self, event: Json) -> None:
-        """A warning about the job or its pods; what several pods have in common is said of the first."""
+        """A warning about the job or its pods, once for all pods that have it in common; what a cause may say better waits for
+        that."""
         about = event.get("involvedObject", {})
         uid = about.get("uid", "")
-        if uid != self._job["metadata"]["uid"] and uid not in self._pods:
-            if about.get("kind") == "Pod":
-                self._early.setdefault(uid, []).append(event)
+        if event.get("type") != "Warning" or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
             return
         text = f"{event.get('reason')}: {event.get('message', '').strip()}"
-        if text not in self._events:
-            self._events.add(text)
-            self._display.note(f"{about.get('kind')} {about.get('name')}: {text}")
+        mark = self._without_pods(text)
+        if mark in self._shown:
+            return
+        self._shown.add(mark)
+        told = f"{about.get('kind')} {about.get('name')}: {text}"
+        if event.get("reason") in STARTING_REASONS:
+            return
+        if event.get("reason") in TOLD_REASONS:
+            self._obstacle.warn_unless_told(told)
+        else:
+            self._display.note(told)
+
+    def _without_pods(self, text: str) -> str:
+        """The text with all names of the job's pods alike."""
+        return re.sub(rf"{re.escape(self._job['metadata']['name'])}-[a-z0-9-]+", "POD", text)
+
+    def _observed(self) -> tuple[Json, list[Json], list[Json]]:
+        present = [pod for uid, pod in self._pods.items() if uid not in self._gone]
+        return self._job, present, list(self._events.values())
+
+    @property
+    def cause(self) -> Cause | None:
+        """What keeps the job from training, as it was seen last."""
+        return self._obstacle.cause
+
+    @property
+    def job(self) -> Json:
+        """The job as it was seen last."""
+        return self._job
 
     async def _drain(self) -> None:
         """Waits for the logs of containers that have ended; those still running are cut off."""
@@ -203,7 +237,8 @@ class JobFollower:
                     self._pods[pod["metadata"]["uid"]] = pod
                     self._tail_started_containers(pod)
             for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector="type=Warning")).items:
-                self._show_warning(event)
+                if self._is_near(event.get("involvedObject", {})):
+                    self._take_event(event)
         ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
         if ended:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)

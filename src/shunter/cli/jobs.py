@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
+    from shunter.cli.evidence import Why
     from shunter.kube.client import Client
+    from shunter.operator.overview import Overview
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job, or KIND/NAME when two kinds share it.")]
 
@@ -28,20 +30,17 @@ def jobs(
 ) -> None:
     """List training jobs of every kind, in all namespaces unless one is named.
 
-    Kubernetes' own Jobs are among them where they number their pods (completionMode: Indexed).
+    WHY says in a word what keeps a job from training; describe says more. Kubernetes' own Jobs are among them where they number
+    their pods (completionMode: Indexed).
     """
     import asyncio
 
-    import msgspec
-
     from shunter.cli.target import connect
-    from shunter.operator.overview import overview
 
     target = connect(kubeconfig, context)
-    rows = [overview(job) for _, job in asyncio.run(listed(target.client, namespace))]
-    rows.sort(key=lambda row: (row.namespace, str(row.created), row.name))
+    rows, unread = asyncio.run(listed(target.client, namespace))
     if form is not Output.table:
-        print_as([msgspec.to_builtins(row) for row in rows], form)
+        print_as([row.as_json() for row in rows], form)
         return
     if not rows:
         say("no jobs; run one with: shunter run FILE")
@@ -52,13 +51,17 @@ def jobs(
     from shunter.cli.reports import age
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "RANKS", "AGE", "RAN"):
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", "AGE", "RAN"):
         table.add_column(column)
     for row in rows:
-        state = f"[{STATE_COLOURS.get(row.state, 'default')}]{row.state}[/]"
-        ran = age(row.created, row.finished) if row.finished else ""
-        table.add_row(row.namespace, row.name, row.kind, state, str(row.ranks), age(row.created), ran)
+        job, why = row.job, row.why
+        state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
+        ran = age(job.created, job.finished) if job.finished else ""
+        word = why.cause.word if why.cause else "?" * bool(why.unread)
+        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), age(job.created), ran)
     print_table(table)
+    if unread:
+        say(f"WHY is ? where it could not be read: you may not list {' and '.join(unread)}")
 
 
 def describe(
@@ -127,10 +130,40 @@ def delete(
     say(f"deleted {title}")
 
 
-async def listed(client: Client, namespace: str) -> list[tuple[Resource, Json]]:
-    """Every job of every kind that the cluster serves."""
+WHY_FIELDS = ("why", "cause", "remedy")
+
+
+class Row(NamedTuple):
+    """One job of the list."""
+
+    job: Overview
+    why: Why
+
+    def as_json(self) -> Json:
+        """The job's overview; `why`, `cause` and `remedy` are empty when nothing keeps it from training. `unread` names the kinds
+        that could not be read and might have told."""
+        import msgspec
+
+        found: Json = msgspec.to_builtins(self.job)
+        cause = self.why.cause
+        why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
+        return {**found, **why, "unread": list(self.why.unread)}
+
+
+async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str]]:
+    """Every job of every kind that the cluster serves, and the kinds that could not be read and might have told why one of them
+    does not train."""
+    from datetime import UTC, datetime
+
+    from shunter.cli.evidence import Why, why_of_all
+    from shunter.operator.overview import overview
+
     async with client:
-        return await all_jobs(client, namespace)
+        found = [job for _, job in await all_jobs(client, namespace)]
+        why = await why_of_all(client, found, namespace, datetime.now(UTC))
+    rows = [Row(overview(job), why.get(job["metadata"]["uid"], Why(None))) for job in found]
+    rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
+    return rows, sorted({kind for row in rows for kind in row.why.unread})
 
 
 async def all_jobs(client: Client, namespace: str, among: Sequence[Resource] = ()) -> list[tuple[Resource, Json]]:
@@ -189,21 +222,27 @@ async def find(client: Client, wanted: str, namespace: str, *, among: Sequence[R
 
 async def pods_of(client: Client, job: Json) -> list[Json]:
     from shunter.api.resources import PODS
-    from shunter.operator.overview import is_pod_of, pod_selector
+    from shunter.operator.overview import pod_selector
 
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
-    return [pod for pod in page.items if is_pod_of(job, pod)]
+    return own_pods(job, page.items)
+
+
+def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
+    from shunter.operator.overview import is_pod_of
+
+    return [pod for pod in pods if is_pod_of(job, pod)]
 
 
 async def described(client: Client, wanted: str, namespace: str) -> list[str]:
-    from shunter.api.resources import CORE_EVENTS
+    from datetime import UTC, datetime
+
+    from shunter.cli.evidence import evidence_of
     from shunter.cli.last_words import last_words
-    from shunter.cli.reports import description, is_about
+    from shunter.cli.reports import description
 
     async with client:
         _, job = await find(client, wanted, namespace)
-        space = job["metadata"]["namespace"]
-        pods = await pods_of(client, job)
-        events = [event for event in (await client.list(CORE_EVENTS, space)).items if is_about(job, pods, event)]
-        logs = await last_words(client, job, pods)
-        return list(description(job, pods, events, logs))
+        evidence = await evidence_of(client, job)
+        logs = await last_words(client, job, own_pods(job, evidence.pods))
+        return list(description(job, evidence, logs, datetime.now(UTC)))

@@ -1,29 +1,36 @@
-"""The last log lines of the container that failed first: what somebody who is called at night wants to read."""
+"""The last log lines of the containers that failed first: what somebody who is called at night wants to read."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 from shunter.api.meta import Json
-from shunter.cli.reports import READ_LINES
+from shunter.cli.reports import NO_LOG, READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_lines import text_lines
-from shunter.operator.diagnosis import faults
+from shunter.operator.diagnosis import Fault, faults, together
 from shunter.operator.overview import member
 
+MOST = 8
+"""Ranks whose last words are read: one of those that failed together is the cause of the others."""
 
-async def last_words(client: Client, job: Json, pods: list[Json]) -> dict[str, list[str]]:
+
+async def last_words(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, list[str]]:
     """By label of the pod; empty when nothing failed. A container that was restarted since is asked for the run before."""
-    found = faults(pods)
-    if not found or not found[0].container:
-        return {}
-    fault = found[0]
-    pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
+    near = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]
+    read = await asyncio.gather(*(_lines(client, job, fault) for fault in near))
+    by_name = {pod["metadata"]["name"]: member(job, pod).label for pod in pods}
+    return {by_name[fault.pod]: lines for fault, lines in reversed(list(zip(near, read, strict=True)))}
+
+
+async def _lines(client: Client, job: Json, fault: Fault) -> list[str]:
     ran_before = fault.is_waiting and fault.exit_code is not None
     chunks = client.logs(
         fault.pod, job["metadata"]["namespace"], container=fault.container, previous=ran_before, tail_lines=READ_LINES
     )
     try:
-        lines = [line async for line in text_lines(chunks)]
+        return [line async for line in text_lines(chunks)]
     except ApiError as error:
-        lines = [f"(no log: {error.message})"]
-    return {member(job, pod).label: lines}
+        return [f"{NO_LOG}{error.message})"]

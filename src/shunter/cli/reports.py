@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from shunter.api.meta import Json
-from shunter.operator.diagnosis import Fault, faults
-from shunter.operator.overview import limits, member, moment, overview, was_pod_of
+from shunter.operator.causes import Evidence, cause, owned_by
+from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.diagnosis import Fault, by_cause, exception_line, faults
+from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
 READ_LINES = 48
 """Log lines read of it: those that say nothing are left out."""
+NO_LOG = "(no log: "
+"""How the line begins that stands for a log which could not be read."""
+EXIT_REASONS = ("ExitedWithCode", "RankFailed")
+"""Reasons of events in which the operator says how a pod ended that may be gone."""
 _NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
 """Lines of XGBoost and its kin after a message: addresses in their libraries, of no use to who called them."""
 
 
-def failure_lines(job: Json, pods: list[Json], logs: dict[str, list[str]]) -> list[str]:
+def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[str]:
     """What failed first, with the last lines that it wrote; then the other faults, one line each."""
-    found = faults(pods)
     lines: list[str] = []
-    for position, fault in enumerate(found):
+    for position, fault in enumerate(_ordered(job, pods, logs)):
         lines.append(str(fault))
         if position == 0:
             lines += [f"| {line}" for line in last_lines(job, pods, fault, logs)]
     return lines
 
 
-def last_lines(job: Json, pods: list[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
-    pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
-    told = logs.get(member(job, pod).label, [])
+def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
+    """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
+    the first event says of how one ended; empty when neither tells."""
+    ordered = _ordered(job, pods, logs)
+    if ordered:
+        fault = ordered[0]
+        said = exception_line([line for line in last_lines(job, pods, fault, logs) if not line.startswith(NO_LOG)])
+        words = said or fault.message.strip()
+        return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
+    exits = [event for event in events if event.get("reason") in EXIT_REASONS]
+    return str(min(exits, key=event_time).get("message", "")).strip() if exits else ""
+
+
+def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
+    return by_cause(faults(pods), lambda fault: exception_line(last_lines(job, pods, fault, logs)))
+
+
+def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
+    return member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)).label
+
+
+def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
+    told = logs.get(_label(job, pods, fault), [])
     return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
 
 
@@ -46,13 +71,18 @@ def age(since: datetime | None, until: datetime | None = None) -> str:
     return f"{seconds}s"
 
 
-def description(job: Json, pods: list[Json], events: list[Json], logs: dict[str, list[str]]) -> Iterator[str]:
+def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: datetime) -> Iterator[str]:
     """Everything `shunter describe` says of a job, line by line."""
     row = overview(job)
+    pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
+    events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
     yield f"{row.kind} {row.namespace}/{row.name}"
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
+    if row.state == "Failed" and (why := headline(job, pods, events, logs)):
+        yield f"  Cause    {why}"
     if row.message:
         yield f"           {row.message}"
+    yield from _why_lines(job, evidence, now)
     yield f"  Ranks    {row.ranks}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
@@ -66,16 +96,27 @@ def description(job: Json, pods: list[Json], events: list[Json], logs: dict[str,
         yield from pod_lines(job, pod)
     found = faults(pods)
     if found:
-        yield "Faults, the first to fail first"
+        yield "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"
     yield "Events"
-    for event in sorted(events, key=lambda event: event_time(event)):
+    for event in sorted(events, key=event_time):
         about = event.get("involvedObject", {}).get("name", "")
         count = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
-        when = age(moment(event_time(event) or None))
         message = event.get("message", "").strip()
-        yield f"  {when:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
+        when = event_time(event)
+        since = age(None if when == LONG_AGO else when)
+        yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
+
+
+def _why_lines(job: Json, evidence: Evidence, now: datetime) -> Iterator[str]:
+    """What keeps the job from training, and what was not looked at for want of rights."""
+    if (found := cause(job, evidence, now)) is not None:
+        yield f"  Why      {found.word}: {found.sentence}"
+        if found.remedy:
+            yield f"           {found.remedy[0].upper()}{found.remedy[1:]}"
+    if evidence.unread:
+        yield f"  Not read {', '.join(evidence.unread)}: you may not list them, so causes that they tell are not shown"
 
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:
@@ -97,16 +138,10 @@ def phase(pod: Json) -> str:
     return str(status.get("reason") or status.get("phase") or "Pending")
 
 
-def is_about(job: Json, pods: list[Json], event: Json) -> bool:
-    """Whether the event is about the job, a pod of it, or one that it had before: what became of that is told nowhere else."""
+def is_about(job: Json, pods: Sequence[Json], event: Json, children: Sequence[Json] = ()) -> bool:
+    """Whether the event is about the job, its JobSet or Jobs (`children`), a pod of it, or one that it had before: what became of
+    that is told nowhere else."""
     about = event.get("involvedObject", {})
-    if about.get("uid") in {job["metadata"]["uid"], *(pod["metadata"]["uid"] for pod in pods)}:
+    if about.get("uid") in {obj["metadata"]["uid"] for obj in (job, *pods, *children)}:
         return True
-    return about.get("kind") == "Pod" and was_pod_of(job, about.get("name", ""), moment(event_time(event) or None))
-
-
-def event_time(event: Json) -> str:
-    for field in ("lastTimestamp", "eventTime", "firstTimestamp"):
-        if event.get(field):
-            return str(event[field])
-    return str(event["metadata"].get("creationTimestamp", ""))
+    return about.get("kind") == "Pod" and was_pod_of(job, about.get("name", ""), event_time(event))

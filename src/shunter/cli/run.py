@@ -25,20 +25,41 @@ def run(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     replace: Annotated[bool, typer.Option("--replace", help="Delete jobs of the same name first, with their pods.")] = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", help="Follow the jobs no longer than this, as in 90s or 10m [default: until they end].")
+    ] = "",
 ) -> None:
     """Apply manifests, follow the logs of all ranks, and exit with the outcome of the jobs.
 
-    Starts an embedded cluster when no cluster is named (by --kubeconfig, --context or $KUBECONFIG). Exit codes: 0 every job
-    succeeded, 1 one failed, 2 wrong input, 3 no cluster.
+    What keeps a job from training is said once, in one sentence; the job waits for it to pass, and so does the command unless
+    --timeout ends it. Starts an embedded cluster when no cluster is named (by --kubeconfig, --context or $KUBECONFIG). Exit
+    codes: 0 every job succeeded, 1 one failed or had not ended when the time was over, 2 wrong input, 3 no cluster.
     """
     import asyncio
 
     from shunter.kube.manifests import load
 
+    limit = timeout_seconds(timeout)
     manifests = [manifest for file in files for manifest in load(file)]
     target = connect_or_start(kubeconfig, context)
-    if not asyncio.run(run_manifests(target, manifests, replace=replace)):
+    if not asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit)):
         raise typer.Exit(1)
+
+
+def timeout_seconds(text: str) -> float | None:
+    """A duration such as 90s, 10m or 1h30m; None for an empty text, InputError for anything else and for nothing."""
+    from shunter.errors import InputError
+    from shunter.operator.config import seconds
+
+    if not text:
+        return None
+    try:
+        limit = seconds(text, 0)
+    except InputError as error:
+        raise InputError(f"--timeout: {error.message}", error.remedy) from error
+    if limit <= 0:
+        raise InputError(f"--timeout: {text!r} is no time at all.", "Write it like 90s or 10m.")
+    return limit
 
 
 def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
@@ -59,8 +80,9 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     return target
 
 
-async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool) -> bool:
-    """Whether every job among the manifests succeeded; True when there is none. Interrupted, it says what goes on."""
+async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool, timeout: float | None = None) -> bool:
+    """Whether every job among the manifests succeeded within that many seconds; True when there is none. Interrupted, or when the
+    time is over, it says what goes on."""
     import asyncio
 
     from shunter.cli.applying import apply_all
@@ -72,9 +94,10 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         jobs = await apply_all(target, manifests, replace=replace)
         if not jobs:
             say(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
         try:
-            ended = [await followed(target.client, resource, job, display()) for resource, job in jobs]
-            return all(outcome.succeeded for outcome in ended)
+            ended = [await ended_by(deadline, target.client, resource, job, display()) for resource, job in jobs]
+            return all(ended)
         except asyncio.CancelledError:
             for _, job in jobs:
                 say(goes_on(job))
@@ -85,6 +108,30 @@ def goes_on(job: Json) -> str:
     """What to know of an applied job that is no longer followed."""
     name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
     return f"{job['kind']} {job['metadata']['name']} goes on; follow it: shunter logs -f {name}; end it: shunter delete {name}"
+
+
+async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
+    """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
+    import asyncio
+
+    from shunter.cli.console import say
+    from shunter.cli.following import JobFollower
+    from shunter.operator.overview import overview
+
+    follower = JobFollower(client, resource, job, screen)
+    try:
+        async with asyncio.timeout_at(deadline):
+            end = await follower.run()
+    except TimeoutError:
+        row = overview(follower.job)
+        say(f"{row.kind} {row.namespace}/{row.name} is {row.state} and has not ended in the time that --timeout gives")
+        if follower.cause is not None:
+            say(f"  {follower.cause}")
+        say(f"  {goes_on(job)}")
+        return False
+    outcome = Outcome(end, job)
+    await outcome.report(client)
+    return outcome.succeeded
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
@@ -107,22 +154,24 @@ class Outcome:
         self.succeeded = end.job is not None and self.job.state == "Succeeded"
 
     async def report(self, client: Client) -> None:
-        """Says how the job ended, and for a failure which container failed first and in which words."""
+        """Says how the job ended; of a failure first why, then what the job says of itself, and who else failed."""
         from rich.markup import escape
 
         from shunter.cli.console import errors
         from shunter.cli.last_words import last_words
-        from shunter.cli.reports import failure_lines
+        from shunter.cli.reports import failure_lines, headline
 
         title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
         if self.succeeded:
             errors().print(f"[green]{title} succeeded[/]", soft_wrap=True)
             return
-        message = f": {self.job.message}" if self.job.message else ""
-        errors().print(f"[bold red]{title} {'failed' if self.end.job else 'was deleted'}[/]{escape(message)}", soft_wrap=True)
         if self.end.job is None:
+            errors().print(f"[bold red]{title} was deleted[/]", soft_wrap=True)
             return
         logs = await last_words(client, self.end.job, self.end.pods)
-        for line in failure_lines(self.end.job, self.end.pods, logs):
+        why = headline(self.end.job, self.end.pods, [], logs)
+        first, *then = [text for text in (why, self.job.message) if text] or ["it does not say why"]
+        errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
+        for line in (*then, *failure_lines(self.end.job, self.end.pods, logs)):
             errors().print(f"  {escape(line)}", soft_wrap=True)
         errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}", soft_wrap=True)

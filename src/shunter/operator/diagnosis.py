@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import msgspec
+
 from shunter.api.meta import Json, Struct
+from shunter.operator.overview import moment
 
 
 class Fault(Struct, frozen=True):
@@ -16,6 +23,14 @@ class Fault(Struct, frozen=True):
     restarts: int = 0
     is_waiting: bool = False
     """True when it has not run this time: `previous` logs hold its last words."""
+    ended: str = ""
+    """When it went wrong (RFC 3339); empty when its status does not say."""
+
+    @property
+    def short(self) -> str:
+        """How it ended or why it waits, without where."""
+        code = f"exit code {self.exit_code}{meaning(self.exit_code)}" if self.exit_code is not None else ""
+        return ", ".join(part for part in (self.reason if self.reason != "Error" or not code else "", code) if part)
 
     def __str__(self) -> str:
         code = f", exit code {self.exit_code}{meaning(self.exit_code)}" if self.exit_code is not None else ""
@@ -25,7 +40,7 @@ class Fault(Struct, frozen=True):
         return f"{where}: {self.reason}{code}{again}{text}"
 
 
-def faults(pods: list[Json]) -> list[Fault]:
+def faults(pods: Sequence[Json]) -> list[Fault]:
     """Containers of these pods that failed or cannot start, the first to fail first: later ones are often its victims."""
     found: list[tuple[str, Fault]] = []
     for pod in pods:
@@ -40,7 +55,47 @@ def faults(pods: list[Json]) -> list[Fault]:
         found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
-    return [fault for _, fault in sorted(found, key=lambda pair: (pair[0] or "9", pair[1].exit_code in KILLED))]
+    found.sort(key=lambda pair: (pair[0] or "9", pair[1].exit_code in KILLED))
+    return [msgspec.structs.replace(fault, ended=ended) for ended, fault in found]
+
+
+VICTIM = re.compile(
+    r"connection (was )?(reset|closed|aborted) by (remote )?peer|broken pipe|socket closed|remote process exited|ChildFailedError"
+    r"|NCCL.*(remote error|unhandled system error)|recvValue failed|received signal 15|SignalException.*15",
+    re.IGNORECASE,
+)
+"""Last words of a process that ended because another one did."""
+TOGETHER = timedelta(seconds=10)
+"""Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
+_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Failure|Expired)\b(:|$)")
+_SIGTERM = 143
+
+
+def together(found: Sequence[Fault]) -> list[Fault]:
+    """The faults that happened about when the first did: one of them is the cause of the others."""
+    first = moment(found[0].ended) if found else None
+    if first is None:
+        return list(found[:1])
+    return [fault for fault in found if (at := moment(fault.ended)) is not None and at - first <= TOGETHER]
+
+
+def by_cause(found: Sequence[Fault], last_line: Callable[[Fault], str]) -> list[Fault]:
+    """The faults with the one first that the others follow from: the first to fail whose own last words do not say that it lost a
+    peer, or was ended. `last_line` is what a fault's container wrote last."""
+    near = together(found)
+    cause = next((fault for fault in near if not is_victim(fault, last_line(fault))), found[0] if found else None)
+    return [] if cause is None else [cause, *(fault for fault in found if fault is not cause)]
+
+
+def is_victim(fault: Fault, last_line: str) -> bool:
+    return fault.exit_code == _SIGTERM or (fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None)
+
+
+def exception_line(lines: Sequence[str]) -> str:
+    """The line that says best why a process ended: its last exception, not what a launcher says of its child; else the last."""
+    said = [line.strip() for line in lines if line.strip()]
+    named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
+    return (named or said or [""])[-1]
 
 
 KILLED = (137, 143)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
+from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.trainer import trainjob
@@ -193,24 +193,6 @@ def is_suspended(job: Json) -> bool:
     spec = job.get("spec", {})
     policy = spec.get("runPolicy") or {} if is_v1(job) else spec
     return bool(policy.get("suspend"))
-
-
-def waiting_for(job: Json) -> str:
-    """Why nothing will happen until somebody acts: the job is suspended, or left to another manager. Empty when it goes on."""
-    spec = job.get("spec", {})
-    policy = spec if not is_v1(job) else spec.get("runPolicy") or {}
-    manager = policy.get("managedBy") or ""
-    if is_native(job) and manager not in ("", JOB_CONTROLLER):
-        return f"it is left to {manager} (managedBy): Kubernetes does nothing for it"
-    if not is_native(job) and manager not in OWN_MANAGERS:
-        return f"it is left to {manager} (managedBy): this operator does nothing for it"
-    if not policy.get("suspend"):
-        return ""
-    path = "spec.runPolicy" if is_v1(job) else "spec"
-    patch = '{"spec":{"suspend":false}}' if not is_v1(job) else '{"spec":{"runPolicy":{"suspend":false}}}'
-    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
-    command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
-    return f"it waits because {path}.suspend is true; resume it with: {command}"
 
 
 def v1_state(job: Json) -> tuple[str, Json]:

@@ -1,0 +1,34 @@
+"""What a change of a job's condition means, as a sentence. Pure."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
+from shunter.operator.overview import overview
+
+NEVER_TOLD_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
+"""Conditions whose end another condition tells of."""
+
+HELD_REASONS = (GANG_REASON, NO_GROUP_REASON)
+"""Reasons of Created with which the operator says what holds a job up: that is told as its cause."""
+
+
+def sentence(job: Json, condition: Json) -> str:
+    """What to tell of a condition that has changed; empty when another condition says it. The message of one that is no longer
+    true may still be that of when it was."""
+    type, message = condition["type"], str(condition.get("message") or "").strip()
+    if type == "Created" and (condition.get("status") == "False" or str(condition.get("reason", "")).endswith(HELD_REASONS)):
+        return ""
+    if condition.get("status") == "True":
+        return f"{type}: {message}" if message else type
+    if condition.get("status") != "False":
+        return (
+            f"it is not known whether the job is {type}: {message}" if message else f"it is not known whether the job is {type}"
+        )
+    if type == "Suspended":
+        return f"Resumed: {message}" if "resumed" in message.lower() else "Resumed"
+    if type in NEVER_TOLD_WHEN_FALSE or overview(job).is_finished:
+        return ""
+    if type == "Running":
+        return "" if overview(job).state in ("Suspended", "Restarting") else "No longer running"
+    return f"No longer {type}"

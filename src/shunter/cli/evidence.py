@@ -1,0 +1,276 @@
+"""Reads what tells why jobs do not train (`operator.causes`): as few lists as will do, and none for jobs that are fine.
+
+Of many jobs pods are listed once, if one of them is neither finished nor suspended; events, JobSets and Jobs only if a job does
+not run in full and its pods do not say why; Workloads only for jobs that wait in a queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
+from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
+from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.operator.causes import Cause, Evidence, Position, cause, runs_in_full, unread
+from shunter.operator.causes.queue import own_workload, queue_name
+from shunter.operator.native_jobs import JOB_NAME, NOT_OF_JOBSETS, is_native
+from shunter.operator.overview import is_suspended, is_v2, overview, pod_selector
+
+V1_PODS, V2_PODS = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
+NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
+"""Selectors of the pods of all v1 jobs, TrainJobs, and Jobs of Kubernetes."""
+FEW = 8
+"""Up to so many namespaces, or pending workloads' queues, are read one by one; more by one list of all."""
+KUEUE_VERSIONS = ("v1beta2", "v1beta1")
+VISIBILITY_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
+VISIBILITY_SECONDS = 5.0
+"""How long Kueue's own API server, which may be down, is waited for."""
+PENDING_PAGE = 1000
+
+
+class MetadataFields(TypedDict, total=False):
+    name: str
+    namespace: str
+    uid: str
+    creationTimestamp: str | None
+    deletionTimestamp: str
+    labels: dict[str, str]
+    ownerReferences: list[Json]
+
+
+class ContainerFields(TypedDict, total=False):
+    name: str
+
+
+class SpecFields(TypedDict, total=False):
+    containers: list[ContainerFields]
+    nodeName: str
+    schedulerName: str
+    schedulingGates: list[Json]
+
+
+class PodFields(TypedDict, total=False):
+    """What causes look at in a pod: of thousands of pods the rest is not worth decoding."""
+
+    metadata: MetadataFields
+    spec: SpecFields
+    status: Json
+
+
+class Why(NamedTuple):
+    """What keeps a job from training, and which kinds could not be read that might have told."""
+
+    cause: Cause | None
+    unread: tuple[str, ...] = ()
+
+
+async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
+    """By the uid of the job, for those that are not finished."""
+    reader = _Reader(client)
+    live = {job["metadata"]["uid"]: job for job in jobs if not overview(job).is_finished}
+    held = [job for job in live.values() if not is_suspended(job)]
+    queued = [job for job in live.values() if queue_name(job) and is_suspended(job)]
+    pods = await _pods_by_job(reader, held, namespace)
+    workloads = await reader.workloads(_scopes(queued, namespace)) if queued else None
+    first_unread = tuple(reader.unread)
+    found = {uid: Evidence(pods=pods.get(_key(job), ()), workloads=workloads, unread=first_unread) for uid, job in live.items()}
+    causes = {uid: cause(job, found[uid], now) for uid, job in live.items()}
+    silent = [job for job in held if causes[job["metadata"]["uid"]] is None and not runs_in_full(job, pods.get(_key(job), ()))]
+    if silent:
+        found |= await _with_events(reader, silent, namespace, pods)
+    for job in silent:
+        uid = job["metadata"]["uid"]
+        found[uid] = msgspec.structs.replace(found[uid], unread=tuple(reader.unread))
+        causes[uid] = cause(job, found[uid], now)
+    return {uid: Why(causes[uid], unread(job, found[uid], causes[uid])) for uid, job in live.items()}
+
+
+async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) -> dict[str, list[Json]]:
+    """The pods of the jobs, by `_key`."""
+    pods: dict[str, list[Json]] = {}
+    if jobs:
+        selectors = {_all_pods(job) for job in jobs}
+        for pod in await reader.listed_all(PODS, _scopes(jobs, namespace), selectors, view=PodFields):
+            pods.setdefault(_job_key(pod), []).append(pod)
+    return pods
+
+
+async def _with_events(reader: _Reader, jobs: Sequence[Json], namespace: str, pods: dict[str, list[Json]]) -> dict[str, Evidence]:
+    """The evidence about these jobs with events, JobSets and Jobs, by the job's uid."""
+    scopes = _scopes(jobs, namespace)
+    kinds = [CORE_EVENTS, *((JOBSETS, JOBS) if any(map(is_v2, jobs)) else ())]
+    lists = await asyncio.gather(*(reader.listed_all(kind, scopes, _CHILD_LABELS.get(kind, ("",))) for kind in kinds))
+    by_uid: dict[str, list[Json]] = {}
+    for event in lists[0]:
+        by_uid.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
+    by_jobset: dict[str, list[Json]] = {}
+    for child in (child for kind in lists[1:] for child in kind):
+        by_jobset.setdefault(_jobset_key(child), []).append(child)
+    found = {}
+    for job in jobs:
+        children = by_jobset.get(_key(job), []) if is_v2(job) else []
+        own = pods.get(_key(job), [])
+        uids = dict.fromkeys(obj["metadata"]["uid"] for obj in (job, *children, *own))
+        events = [event for uid in uids for event in by_uid.get(uid, ())]
+        found[job["metadata"]["uid"]] = Evidence(pods=own, events=events, children=children)
+    return found
+
+
+async def evidence_of(client: Client, job: Json) -> Evidence:
+    """Everything that may tell why one job does not train, also its place in a queue."""
+    reader = _Reader(client)
+    namespace = job["metadata"]["namespace"]
+    pods, events = await asyncio.gather(
+        reader.listed(PODS, namespace, pod_selector(job)),
+        reader.listed(CORE_EVENTS, namespace),
+    )
+    children = await _children(reader, job)
+    workloads, position = await queue_of(client, job, children, reader)
+    return Evidence(
+        pods=pods, events=events, children=children, workloads=workloads, position=position, unread=tuple(reader.unread)
+    )
+
+
+async def children_of(client: Client, job: Json) -> tuple[list[Json], tuple[str, ...]]:
+    """The JobSet and Jobs of a TrainJob's name, and the kinds that may not be read; none for a v1 job."""
+    reader = _Reader(client)
+    return await _children(reader, job), tuple(reader.unread)
+
+
+async def _children(reader: _Reader, job: Json) -> list[Json]:
+    if not is_v2(job):
+        return []
+    namespace = job["metadata"]["namespace"]
+    jobsets, jobs = await asyncio.gather(
+        reader.listed(JOBSETS, namespace, field_selector=f"metadata.name={job['metadata']['name']}"),
+        reader.listed(JOBS, namespace, pod_selector(job)),
+    )
+    return [*jobsets, *jobs]
+
+
+async def queue_of(
+    client: Client, job: Json, children: Sequence[Json] = (), reader: _Reader | None = None
+) -> tuple[list[Json] | None, Position | None]:
+    """Kueue's Workloads of the job's namespace and the job's position in its queue, for a job that has a queue's label."""
+    queue = queue_name(job)
+    if not queue:
+        return None, None
+    reader = reader or _Reader(client)
+    namespace = job["metadata"]["namespace"]
+    workloads = await reader.workloads([namespace])
+    uids = {job["metadata"]["uid"], *(child["metadata"]["uid"] for child in children)}
+    own = own_workload(uids, workloads or ())
+    if own is None or overview(job).is_finished:
+        return workloads, None
+    return workloads, await _position(client, await reader.versions(), namespace, queue, own["metadata"]["name"])
+
+
+class _Reader:
+    """Lists objects; what may not be listed, and what is not served, is told apart."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.unread: list[str] = []
+        self._versions: frozenset[str] | None = None
+
+    async def versions(self) -> frozenset[str]:
+        if self._versions is None:
+            self._versions = await served_versions(self._client)
+        return self._versions
+
+    async def listed(
+        self, resource: Resource, namespace: str, labels: str = "", *, field_selector: str = "", view: Any = None
+    ) -> list[Json]:
+        """None where the kind is not served; noted where it may not be read."""
+        try:
+            page = await self._client.list(resource, namespace, view=view, label_selector=labels, field_selector=field_selector)
+        except NotFound:
+            return []
+        except Forbidden:
+            if resource.plural not in self.unread:
+                self.unread.append(resource.plural)
+            return []
+        return [{"kind": resource.kind, **item} for item in page.items]
+
+    async def listed_all(
+        self, resource: Resource, scopes: Sequence[str], selectors: Collection[str], *, view: Any = None
+    ) -> list[Json]:
+        parts = ((scope, labels) for scope in scopes for labels in sorted(selectors))
+        lists = await asyncio.gather(*(self.listed(resource, scope, labels, view=view) for scope, labels in parts))
+        return [item for items in lists for item in items]
+
+    async def workloads(self, scopes: Sequence[str]) -> list[Json] | None:
+        """Kueue's Workloads by the newest version that we know; None where it is not installed."""
+        for version in KUEUE_VERSIONS:
+            if f"kueue.x-k8s.io/{version}" in await self.versions():
+                resource = Resource("kueue.x-k8s.io", version, "Workload", "workloads")
+                return await self.listed_all(resource, scopes, ("",))
+        return None
+
+
+async def _position(client: Client, served: Collection[str], namespace: str, queue: str, workload: str) -> Position | None:
+    """The Workload's place in its queue; None where Kueue does not serve places, or not to us, or the Workload is not waiting."""
+    version = next((each for each in VISIBILITY_VERSIONS if f"visibility.kueue.x-k8s.io/{each}" in served), None)
+    if version is None:
+        return None
+    path = f"/apis/visibility.kueue.x-k8s.io/{version}/namespaces/{namespace}/localqueues/{queue}/pendingworkloads"
+    try:
+        async with asyncio.timeout(VISIBILITY_SECONDS):
+            offset = 0
+            while True:
+                params = {"limit": str(PENDING_PAGE), "offset": str(offset)}
+                items = msgspec.json.decode(await client.raw("GET", path, params=params)).get("items") or []
+                for item in items:
+                    if item["metadata"]["name"] == workload:
+                        return Position(
+                            in_queue=item["positionInLocalQueue"] + 1, in_cluster_queue=item["positionInClusterQueue"] + 1
+                        )
+                if len(items) < PENDING_PAGE:
+                    return None
+                offset += len(items)
+    except (ApiError, TimeoutError, msgspec.DecodeError):
+        return None
+
+
+_CHILD_LABELS: dict[Resource, tuple[str, ...]] = {JOBS: (V2_PODS,)}
+
+
+def _scopes(jobs: Sequence[Json], namespace: str) -> list[str]:
+    """The namespaces to list: those of the jobs while they are few, else all at once."""
+    if namespace:
+        return [namespace]
+    spaces = sorted({job["metadata"]["namespace"] for job in jobs})
+    return spaces if len(spaces) <= FEW else [""]
+
+
+def _all_pods(job: Json) -> str:
+    """The selector of the pods of all jobs of the generation of this one."""
+    if is_native(job):
+        return NATIVE_PODS
+    return V2_PODS if is_v2(job) else V1_PODS
+
+
+def _key(job: Json) -> str:
+    return f"{job['metadata']['namespace']}/{_all_pods(job)}/{job['metadata']['name']}"
+
+
+def _jobset_key(child: Json) -> str:
+    """The key of the TrainJob that a JobSet, or a Job of one, is named after."""
+    metadata = child["metadata"]
+    name = metadata["name"] if child["kind"] == JOBSETS.kind else (metadata.get("labels") or {}).get(V2_PODS, "")
+    return f"{metadata['namespace']}/{V2_PODS}/{name}"
+
+
+def _job_key(pod: Json) -> str:
+    labels = pod["metadata"].get("labels") or {}
+    for label, selector in ((V2_PODS, V2_PODS), (V1_PODS, V1_PODS), (JOB_NAME, NATIVE_PODS)):
+        if label in labels:
+            return f"{pod['metadata']['namespace']}/{selector}/{labels[label]}"
+    return ""

@@ -1,0 +1,104 @@
+"""Keeps notes about a job out of the middle of what its ranks write: a traceback is read as one piece.
+
+`LogRhythm` decides, without a clock of its own; `HeldNotes` is the display around it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from shunter.cli.display import Display
+from shunter.operator.overview import Member, Overview
+
+QUIET = 0.25
+"""Seconds without a log line after which a note is shown."""
+LONGEST = 2.0
+"""Seconds that a note waits at most while lines keep coming; between two of them, but in no traceback, it is shown then."""
+LONGEST_TRACEBACK = 6.0
+"""Seconds that it waits at most for the end of a traceback."""
+_RANK = r"(?:\[[^\]]*\]:(?: |$))?"
+"""What torch puts before the lines of an exception that ends a rank."""
+_HEAD = re.compile(_RANK + r"(Traceback \(most recent call last\):|Exception in thread|terminate called|\*\*\* )")
+_GO_ON = re.compile(_RANK + r"(\s|$|The above exception was|During handling of the above|Stack trace|frame #\d|C\+\+ CapturedT)")
+
+
+class LogRhythm:
+    """When the lines so far leave room for a note. Times are seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+        self._open: set[str] = set()
+        """Sources in the middle of a traceback."""
+
+    def line(self, source: str, text: str, now: float) -> None:
+        """A source wrote a line."""
+        self._last = now
+        if _HEAD.match(text):
+            self._open.add(source)
+        elif not _GO_ON.match(text):
+            self._open.discard(source)
+
+    def room_at(self, since: float) -> float:
+        """The time at which a note that has waited since then may be shown, if no further line comes."""
+        if self._open:
+            return since + LONGEST_TRACEBACK
+        return min(self._last + QUIET, since + LONGEST)
+
+
+class HeldNotes:
+    """Another display whose notes come between the log lines of ranks, never within a traceback."""
+
+    def __init__(self, screen: Display) -> None:
+        self._screen = screen
+        self._loop = asyncio.get_running_loop()
+        self._rhythm = LogRhythm()
+        self._held: list[tuple[float, Callable[[], None]]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        now = self._loop.time()
+        if self._held and self._rhythm.room_at(self._held[0][0]) <= now:
+            self._flush()
+        self._rhythm.line(f"{member.label} {container}", line, now)
+        self._screen.log(member, container, line)
+        if self._held:
+            self._look()
+
+    def note(self, text: str) -> None:
+        self._hold(lambda: self._screen.note(text))
+
+    def trouble(self, text: str) -> None:
+        self._hold(lambda: self._screen.trouble(text))
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        self._screen.progress(job, phases)
+
+    def close(self) -> None:
+        self._flush()
+        self._screen.close()
+
+    def _hold(self, show: Callable[[], None]) -> None:
+        self._held.append((self._loop.time(), show))
+        self._look()
+
+    def _look(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._held:
+            return
+        now, room = self._loop.time(), self._rhythm.room_at(self._held[0][0])
+        if room <= now:
+            self._flush()
+        else:
+            self._timer = self._loop.call_at(room, self._look)
+
+    def _flush(self) -> None:
+        held, self._held = self._held, []
+        for _, show in held:
+            show()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

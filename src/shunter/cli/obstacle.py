@@ -1,0 +1,87 @@
+"""Tells, of a followed job, what keeps it from training: once, when it begins, and that it has passed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.cli.display import Display
+from shunter.cli.evidence import children_of, queue_of
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.operator.causes import Cause, Evidence, cause, runs_in_full
+from shunter.operator.overview import is_suspended, overview
+
+SETTLE_SECONDS = 1.0
+"""Pods, their events and the job's status change one after another: they are looked at together."""
+AGAIN_SECONDS = 15.0
+"""How often it is looked at without a change: a queue moves on, and that nobody has done anything is known only after a while."""
+TOLD_BY_CONDITIONS = ("Suspended", "Deleting")
+"""Causes whose end the job's own conditions tell of."""
+
+
+class Obstacle:
+    """What stands in the way of one job. `observed` returns the job, its pods and the events about them as they are now."""
+
+    def __init__(
+        self, client: Client, observed: Callable[[], tuple[Json, Sequence[Json], Sequence[Json]]], display: Display
+    ) -> None:
+        self._client = client
+        self._observed = observed
+        self._display = display
+        self._changed = asyncio.Event()
+        self._warnings: list[str] = []
+        """Warnings that are told only if no cause says the same."""
+        self.cause: Cause | None = None
+
+    def look_soon(self) -> None:
+        self._changed.set()
+
+    def warn_unless_told(self, text: str) -> None:
+        """Shows a warning, unless what it is about is told as the cause."""
+        self._warnings.append(text)
+        self.look_soon()
+
+    async def run(self) -> None:
+        """Looks whenever something has changed; never returns."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_SECONDS):
+                    await self._changed.wait()
+            await asyncio.sleep(SETTLE_SECONDS)
+            await self.look()
+
+    async def look(self) -> None:
+        """Looks now, and tells what has changed."""
+        self._changed.clear()
+        job, pods, events = self._observed()
+        evidence = Evidence(pods=pods, events=events)
+        if not overview(job).is_finished and not runs_in_full(job, pods):
+            # What is not answered now is asked again with the next change.
+            with contextlib.suppress(ApiError):
+                evidence = await self._completed(job, evidence)
+        self._tell(job, cause(job, evidence, datetime.now(UTC)))
+
+    async def _completed(self, job: Json, evidence: Evidence) -> Evidence:
+        children, unread = await children_of(self._client, job)
+        workloads, position = await queue_of(self._client, job, children) if is_suspended(job) or children else (None, None)
+        return msgspec.structs.replace(evidence, children=children, workloads=workloads, position=position, unread=unread)
+
+    def _tell(self, job: Json, found: Cause | None) -> None:
+        before, self.cause = self.cause, found
+        warnings, self._warnings = self._warnings, []
+        if found is not None:
+            if before is None or (before.word, before.text) != (found.word, found.text):
+                self._display.trouble(str(found))
+            return
+        if overview(job).is_finished:
+            return
+        if before is not None and before.word not in TOLD_BY_CONDITIONS:
+            self._display.note(f"{before.word} has passed")
+        for text in warnings:
+            self._display.note(text)

@@ -1,0 +1,218 @@
+"""What is read to tell why jobs do not train: little, nothing in vain, and what may not be read is named."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import msgspec
+
+from job_evidence import (
+    NOW,
+    ago,
+    condition,
+    event,
+    jobset,
+    running,
+    unplaced,
+    v1_job,
+    v1_pod,
+    v2_job,
+    v2_pod,
+    waiting,
+    workload,
+)
+from shunter.cli.evidence import Why, evidence_of, why_of_all
+from shunter.kube.client import Client
+from shunter.kube.transport import Response
+from shunter.operator.causes import Position, cause
+
+Json = dict[str, Any]
+NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+MOUNT = 'MountVolume.SetUp failed for volume "code" : configmap "code" not found'
+SHORT = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default, 2 more needed"
+
+
+class Lists:
+    """A server that answers lists, by plural, and remembers what it was asked. Of kinds that are None it says 403."""
+
+    def __init__(self, versions: tuple[str, ...] = (), **lists: list[Json] | None) -> None:
+        self.asked: list[str] = []
+        self._lists = lists
+        self._versions = versions
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        self.asked.append(path)
+        plural = path.rpartition("/")[2]
+        if path == "/apis":
+            return answer(200, {"groups": [{"versions": [{"groupVersion": version} for version in self._versions]}]})
+        items = self._lists.get(plural, [])
+        if items is None:
+            return answer(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": f"{plural} is forbidden"})
+        if plural == "pendingworkloads":
+            start, limit = int(params["offset"]), int(params["limit"])
+            items = items[start : start + limit]
+        return answer(200, {"metadata": {"resourceVersion": "1"}, "items": items})
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        raise AssertionError("nothing is watched")
+        yield b""
+
+    async def close(self) -> None:
+        return
+
+
+def answer(status: int, body: Json) -> Response:
+    return Response(status, {}, msgspec.json.encode(body))
+
+
+def pod(of: Json) -> Json:
+    of["metadata"]["labels"].setdefault("training.kubeflow.org/job-name", "j")
+    if "jobset.sigs.k8s.io/jobset-name" in of["metadata"]["labels"]:
+        del of["metadata"]["labels"]["training.kubeflow.org/job-name"]
+    return of
+
+
+async def why(server: Lists, job: Json) -> Why:
+    return (await why_of_all(Client(server), [job], "", NOW))[job["metadata"]["uid"]]
+
+
+def plurals(server: Lists) -> list[str]:
+    return [path.rpartition("/")[2] for path in server.asked]
+
+
+async def test_for_jobs_that_are_finished_or_suspended_nothing_is_read() -> None:
+    server = Lists()
+    done = v1_job(conditions=[{"type": "Succeeded", "status": "True"}])
+    held = v2_job(spec={"suspend": True})
+    held["metadata"]["uid"] = "u-held"
+    found = await why_of_all(Client(server), [done, held], "", NOW)
+    assert server.asked == []
+    assert {uid: one.cause.word for uid, one in found.items() if one.cause} == {"u-held": "Suspended"}
+
+
+async def test_for_jobs_that_run_in_full_only_pods_are_read() -> None:
+    server = Lists(pods=[pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))])
+    assert await why(server, v1_job()) == Why(None)
+    assert plurals(server) == ["pods"]
+    ready = v2_job(jobsStatus=[{"name": "node", "active": 1, "ready": 1}])
+    server = Lists(pods=[pod(v2_pod(0, **running())), pod(v2_pod(1, **running()))])
+    assert await why(server, ready) == Why(None)
+    assert plurals(server) == ["pods"]
+
+
+async def test_events_are_read_only_where_pods_do_not_say_why() -> None:
+    server = Lists(pods=[pod(v1_pod("master", **unplaced(NO_GPU)))])
+    found = await why(server, v1_job())
+    assert found.cause is not None
+    assert found.cause.word == "Unschedulable"
+    assert plurals(server) == ["pods"]
+
+
+async def test_a_cause_that_only_events_tell_is_found_in_the_list_of_both_generations() -> None:
+    starting = pod(v1_pod("master", **waiting("ContainerCreating")))
+    found = await why(Lists(pods=[starting], events=[event("u-j-master-0", "FailedMount", MOUNT)]), v1_job(0))
+    assert found.cause is not None
+    assert found.cause.word == "MissingConfigMap"
+    above, below = jobset()
+    for each in (above, below):
+        each["metadata"]["namespace"] = "n"
+    below["metadata"]["labels"] = {"jobset.sigs.k8s.io/jobset-name": "j"}
+    quota = event("u-job", "FailedCreate", "Error creating: exceeded quota: q")
+    server = Lists(pods=[pod(v2_pod(0, **running()))], events=[quota], jobsets=[above], jobs=[below])
+    found = await why(server, v2_job())
+    assert found.cause is not None
+    assert found.cause.word == "QuotaExceeded"
+
+
+async def test_a_thousand_jobs_cost_as_many_requests_as_one() -> None:
+    jobs = []
+    for number in range(1000):
+        job = v1_job()
+        job["metadata"].update(name=f"j{number}", uid=f"u-{number}", namespace=f"n{number % 100}")
+        jobs.append(job)
+    server = Lists()
+    assert len(await why_of_all(Client(server), jobs, "", NOW)) == 1000
+    assert plurals(server) == ["pods", "events"]
+
+
+async def test_who_may_not_read_pods_or_events_is_told_what_was_not_looked_at() -> None:
+    assert await why(Lists(pods=None), v1_job()) == Why(None, ("pods",))
+    starting = pod(v1_pod("master", **waiting("ContainerCreating")))
+    assert await why(Lists(pods=[starting], events=None), v1_job(0)) == Why(None, ("events",))
+    held = pod(v1_pod("master", **unplaced(NO_GPU)))
+    assert (await why(Lists(pods=[held], events=None), v1_job(0))).unread == ()
+    full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
+    assert await why(Lists(pods=full, events=None), v1_job()) == Why(None)
+
+
+def queued(uid: str = "u-j") -> Json:
+    job = v1_job(policy={"suspend": True})
+    job["metadata"].update(uid=uid, labels={"kueue.x-k8s.io/queue-name": "team-a"})
+    return job
+
+
+PENDING = workload(condition("QuotaReserved", "False", "Pending", SHORT))
+
+
+async def test_workloads_are_read_by_the_newest_version_that_kueue_serves() -> None:
+    for versions, path in (
+        (("kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"), "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"),
+        (("kueue.x-k8s.io/v1beta1",), "/apis/kueue.x-k8s.io/v1beta1/namespaces/n/workloads"),
+    ):
+        server = Lists(versions, workloads=[PENDING])
+        found = await why(server, queued())
+        assert found.cause is not None
+        assert found.cause.word == "WaitingForQuota"
+        assert server.asked == ["/apis", path]
+
+
+async def test_a_cluster_without_kueue_and_workloads_that_may_not_be_read_are_told_apart() -> None:
+    without = await why(Lists(), queued())
+    assert without.cause is not None
+    assert without.cause.word == "NoQueue"
+    refused = await why(Lists(("kueue.x-k8s.io/v1beta2",), workloads=None), queued())
+    assert refused.cause is not None
+    assert (refused.cause.word, "may not be listed" in refused.cause.sentence) == ("Queued", True)
+
+
+def pending(number: int, name: str = "") -> Json:
+    return {"metadata": {"name": name or f"other-{number}"}, "positionInLocalQueue": number, "positionInClusterQueue": number + 3}
+
+
+SERVED = ("kueue.x-k8s.io/v1beta2", "visibility.kueue.x-k8s.io/v1beta2")
+
+
+async def test_the_place_in_the_queue_is_found_beyond_the_first_page() -> None:
+    waiting_ones = [*(pending(number) for number in range(1200)), pending(1200, "pytorchjob-j-12345")]
+    server = Lists(SERVED, workloads=[PENDING], pendingworkloads=waiting_ones)
+    evidence = await evidence_of(Client(server), queued())
+    assert evidence.position == Position(in_queue=1201, in_cluster_queue=1204)
+    found = cause(queued(), evidence, NOW)
+    assert found is not None
+    assert f"queue team-a (number 1201 in it, number 1204 in its ClusterQueue): {SHORT}" in found.sentence
+
+
+async def test_without_a_place_the_rest_is_told() -> None:
+    for server in (
+        Lists(SERVED[:1], workloads=[PENDING]),
+        Lists(SERVED, workloads=[PENDING], pendingworkloads=None),
+        Lists(SERVED, workloads=[PENDING], pendingworkloads=[pending(0)]),
+    ):
+        evidence = await evidence_of(Client(server), queued())
+        assert evidence.position is None
+        found = cause(queued(), evidence, NOW)
+        assert found is not None
+        assert found.sentence == f"it waits in queue team-a: {SHORT}"
+
+
+async def test_a_pod_of_an_earlier_job_in_the_same_list_is_not_taken() -> None:
+    stale = pod(v1_pod("master", **unplaced(NO_GPU)))
+    stale["metadata"]["ownerReferences"] = [{"uid": "u-before"}]
+    young = v1_job()
+    young["metadata"]["creationTimestamp"] = ago(1)
+    assert await why(Lists(pods=[stale]), young) == Why(None)

@@ -1,0 +1,85 @@
+"""Jobs that wait in a queue say what the queue says. Kueue itself is not here: Workloads are written as it writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.running_cluster import Cluster, eventually
+from e2e.test_causes import GENERATIONS, objects, row, text
+
+Json = dict[str, Any]
+WORKLOADS = Path(__file__).parent / "manifests/kueue-workloads.yaml"
+SHORT = "couldn't assign flavors to pod set node: insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed"
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kueue(cluster: Cluster) -> None:
+    cluster.kubectl("apply", "--server-side", "-f", str(WORKLOADS))
+    cluster.kubectl("wait", "crd/workloads.kueue.x-k8s.io", "--for=condition=Established", "--timeout=30s")
+
+
+def queued(generation: str, namespace: str) -> list[Json]:
+    given = objects(generation, namespace, command="true")
+    job = given[-1]
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    if generation == "v1":
+        job["spec"]["runPolicy"]["suspend"] = True
+    else:
+        job["spec"]["suspend"] = True
+    return given
+
+
+def kind(generation: str) -> str:
+    return "pytorchjobs" if generation == "v1" else "trainjobs"
+
+
+def workload(cluster: Cluster, namespace: str, generation: str, message: str) -> None:
+    job = cluster.get(kind(generation), "j", "-n", namespace)
+    owner = {key: job[key] for key in ("apiVersion", "kind")} | {"name": "j", "uid": job["metadata"]["uid"], "controller": True}
+    body = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": "job-j-1a2b3", "namespace": namespace, "ownerReferences": [owner]},
+        "spec": {"queueName": "team-a", "active": True},
+    }
+    cluster.apply(body)
+    said = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": message}
+    patch = json.dumps({"status": {"conditions": [{**said, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})
+    cluster.kubectl(
+        "patch", "workloads.kueue.x-k8s.io", "job-j-1a2b3", "-n", namespace, "--subresource=status", "--type=merge", "-p", patch
+    )
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_job_in_a_queue_says_what_the_queue_says_and_is_not_to_be_resumed_by_hand(
+    cluster: Cluster, namespace: str, generation: str
+) -> None:
+    cluster.apply(*queued(generation, namespace))
+    assert row(cluster, namespace)["why"] in ("Queued", "NoQueue")
+    workload(cluster, namespace, generation, SHORT)
+    shown = row(cluster, namespace)
+    assert (shown["why"], shown["cause"]) == ("WaitingForQuota", f"it waits in queue team-a: {SHORT}")
+    assert (
+        f"  Why      WaitingForQuota: it waits in queue team-a: {SHORT}"
+        in cluster.shunter("describe", "j", "-n", namespace).stdout
+    )
+    done = cluster.shunter("run", "--timeout", "10s", "-", stdin=text(queued(generation, namespace)))
+    assert done.returncode == 1
+    assert done.stderr.count(f"-- WaitingForQuota: it waits in queue team-a: {SHORT}") == 1
+    assert "kubectl patch" not in done.stderr
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_job_that_the_queue_admits_goes_on(cluster: Cluster, namespace: str, generation: str) -> None:
+    cluster.apply(*queued(generation, namespace))
+    workload(cluster, namespace, generation, SHORT)
+    path = {"runPolicy": {"suspend": False}} if generation == "v1" else {"suspend": False}
+    cluster.kubectl("patch", kind(generation), "j", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": path}))
+    eventually(lambda: row(cluster, namespace)["state"] == "Succeeded")
+    assert row(cluster, namespace)["why"] == ""
