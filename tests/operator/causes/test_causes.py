@@ -271,6 +271,13 @@ def test_a_quota_in_the_condition_of_a_trainjob_is_a_quota() -> None:
     assert word(job) == "QuotaExceeded"
 
 
+def test_a_suspension_that_is_refused_is_told_before_that_the_job_is_suspended() -> None:
+    refused = {"type": "Created", "status": "False", "reason": "SuspensionRefused", "message": "its pods run on"}
+    assert word(v2_job(spec={"suspend": True}, conditions=[refused])) == "SuspensionRefused"
+    left_over = {"type": "Created", "status": "True", "reason": "PyTorchJobPodGroupMissing", "message": "no Volcano"}
+    assert word(v1_job(policy={"suspend": True}, conditions=[left_over])) == "Suspended"
+
+
 STOPPED = {
     "suspended v1": (v1_job(policy={"suspend": True}), "Suspended", "spec.runPolicy.suspend is true"),
     "suspended v2": (v2_job(spec={"suspend": True}), "Suspended", "spec.suspend is true"),

@@ -56,7 +56,9 @@ def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return None
     if since := job["metadata"].get("deletionTimestamp"):
         return _deleted(job, evidence, since)
-    return _stopped(job, evidence, now) or _unmade(job) or _held_up(job, evidence, now)
+    # A TrainJob has its condition only while it holds; that of a v1 job may be left from before it was suspended.
+    first, then = (_unmade(job), _stopped(job, evidence, now)) if is_v2(job) else (_stopped(job, evidence, now), _unmade(job))
+    return first or then or _held_up(job, evidence, now)
 
 
 def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...]:
