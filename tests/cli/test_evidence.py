@@ -22,10 +22,10 @@ from job_evidence import (
     waiting,
     workload,
 )
-from shunter.cli.evidence import Why, evidence_of, why_of_all
+from shunter.cli.evidence import Why, completed, evidence_of, why_of_all
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
-from shunter.operator.causes import Position, cause
+from shunter.operator.causes import Evidence, Position, cause
 
 Json = dict[str, Any]
 NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
@@ -178,6 +178,32 @@ async def test_a_cluster_without_kueue_and_workloads_that_may_not_be_read_are_to
     refused = await why(Lists(("kueue.x-k8s.io/v1beta2",), workloads=None), queued())
     assert refused.cause is not None
     assert (refused.cause.word, "may not be listed" in refused.cause.sentence) == ("Queued", True)
+
+
+async def test_workloads_that_may_not_be_read_leave_the_answer_about_other_jobs_as_it_is() -> None:
+    full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
+    server = Lists(("kueue.x-k8s.io/v1beta2",), workloads=None, pods=full)
+    found = await why_of_all(Client(server), [v1_job(), queued("u-queued")], "", NOW)
+    assert found["u-j"] == Why(None)
+
+
+async def test_a_trainjob_whose_jobset_waits_in_the_queue_is_told_in_the_list() -> None:
+    job = v2_job()
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    above, _ = jobset(suspend=True)
+    above["metadata"]["namespace"] = "n"
+    own = workload(condition("QuotaReserved", "False", "Pending", SHORT), owner="u-jobset")
+    found = await why(Lists(("kueue.x-k8s.io/v1beta2",), workloads=[own], jobsets=[above]), job)
+    assert found.cause is not None
+    assert found.cause.word == "WaitingForQuota"
+
+
+async def test_what_a_followed_job_says_of_its_queue_names_what_may_not_be_read() -> None:
+    job = queued()
+    evidence = await completed(Client(Lists(("kueue.x-k8s.io/v1beta2",), workloads=None)), job, Evidence())
+    found = cause(job, evidence, NOW)
+    assert found is not None
+    assert "may not be listed" in found.sentence
 
 
 def pending(number: int, name: str = "") -> Json:

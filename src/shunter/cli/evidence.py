@@ -76,7 +76,8 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
     reader = _Reader(client)
     live = {job["metadata"]["uid"]: job for job in jobs if not overview(job).is_finished}
     held = [job for job in live.values() if not is_suspended(job)]
-    queued = [job for job in live.values() if queue_name(job) and is_suspended(job)]
+    # Kueue may have suspended the JobSet of a TrainJob and not the TrainJob itself.
+    queued = [job for job in live.values() if queue_name(job) and (is_suspended(job) or is_v2(job))]
     pods = await _pods_by_job(reader, held, namespace)
     workloads = await reader.workloads(_scopes(queued, namespace)) if queued else None
     first_unread = tuple(reader.unread)
@@ -87,7 +88,7 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
         found |= await _with_events(reader, silent, namespace, pods)
     for job in silent:
         uid = job["metadata"]["uid"]
-        found[uid] = msgspec.structs.replace(found[uid], unread=tuple(reader.unread))
+        found[uid] = msgspec.structs.replace(found[uid], workloads=workloads, unread=tuple(reader.unread))
         causes[uid] = cause(job, found[uid], now)
     return {uid: Why(causes[uid], unread(job, found[uid], causes[uid])) for uid, job in live.items()}
 
@@ -131,17 +132,25 @@ async def evidence_of(client: Client, job: Json) -> Evidence:
         reader.listed(PODS, namespace, pod_selector(job)),
         reader.listed(CORE_EVENTS, namespace),
     )
+    return await _completed(client, reader, job, Evidence(pods=pods, events=events))
+
+
+async def completed(client: Client, job: Json, evidence: Evidence) -> Evidence:
+    """Pods and events of one job with what else may tell: its JobSet and Jobs, its Workload and its place in a queue."""
+    return await _completed(client, _Reader(client), job, evidence)
+
+
+async def _completed(client: Client, reader: _Reader, job: Json, evidence: Evidence) -> Evidence:
     children = await _children(reader, job)
-    workloads, position = await queue_of(client, job, children, reader)
-    return Evidence(
-        pods=pods, events=events, children=children, workloads=workloads, position=position, unread=tuple(reader.unread)
+    workloads, position = None, None
+    if queue_name(job) and not overview(job).is_finished:
+        workloads = await reader.workloads([job["metadata"]["namespace"]])
+        uids = {job["metadata"]["uid"], *(child["metadata"]["uid"] for child in children)}
+        if (own := own_workload(uids, workloads or ())) is not None:
+            position = await _position(client, await reader.versions(), own, queue_name(job))
+    return msgspec.structs.replace(
+        evidence, children=children, workloads=workloads, position=position, unread=tuple(reader.unread)
     )
-
-
-async def children_of(client: Client, job: Json) -> tuple[list[Json], tuple[str, ...]]:
-    """The JobSet and Jobs of a TrainJob's name, and the kinds that may not be read; none for a v1 job."""
-    reader = _Reader(client)
-    return await _children(reader, job), tuple(reader.unread)
 
 
 async def _children(reader: _Reader, job: Json) -> list[Json]:
@@ -153,23 +162,6 @@ async def _children(reader: _Reader, job: Json) -> list[Json]:
         reader.listed(JOBS, namespace, pod_selector(job)),
     )
     return [*jobsets, *jobs]
-
-
-async def queue_of(
-    client: Client, job: Json, children: Sequence[Json] = (), reader: _Reader | None = None
-) -> tuple[list[Json] | None, Position | None]:
-    """Kueue's Workloads of the job's namespace and the job's position in its queue, for a job that has a queue's label."""
-    queue = queue_name(job)
-    if not queue:
-        return None, None
-    reader = reader or _Reader(client)
-    namespace = job["metadata"]["namespace"]
-    workloads = await reader.workloads([namespace])
-    uids = {job["metadata"]["uid"], *(child["metadata"]["uid"] for child in children)}
-    own = own_workload(uids, workloads or ())
-    if own is None or overview(job).is_finished:
-        return workloads, None
-    return workloads, await _position(client, await reader.versions(), namespace, queue, own["metadata"]["name"])
 
 
 class _Reader:
@@ -215,11 +207,12 @@ class _Reader:
         return None
 
 
-async def _position(client: Client, served: Collection[str], namespace: str, queue: str, workload: str) -> Position | None:
+async def _position(client: Client, served: Collection[str], workload: Json, queue: str) -> Position | None:
     """The Workload's place in its queue; None where Kueue does not serve places, or not to us, or the Workload is not waiting."""
     version = next((each for each in VISIBILITY_VERSIONS if f"visibility.kueue.x-k8s.io/{each}" in served), None)
     if version is None:
         return None
+    name, namespace = workload["metadata"]["name"], workload["metadata"]["namespace"]
     path = f"/apis/visibility.kueue.x-k8s.io/{version}/namespaces/{namespace}/localqueues/{queue}/pendingworkloads"
     try:
         async with asyncio.timeout(VISIBILITY_SECONDS):
@@ -228,7 +221,7 @@ async def _position(client: Client, served: Collection[str], namespace: str, que
                 params = {"limit": str(PENDING_PAGE), "offset": str(offset)}
                 items = msgspec.json.decode(await client.raw("GET", path, params=params)).get("items") or []
                 for item in items:
-                    if item["metadata"]["name"] == workload:
+                    if item["metadata"]["name"] == name:
                         return Position(
                             in_queue=item["positionInLocalQueue"] + 1, in_cluster_queue=item["positionInClusterQueue"] + 1
                         )

@@ -7,15 +7,13 @@ import contextlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-import msgspec
-
 from shunter.api.meta import Json
 from shunter.cli.display import Display
-from shunter.cli.evidence import children_of, queue_of
+from shunter.cli.evidence import completed
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.operator.causes import Cause, Evidence, cause, runs_in_full
-from shunter.operator.overview import is_suspended, overview
+from shunter.operator.overview import overview
 
 SETTLE_SECONDS = 1.0
 """Pods, their events and the job's status change one after another: they are looked at together."""
@@ -64,13 +62,8 @@ class Obstacle:
         if not overview(job).is_finished and not runs_in_full(job, pods):
             # What is not answered now is asked again with the next change.
             with contextlib.suppress(ApiError):
-                evidence = await self._completed(job, evidence)
+                evidence = await completed(self._client, job, evidence)
         self._tell(job, cause(job, evidence, datetime.now(UTC)))
-
-    async def _completed(self, job: Json, evidence: Evidence) -> Evidence:
-        children, unread = await children_of(self._client, job)
-        workloads, position = await queue_of(self._client, job, children) if is_suspended(job) or children else (None, None)
-        return msgspec.structs.replace(evidence, children=children, workloads=workloads, position=position, unread=unread)
 
     def _tell(self, job: Json, found: Cause | None) -> None:
         before, self.cause = self.cause, found

@@ -65,7 +65,7 @@ def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...
     """Kinds that could not be read and might have told why the job does not train."""
     if found is not None or overview(job).is_finished:
         return ()
-    return tuple(sorted(evidence.unread))
+    return tuple(sorted(kind for kind in evidence.unread if kind != "workloads" or queue_name(job)))
 
 
 def runs_in_full(job: Json, pods: Sequence[Json]) -> bool:
