@@ -104,6 +104,23 @@ def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline
     assert headline(job(), [], events, {}) == "Pod: n.j-worker-0 exited with code 1"
 
 
+def test_a_job_that_missed_its_deadline_is_not_headed_by_how_its_pods_were_ended() -> None:
+    late = job()
+    message = "Job j has failed because it was active longer than specified deadline"
+    late["status"]["conditions"][-1]["message"] = message
+    assert headline(late, PODS, [], {"worker-0": TRACEBACK}) == message
+    text = "\n".join(description(late, Evidence(pods=PODS), {}, NOW))
+    assert text.split("Conditions")[0].count(message) == 1
+
+
+def test_a_rank_that_was_restarted_long_ago_and_runs_is_not_the_headline() -> None:
+    again = failed_pod("j-worker-0", "worker", "2025-12-31T00:00:00Z")
+    (status,) = again["status"]["containerStatuses"]
+    status |= {"state": {"running": {"startedAt": "2025-12-31T00:01:00Z"}}, "lastState": status["state"], "restartCount": 1}
+    again["status"]["phase"] = "Running"
+    assert headline(job(), [again, PODS[0]], [], {"master-0": TRACEBACK}).startswith("master-0: exit code 1: ValueError")
+
+
 def test_what_may_not_be_read_is_named() -> None:
     waiting = {**job(), "status": {}}
     text = "\n".join(description(waiting, Evidence(unread=("pods", "events")), {}, NOW))

@@ -37,6 +37,9 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
 def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
     """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
     the first event says of how one ended; empty when neither tells."""
+    message = overview(job).message
+    if "deadline" in message.lower():
+        return message  # How its pods took that says nothing.
     ordered = _ordered(job, pods, logs)
     if ordered:
         fault = ordered[0]
@@ -78,9 +81,10 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
     yield f"{row.kind} {row.namespace}/{row.name}"
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
-    if row.state == "Failed" and (why := headline(job, pods, events, logs)):
+    why = headline(job, pods, events, logs) if row.state == "Failed" else ""
+    if why:
         yield f"  Cause    {why}"
-    if row.message:
+    if row.message and row.message != why:
         yield f"           {row.message}"
     yield from _why_lines(job, evidence, now)
     yield f"  Ranks    {row.ranks}"

@@ -170,7 +170,7 @@ class Outcome:
             return
         logs = await last_words(client, self.end.job, self.end.pods)
         why = headline(self.end.job, self.end.pods, [], logs)
-        first, *then = [text for text in (why, self.job.message) if text] or ["it does not say why"]
+        first, *then = [text for text in dict.fromkeys((why, self.job.message)) if text] or ["it does not say why"]
         errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
         for line in (*then, *failure_lines(self.end.job, self.end.pods, logs)):
             errors().print(f"  {escape(line)}", soft_wrap=True)

@@ -23,6 +23,8 @@ class Fault(Struct, frozen=True):
     restarts: int = 0
     is_waiting: bool = False
     """True when it has not run this time: `previous` logs hold its last words."""
+    runs_again: bool = False
+    """True when it was restarted since, and runs: hardly what a later failure comes from."""
     ended: str = ""
     """When it went wrong (RFC 3339); empty when its status does not say."""
 
@@ -41,7 +43,8 @@ class Fault(Struct, frozen=True):
 
 
 def faults(pods: Sequence[Json]) -> list[Fault]:
-    """Containers of these pods that failed or cannot start, the first to fail first: later ones are often its victims."""
+    """Containers of these pods that failed or cannot start, the first to fail first, as later ones are often its victims;
+    those that run again last."""
     found: list[tuple[str, Fault]] = []
     for pod in pods:
         status = pod.get("status", {})
@@ -55,7 +58,7 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
         found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
-    found.sort(key=lambda pair: (pair[0] or "9", pair[1].exit_code in KILLED))
+    found.sort(key=lambda pair: (pair[1].runs_again, pair[0] or "9", pair[1].exit_code in KILLED))
     return [msgspec.structs.replace(fault, ended=ended) for ended, fault in found]
 
 
@@ -117,6 +120,7 @@ def container_fault(pod: str, container: Json) -> Fault | None:
             message=ended.get("message", ""),
             restarts=container.get("restartCount", 0),
             is_waiting=failed(state) is None,
+            runs_again="running" in state,
         )
     if waiting and (waiting.get("reason") not in BENIGN_WAITS or waiting.get("message")):
         return Fault(

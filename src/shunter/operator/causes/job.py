@@ -214,7 +214,7 @@ def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:
         return False
     parallelism = int(spec.get("parallelism", 1))
     done = max(int(status.get("succeeded") or 0), sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in there))
-    wanted = min(parallelism, int(spec.get("completions") or parallelism) - done)
+    wanted: int = min(parallelism, int(spec.get("completions") or parallelism) - done)
     at_work = [pod for pod in there if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
     return len(at_work) < wanted
 
