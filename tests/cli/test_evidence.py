@@ -24,6 +24,7 @@ from job_evidence import (
 )
 from shunter.cli.evidence import Why, completed, evidence_of, why_of_all
 from shunter.kube.client import Client
+from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
 from shunter.operator.causes import Evidence, Position, cause
 
@@ -177,7 +178,7 @@ async def test_a_cluster_without_kueue_and_workloads_that_may_not_be_read_are_to
     assert without.cause.word == "NoQueue"
     refused = await why(Lists(("kueue.x-k8s.io/v1beta2",), workloads=None), queued())
     assert refused.cause is not None
-    assert (refused.cause.word, "may not be listed" in refused.cause.sentence) == ("Queued", True)
+    assert (refused.cause.word, "could not be listed" in refused.cause.sentence) == ("Queued", True)
 
 
 async def test_workloads_that_may_not_be_read_leave_the_answer_about_other_jobs_as_it_is() -> None:
@@ -203,7 +204,7 @@ async def test_what_a_followed_job_says_of_its_queue_names_what_may_not_be_read(
     evidence = await completed(Client(Lists(("kueue.x-k8s.io/v1beta2",), workloads=None)), job, Evidence())
     found = cause(job, evidence, NOW)
     assert found is not None
-    assert "may not be listed" in found.sentence
+    assert "could not be listed" in found.sentence
 
 
 def pending(number: int, name: str = "") -> Json:
@@ -234,6 +235,25 @@ async def test_without_a_place_the_rest_is_told() -> None:
         found = cause(queued(), evidence, NOW)
         assert found is not None
         assert found.sentence == f"it waits in queue team-a: {SHORT}"
+
+
+class Broken(Lists):
+    """Of Workloads it says 500, as an API server does while a kind's conversion webhook is down."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if path.endswith("/workloads"):
+            return answer(500, {"kind": "Status", "code": 500, "message": "conversion webhook failed"})
+        return await super().request(method, path, params=params, headers=headers, body=body)
+
+
+async def test_a_kind_of_others_that_fails_does_not_take_the_list_away() -> None:
+    held = pod(v1_pod("master", **unplaced(NO_GPU)))
+    server = Broken(("kueue.x-k8s.io/v1beta2",), pods=[held])
+    client = Client(server, retry=RetryPolicy(attempts=1))
+    found = await why_of_all(client, [v1_job(0), queued("u-queued")], "", NOW)
+    assert {uid: one.cause.word for uid, one in found.items() if one.cause} == {"u-j": "Unschedulable", "u-queued": "Queued"}
 
 
 async def test_a_pod_of_an_earlier_job_in_the_same_list_is_not_taken() -> None:

@@ -124,7 +124,7 @@ def test_a_rank_that_was_restarted_long_ago_and_runs_is_not_the_headline() -> No
 def test_what_may_not_be_read_is_named() -> None:
     waiting = {**job(), "status": {}}
     text = "\n".join(description(waiting, Evidence(unread=("pods", "events")), {}, NOW))
-    assert "  Not read pods, events: you may not list them" in text
+    assert "  Not read pods, events: they could not be listed" in text
 
 
 def test_the_last_words_are_not_the_addresses_of_a_native_stack() -> None:

@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
-from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
 from shunter.operator.causes import Cause, Evidence, Position, cause, runs_in_full, unread
 from shunter.operator.causes.queue import own_workload, queue_name
 from shunter.operator.native_jobs import JOB_NAME, NOT_OF_JOBSETS, is_native
@@ -165,7 +165,7 @@ async def _children(reader: _Reader, job: Json) -> list[Json]:
 
 
 class _Reader:
-    """Lists objects; what may not be listed, and what is not served, is told apart."""
+    """Lists objects; what could not be listed, and what is not served, is told apart."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -180,12 +180,15 @@ class _Reader:
     async def listed(
         self, resource: Resource, namespace: str, labels: str = "", *, field_selector: str = "", view: Any = None
     ) -> list[Json]:
-        """None where the kind is not served; noted where it may not be read."""
+        """Nothing where the kind is not served; noted where the server does not give it."""
         try:
             page = await self._client.list(resource, namespace, view=view, label_selector=labels, field_selector=field_selector)
         except NotFound:
             return []
-        except Forbidden:
+        except ConnectionProblem:
+            raise
+        except ApiError:
+            # Mostly for want of rights; also when a kind of others cannot be converted just now.
             if resource.plural not in self.unread:
                 self.unread.append(resource.plural)
             return []

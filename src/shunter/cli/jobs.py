@@ -61,7 +61,7 @@ def jobs(
         table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), age(job.created), ran)
     print_table(table)
     if unread:
-        say(f"WHY is ? where it could not be read: you may not list {' and '.join(unread)}")
+        say(f"WHY is ? where it is not known: {' and '.join(unread)} could not be listed")
 
 
 def describe(

@@ -120,7 +120,7 @@ def _why_lines(job: Json, evidence: Evidence, now: datetime) -> Iterator[str]:
         if found.remedy:
             yield f"           {found.remedy[0].upper()}{found.remedy[1:]}"
     if evidence.unread:
-        yield f"  Not read {', '.join(evidence.unread)}: you may not list them, so causes that they tell are not shown"
+        yield f"  Not read {', '.join(evidence.unread)}: they could not be listed, so causes that they tell are not shown"
 
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:

@@ -57,7 +57,7 @@ def queue_cause(
     cluster serves none."""
     queue = queue_name(job)
     if not is_readable:
-        text = f"it waits in queue {queue}; what Kueue says of it was not read: Workloads may not be listed"
+        text = f"it waits in queue {queue}; what Kueue says of it was not read: Workloads could not be listed"
         return Cause("Queued", text)
     if workloads is None:
         text = f"it waits for queue {queue}, and the cluster does not serve Kueue's Workloads"
