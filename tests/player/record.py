@@ -13,7 +13,8 @@ NOT_RECORDED = {"persistentvolume-controller", "resource_claim"}
 """Controllers that did not run when the recordings were made, and speak up where they do."""
 
 TOLD_BESIDES = "WaitingForPodGroup"
-"""What Shunter alone tells of a job, in its condition Created and in an event; without it recordings of gangs would show nothing."""
+"""What Shunter alone tells of a job, in its condition Created and in an event; without it recordings of gangs would show
+nothing."""
 
 
 class Recorder:

@@ -58,7 +58,7 @@ async def followed_lines(client: Client, pod: Json, container: str, part: LogPar
                 container=container,
                 follow=True,
                 timestamps=True,
-                **begin,  # type: ignore[arg-type]
+                **begin,
             )
             async with aclosing(chunks):
                 async for line in text_lines(chunks):
