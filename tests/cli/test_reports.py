@@ -198,3 +198,18 @@ def test_events_of_pods_that_are_gone_belong_to_the_job_that_had_them(kind: str,
     mine["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     event = {"involvedObject": {"kind": kind, "name": name, "uid": "gone"}, "lastTimestamp": at, "metadata": {}}
     assert is_about(mine, [], event) == expected
+
+
+def test_a_job_whose_failed_pods_are_gone_still_says_what_failed() -> None:
+    """The operator told it before they went."""
+    when = "2026-01-01T00:00:02Z"
+    told = "pod j-worker-0, container pytorch: Error, exit code 3. Last words:\nTraceback:\nValueError: no data"
+    about = {"kind": "PyTorchJob", "name": "j", "uid": "u"}
+    event = {"type": "Warning", "reason": "RankFailed", "message": told, "lastTimestamp": when, "involvedObject": about}
+    lines = [*description(job(), Evidence(events=[event]), {}, NOW)]
+    start = next(number for number, line in enumerate(lines) if line.startswith("Faults"))
+    assert lines[start + 1 : start + 4] == [f"  {line}" for line in told.splitlines()]
+    assert "no data" not in "".join(lines[lines.index("Events") :]), "told once"
+    assert not any(
+        line.startswith("Faults") and "gone" in line for line in description(job(), Evidence(pods=PODS, events=[event]), {}, NOW)
+    )

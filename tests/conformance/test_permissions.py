@@ -152,6 +152,7 @@ async def v1_jobs(client: Client) -> None:
     """Of every kind one that is suspended and resumed twice, finishes, and is deleted when its time is over."""
     for kind in JOB_KINDS:
         await v1_job(client, kind)
+    await failed_job(client)
     await edited_mpi_job(client)
     await elastic_job(client)
 
@@ -175,6 +176,21 @@ async def v1_job(client: Client, kind: JobKind) -> None:
     await client.patch_status(PODS, pod, TEAM, {"status": {"phase": "Succeeded", "containerStatuses": [{**ended, **state}]}})
     await until(lambda: is_gone(client, jobs, "v1"))
     await until(lambda: is_gone(client, PODS, pod))
+
+
+async def failed_job(client: Client) -> None:
+    """What its pod said is read before that is cleaned up."""
+    replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [CONTAINER]}}}
+    spec = {"runPolicy": {"cleanPodPolicy": "All"}, "pytorchReplicaSpecs": {"Worker": replica}}
+    await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "failed"), "spec": spec})
+    await until(lambda: is_there(client, PODS, "failed-worker-0"))
+    ended = {"name": CONTAINER["name"], "image": "python", "imageID": "", "ready": False, "restartCount": 0}
+    state = {"state": {"terminated": {"exitCode": 1}}}
+    await client.patch_status(
+        PODS, "failed-worker-0", TEAM, {"status": {"phase": "Failed", "containerStatuses": [{**ended, **state}]}}
+    )
+    await until(lambda: is_gone(client, PODS, "failed-worker-0"))
+    await client.delete(PYTORCH_JOBS, "failed", TEAM)
 
 
 async def edited_mpi_job(client: Client) -> None:

@@ -1,5 +1,6 @@
 """The executor: in order, in growing batches, stopping at the first refusal, and safe to be killed after any write."""
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from shunter.api.resources import CONFIG_MAPS, PODS, SERVICES, Resource
 from shunter.kube.client import Client
 from shunter.kube.executor import Executor, batches, concerns_user
 from shunter.kube.faults import Disconnect, FaultTransport, Killed, LoseAnswer, RecordingTransport, Refuse
-from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Log, Note, Patch, Plan, Ref, StatusWrite, Write
 
 PODS_AT = "/api/v1/pods"
 
@@ -72,6 +73,46 @@ async def test_writes_then_status_then_events(peer: Peer, executor: Executor, re
     ]
     assert outcome.failure is None
     assert notes.messages == ["done"]
+
+
+async def test_last_words_are_read_before_anything_is_written(client: Client, recorded: RecordingTransport, notes: Notes) -> None:
+    """While their pod is still there. An event goes without them where they cannot be read."""
+    log = Log("n", "a", "main", previous=True)
+    told = Note(regarding=Ref(PODS, "n", "job", "u"), type="Warning", reason="R", message="failed", last_words=log)
+    await Executor(client, notes).execute(Plan(writes=(create("b"),), events=(told,)))  # type: ignore[arg-type]
+    paths = [(request.method, request.path) for request in recorded.requests]
+    assert paths == [("GET", "/api/v1/namespaces/n/pods/a/log"), ("POST", "/api/v1/namespaces/n/pods")]
+    assert recorded.requests[0].params == {"container": "main", "previous": "true", "tailLines": "5"}
+    assert notes.messages == ["failed"]
+
+
+class Speaking:
+    """A client that knows one log."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = chunks
+
+    async def logs(self, *_: object, **__: object) -> AsyncGenerator[bytes]:
+        for chunk in self._chunks:
+            yield chunk
+
+
+@pytest.mark.parametrize(
+    ("chunks", "wanted"),
+    [
+        ((b"step 7\nCUDA out", b" of memory\n"), "failed. Last words:\nstep 7\nCUDA out of memory"),
+        ((b"\n\n",), "failed"),
+        ((b"x" * 5000,), "failed. Last words:\n" + "x" * 500),
+        ((b"\xff\n",), "failed. Last words:\n\ufffd"),
+    ],
+    ids=["two lines", "nothing", "a long line", "no text"],
+)
+async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: str, notes: Notes) -> None:
+    told = Note(
+        regarding=Ref(PODS, "n", "job", "u"), type="Warning", reason="R", message="failed", last_words=Log("n", "a", "main")
+    )
+    await Executor(Speaking(*chunks), notes).execute(Plan(events=(told,)))  # type: ignore[arg-type]
+    assert notes.messages == [wanted]
 
 
 async def test_what_was_written_is_returned_for_expectations(peer: Peer, executor: Executor) -> None:

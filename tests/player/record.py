@@ -12,9 +12,10 @@ NOISE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 NOT_RECORDED = {"persistentvolume-controller", "resource_claim"}
 """Controllers that did not run when the recordings were made, and speak up where they do."""
 
-TOLD_BESIDES = "WaitingForPodGroup"
-"""What Shunter alone tells of a job, in its condition Created and in an event; without it recordings of gangs would show
-nothing."""
+WAITING = "WaitingForPodGroup"
+TOLD_BESIDES = (WAITING, "RankFailed")
+"""Events that Shunter alone tells; the first stands in the condition Created as well. Recordings are compared without them: else
+those of gangs and of failures would show nothing."""
 
 
 class Recorder:
@@ -70,7 +71,7 @@ class Recorder:
         fresh: dict[str, Json] = {}
         for event in events:
             shown = self._shapes.event(event)
-            if shown["from"] in NOT_RECORDED or shown["reason"] == TOLD_BESIDES:
+            if shown["from"] in NOT_RECORDED or shown["reason"] in TOLD_BESIDES:
                 continue
             text = json.dumps(shown, sort_keys=True)
             if text not in self._events:
@@ -81,11 +82,11 @@ class Recorder:
 def _as_recorded(shown: Json) -> Json:
     """A job as the originals show it while its pods are kept back."""
     conditions = (shown.get("status") or {}).get("conditions") or []
-    if all(condition.get("reason") != TOLD_BESIDES for condition in conditions):
+    if all(condition.get("reason") != WAITING for condition in conditions):
         return shown
     kind, name = shown["kind"], shown["metadata"]["name"]
     plain = {"reason": f"{kind}Created", "message": f"{kind} {name} is created."}
-    told = [{**one, **plain} if one.get("reason") == TOLD_BESIDES else one for one in conditions]
+    told = [{**one, **plain} if one.get("reason") == WAITING else one for one in conditions]
     return {**shown, "status": {**shown["status"], "conditions": told}}
 
 

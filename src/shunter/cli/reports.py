@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from shunter.api.meta import Json
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.diagnosis import Fault, by_cause, exception_line, faults
+from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 
 LAST_LINES = 20
@@ -103,11 +103,17 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
         yield "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"
+    elif causes := [event for event in events if event.get("reason") == RANK_FAILED]:
+        yield "Faults, the first to fail first, of pods that are gone"
+        for event in sorted(causes, key=event_time):
+            yield from (f"  {line}" for line in event.get("message", "").splitlines())
     yield "Events"
     for event in sorted(events, key=event_time):
         about = event.get("involvedObject", {}).get("name", "")
         count = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         message = event.get("message", "").strip()
+        if event.get("reason") == RANK_FAILED:
+            message = message.partition("\n")[0]
         when = event_time(event)
         since = age(None if when == LONG_AGO else when)
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"

@@ -19,10 +19,16 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from shunter.kube.events import EventRecorder
 from shunter.kube.expectations import Written
+from shunter.kube.log_lines import text_lines
 from shunter.kube.merge_patch import difference
 from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.kube.store import key_of
 from shunter.kube.watch_events import Identified
+
+LAST_LINES = 5
+LAST_WORDS = 500
+"""Characters: an event's message may have 1024."""
+LAST_WORDS_SECONDS = 2.0
 
 _TRANSIENT_CODES = (0, 429, 503, 504)
 
@@ -43,6 +49,7 @@ class Executor:
 
     async def execute(self, plan: Plan) -> Outcome:
         """Writes, then the status, then the events; stops at the first failure. Cancelling it stops between requests."""
+        events = [await self._with_last_words(note) for note in plan.events]
         written: list[Written] = []
         for batch in batches(plan.writes):
             results = await asyncio.gather(*(self._write(write) for write in batch))
@@ -56,7 +63,7 @@ class Executor:
                 return Outcome(tuple(written), result)
             if result:
                 written.append(result)
-        for note in plan.events:
+        for note in events:
             self._record(note)
         return Outcome(tuple(written))
 
@@ -160,6 +167,20 @@ class Executor:
             return await self._patch(status.ref, body, "status")
         except ApiError as error:
             return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
+
+    async def _with_last_words(self, note: Note) -> Note:
+        """The note as it is where the log cannot be read, or not soon."""
+        if note.last_words is None:
+            return note
+        log = note.last_words
+        chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=LAST_LINES)
+        try:
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                lines = [line async for line in text_lines(chunks)]
+        except (ApiError, TimeoutError):
+            return note
+        words = "\n".join(lines).strip()[-LAST_WORDS:]
+        return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
 
     def _record(self, note: Note) -> None:
         if self._recorder:

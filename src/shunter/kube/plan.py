@@ -35,15 +35,26 @@ class Ref(NamedTuple):
     uid: str = ""
 
 
+class Log(NamedTuple):
+    """What one container said, or what it said before it was started again."""
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool = False
+
+
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """An event to record about `regarding`. In the message of a write's `succeeded` note `{name}` stands for the name the server
-    gave (generateName), in that of its `failed` note `{error}` for the server's answer."""
+    gave (generateName), in that of its `failed` note `{error}` for the server's answer. `last_words` names a log whose last lines
+    follow the message; it is read before anything is written, while its pod is still there."""
 
     regarding: Ref
     type: Literal["Normal", "Warning"]
     reason: str
     message: str
     action: str = "Reconciling"
+    last_words: Log | None = None
 
 
 class Create(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,9 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
 
+RANK_FAILED = "RankFailed"
+"""Reason of the event of a job that tells the fault of a pod which is about to go, and below it the pod's last words."""
+
 
 class Fault(Struct, frozen=True):
     """One container that ended badly or cannot start; no container when it is the pod as a whole."""

@@ -92,6 +92,7 @@ def in_served_namespaces() -> list[Grant]:
         *v1,
         Grant(PODS, ("list", "watch", "create", "delete"), "the pods of v1 jobs", kinds=V1_KINDS),
         Grant(PODS, ("patch",), "mark those that scaling in takes away", kinds=V1_KINDS),
+        Grant(PODS, ("get",), "what a pod said that has failed and goes", subresource="log", kinds=V1_KINDS),
         Grant(SERVICES, ("list", "watch", "create", "delete"), "a service for each pod of a v1 job", kinds=V1_KINDS),
         *(
             Grant(groups, _WHOLE_LIFE, "the gang of a v1 job", kinds=V1_KINDS, only_with_gangs=True)

@@ -73,7 +73,7 @@ def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, obs
     made = plan(PYTORCH, observe(make_job(), {"bert-worker-0": "Failed"}), now)
     assert deleted(made) == [], "told first"
     assert states(made) == ["Created=True", "Restarting=True"]
-    assert reasons(made) == ["ExitedWithCode", "PyTorchJobRestarting", "PyTorchJobRestarting"]
+    assert reasons(made) == ["ExitedWithCode", "RankFailed", "PyTorchJobRestarting", "PyTorchJobRestarting"]
     assert made.status is not None
     again = plan(PYTORCH, observe(make_job(status=made.status.wanted), {"bert-worker-0": "Failed"}), now)
     assert (deleted(again), reasons(again)) == (["Pod/bert-worker-0"], [])

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from job_world import World
+from running_job import RunningJob
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.kube.plan import Create, Delete, Plan
@@ -22,9 +23,6 @@ from shunter.operator.training.plan import plan
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]
 Observe = Callable[..., Observed]
-LEADERS = {"TFJob": "Chief", "MPIJob": "Launcher", "JAXJob": ""}
-"""The role that decides about the end, where it is not called Master."""
-
 ENDS = {"is killed": ("Failed", 137), "fails": ("Failed", 1), "exits with 0": ("Succeeded", 0), "says nothing": ("Running", 0)}
 """What becomes of a running pod that is deleted, before it goes."""
 
@@ -138,73 +136,6 @@ def test_a_pod_that_is_to_be_restarted_does_not_hold_up_a_suspension(make_job: M
     assert states(plan(PYTORCH, observe(job, {"bert-worker-0": "Failed"}), now))[-1] == "Suspended=True"
 
 
-class Flip:
-    """A job all of whose pods run; their end is up to the test."""
-
-    def __init__(self, framework: AnyFramework, restart_policy: str, workers: int = 2) -> None:
-        (field,) = framework.least_spec
-        container = {"name": framework.container, "image": "img:1"}
-        replica = {"template": {"spec": {"containers": [container]}}, "restartPolicy": restart_policy}
-        leader = LEADERS.get(framework.resource.kind, "Master")
-        roles = {"Worker": {**replica, "replicas": workers}, **({leader: {**replica, "replicas": 1}} if leader else {})}
-        job: Json = {
-            "apiVersion": framework.resource.api_version,
-            "kind": framework.resource.kind,
-            "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
-            "spec": {field: roles, "runPolicy": {"backoffLimit": 0}},
-        }
-        self.world = World(framework, job, has_grace=True)
-        self.world.settle()
-        self.run_all()
-        self.before = self.uids
-        self.start = self.world.status["startTime"]
-        self.world.told.clear()
-
-    @property
-    def uids(self) -> set[str]:
-        return {body["metadata"]["uid"] for body in self.world.all(PODS).values()}
-
-    def run_all(self) -> None:
-        """Every pod that is not on its way out runs, and the operator has seen it."""
-        while pending := [name for name, body in self.world.all(PODS).items() if "status" not in body]:
-            for name in pending:
-                self.world.set_pod(name, "Running")
-            self.world.settle()
-
-    def look(self) -> bool:
-        has_changed = self.world.look()
-        self.check()
-        return has_changed
-
-    def ends(self, end: tuple[str, int]) -> bool:
-        """Pods on their way out end, and go; the operator looks after each of it. Whether there were any."""
-        leaving = self.world.leaving
-        for name in leaving:
-            self.world.set_pod(name, end[0], exit_code=end[1])
-            self.look()
-        for name in leaving:
-            self.world.end_pod(name)
-            self.look()
-        return bool(leaving)
-
-    def settle(self, end: tuple[str, int]) -> None:
-        for _ in range(20):
-            has_changed = self.look()
-            if not self.ends(end) and not has_changed:
-                return
-        raise AssertionError("the job does not come to rest")
-
-    def check(self) -> None:
-        """Nothing has failed, and nothing says so."""
-        found = {one["type"] for one in self.world.status["conditions"] if one["status"] == "True"}
-        assert not found & {"Failed", "Restarting", "Succeeded"}, self.world.status
-        assert not [note for note in self.world.told if note.type == "Warning" or note.reason == "ExitedWithCode"]
-
-    @property
-    def is_running(self) -> bool:
-        return any(one["type"] == "Running" and one["status"] == "True" for one in self.world.status["conditions"])
-
-
 @each_kind
 @each_policy
 @each_end
@@ -213,8 +144,8 @@ def test_a_suspension_that_is_taken_back_at_any_write_is_no_failure(
 ) -> None:
     """Kueue takes back at once what somebody suspends by hand. Even with a backoffLimit of 0 nothing has failed."""
     for number in count(1):
-        flip = Flip(framework, restart_policy)
-        world, taken_back = flip.world, flip.world.writes + number
+        job = RunningJob(framework, restart_policy)
+        world, taken_back = job.world, job.world.writes + number
 
         def take_back(write: int, world: World = world, taken_back: int = taken_back) -> None:
             if write == taken_back:
@@ -222,15 +153,15 @@ def test_a_suspension_that_is_taken_back_at_any_write_is_no_failure(
 
         world.before_write = take_back
         world.set_suspended(True)
-        flip.settle(end)
+        job.settle(end)
         was_last = world.is_suspended
         world.set_suspended(False)
-        flip.settle(end)
-        flip.run_all()
-        assert flip.is_running, world.status
-        is_same = flip.uids == flip.before
-        assert is_same or not flip.uids & flip.before, "a pod of before trains beside pods of after"
-        assert (world.status["startTime"] == flip.start) is is_same
+        job.settle(end)
+        job.run_all()
+        assert job.is_running, world.status
+        is_same = job.uids == job.before
+        assert is_same or not job.uids & job.before, "a pod of before trains beside pods of after"
+        assert (world.status["startTime"] == job.start) is is_same
         if was_last:
             assert number > 2
             return
@@ -243,8 +174,8 @@ def test_scaling_in_that_is_taken_back_at_any_write_is_no_failure(
     framework: AnyFramework, restart_policy: str, end: tuple[str, int]
 ) -> None:
     for number in count(1):
-        flip = Flip(framework, restart_policy, workers=3)
-        world, taken_back = flip.world, flip.world.writes + number
+        job = RunningJob(framework, restart_policy, workers=3)
+        world, taken_back = job.world, job.world.writes + number
 
         def take_back(write: int, world: World = world, taken_back: int = taken_back) -> None:
             if write == taken_back:
@@ -252,14 +183,14 @@ def test_scaling_in_that_is_taken_back_at_any_write_is_no_failure(
 
         world.before_write = take_back
         world.set_replicas("Worker", 1)
-        flip.settle(end)
+        job.settle(end)
         was_last = world.writes < taken_back
         world.set_replicas("Worker", 3)
-        flip.settle(end)
-        flip.run_all()
-        assert flip.is_running, world.status
-        assert len(flip.uids) == len(flip.before)
-        assert world.status["startTime"] == flip.start
+        job.settle(end)
+        job.run_all()
+        assert job.is_running, world.status
+        assert len(job.uids) == len(job.before)
+        assert world.status["startTime"] == job.start
         if was_last:
             assert number > 2
             return
@@ -268,19 +199,19 @@ def test_scaling_in_that_is_taken_back_at_any_write_is_no_failure(
 @each_policy
 def test_a_running_pod_that_somebody_else_deletes_has_failed(restart_policy: str) -> None:
     """S8, as recorded: also one that was scaled in once, as long as it has not been deleted for it."""
-    flip = Flip(PYTORCH, restart_policy)
+    job = RunningJob(PYTORCH, restart_policy)
     name = "job-worker-0"
-    body = flip.world.objects[PODS, name]
-    flip.world.objects[PODS, name] = {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-11-21T12:00:00Z"}}
-    flip.world.look()
+    body = job.world.objects[PODS, name]
+    job.world.objects[PODS, name] = {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-11-21T12:00:00Z"}}
+    job.world.look()
     wanted = "Failed" if restart_policy == "Never" else "Restarting"
-    assert flip.world.status["conditions"][-1]["type"] == wanted
+    assert job.world.status["conditions"][-1]["type"] == wanted
 
 
 def test_a_template_cannot_say_that_its_pods_were_scaled_in() -> None:
-    flip = Flip(PYTORCH, "Never")
-    for name, body in flip.world.all(PODS).items():
+    job = RunningJob(PYTORCH, "Never")
+    for name, body in job.world.all(PODS).items():
         metadata = {**body["metadata"], "annotations": {"shunter.dev/scaled-in": "true"}}
-        flip.world.objects[PODS, name] = {**body, "metadata": metadata}
-    assert not flip.world.look()
-    assert flip.world.leaving == []
+        job.world.objects[PODS, name] = {**body, "metadata": metadata}
+    assert not job.world.look()
+    assert job.world.leaving == []

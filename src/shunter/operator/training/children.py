@@ -61,6 +61,11 @@ def index(child: Child) -> int:
     return found
 
 
+def index_or_none(child: Child) -> int | None:
+    """The replica index of a child, if it has one: the launcher of an MPIJob has none."""
+    return index_of(child.metadata.labels)
+
+
 def _of_role(children: tuple[Child, ...], replica_type: str) -> list[Child]:
     label = replica_type.lower()
     of_role = (child for child in children if child.metadata.labels.get(REPLICA_TYPE) == label)

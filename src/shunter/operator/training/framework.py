@@ -152,6 +152,10 @@ class Framework(Protocol[Spec, View]):
     """Whether replicaStatuses carry the selector that the scale subresource shows (S8)."""
     shares_environment: bool
     """Whether every container of a pod gets the environment, or only the one that trains."""
+    tells_exits: bool
+    """Whether an event tells how each pod exited, or only that of pods which fail and do not stay (M9)."""
+    replaced_under: Sequence[str]
+    """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
     has_webhook: bool
     """Whether admission asks about objects of this kind."""
     kept_kinds: Sequence[KeptKind]
@@ -180,6 +184,9 @@ class Framework(Protocol[Spec, View]):
         this look at the job has found out so far."""
 
     # What follows has `upkeep.NumberedReplicas` for most kinds.
+
+    def container_of(self, job: TrainingJob[Spec], replica_type: str) -> str:
+        """The container whose exit code decides about the pods of one role."""
 
     def pods(self, job: TrainingJob[Spec]) -> list[Json]:
         """Every pod of a job to which nothing has happened yet, roles in the order of `job.replicas`."""

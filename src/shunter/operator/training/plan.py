@@ -9,7 +9,7 @@ import msgspec
 from shunter.api.resources import PODS, SERVICES
 from shunter.api.training.job import MANAGED_BY_US
 from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
-from shunter.operator.training import autoscaler, backoff, deadline, gang, scale_in, suspend, ttl
+from shunter.operator.training import autoscaler, backoff, deadline, failures, gang, scale_in, suspend, ttl
 from shunter.operator.training.abnormal import abnormal_pod_events
 from shunter.operator.training.clean_pods import clean_up, deletions
 from shunter.operator.training.conditions import is_true
@@ -41,7 +41,9 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     job = msgspec.structs.replace(job, status=progress.status)
     remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, scale_in.evidence(children)):
-        return _over_limit(observed, progress.notes(backoff.exits(job, children)), BACKOFF_EXCEEDED.format(name=job.name))
+        progress = progress.notes((*backoff.exits(job, children), *failures.restarted(job, children)))
+        progress = failures.told(framework, job, scale_in.evidence(children), progress)
+        return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
         return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
     return _running(framework, msgspec.structs.replace(observed, job=job), progress, remaining)

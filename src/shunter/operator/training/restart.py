@@ -11,7 +11,7 @@ from shunter.api.core import Pod
 from shunter.kube.plan import Note
 from shunter.kube.store import revision
 from shunter.operator.training.abnormal import REPORTED_PODS
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyJob
 
 RETRYABLE_FROM = 128
 """Exit codes from here on (signals, mostly) are worth another try under the policy ExitCode; lower ones are the program's own."""
@@ -44,15 +44,15 @@ def exit_code(pod: Pod, container: str) -> int | None:
     return terminated.exit_code if terminated else None
 
 
-def newly_finished(framework: AnyFramework, pods: list[Pod], known: int) -> list[Pod]:
+def newly_finished(container: str, pods: list[Pod], known: int) -> list[Pod]:
     """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
     those whose training container has ended while others of it run on, which no status counts.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
     """
-    running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, framework.container) is not None]
+    running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, container) is not None]
     finished = [pod for pod in pods if pod.is_finished]
-    finished.sort(key=lambda pod: _finished_at(pod, framework.container))
+    finished.sort(key=lambda pod: _finished_at(pod, container))
     return [*running_on[:REPORTED_PODS], *finished[known:]]
 
 

@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
 from shunter.api.resources import Resource
 from shunter.kube.plan import Failure, Note, Write
-from shunter.operator.training import gang, restart, scale_in
+from shunter.operator.training import failures, gang, restart, scale_in
 from shunter.operator.training.children import Children, index, is_own
 from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
@@ -26,6 +26,8 @@ class NumberedReplicas:
 
     has_webhook = True
     shares_environment = True
+    tells_exits = True
+    replaced_under = ("OnFailure", "Always", "ExitCode")
     kept_kinds: Sequence[KeptKind] = ()
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
@@ -33,6 +35,9 @@ class NumberedReplicas:
 
     def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
         return []
+
+    def container_of(self: AnyFramework, job: AnyJob, replica_type: str) -> str:
+        return self.container
 
     def pods(self: AnyFramework, job: AnyJob) -> list[Json]:
         return desired_pods(self, job)
@@ -57,6 +62,7 @@ class NumberedReplicas:
         if job.status.start_time is None and (faults := _name_faults(self, job)):
             progress = progress.counts(replica_counts(self, job, children))
             return [], progress.failed(_what_is_wrong(job, faults), "Warning")
+        progress = failures.told(self, job, scale_in.evidence(children), progress)
         pod_writes: list[Write] = []
         service_writes: list[Write] = []
         for replica_type in job.replicas:
@@ -78,12 +84,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
     pods = children.pods_of(replica_type)
     superfluous = scale_in.superfluous(pods, wanted)
     present = [pod for pod in scale_in.evidence(children).pods_of(replica_type) if index(pod) < wanted]
-    known = progress.observed.replica_statuses.get(replica_type)
-    news = restart.newly_finished(framework, present, known.succeeded + known.failed if known else 0)
-    for pod in news:
-        code = restart.exit_code(pod, framework.container)
-        if code is not None:
-            progress = progress.notes((restart.exited(job, pod, code),))
+    news = failures.newly_ended(framework, job, scale_in.evidence(children), replica_type)
     consequences = [(pod, restart.consequence(pod, policy, framework.container)) for pod in present]
     replaced = [pod for pod, consequence in consequences if consequence == "replace"]
     if any(consequence == "fail" for _, consequence in consequences):

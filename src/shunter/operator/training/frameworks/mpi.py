@@ -13,7 +13,7 @@ from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, WORKER, MPIJob
 from shunter.kube.plan import Failure, Note, Write
-from shunter.operator.training import scale_in
+from shunter.operator.training import failures, scale_in
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
@@ -39,6 +39,8 @@ class MPI:
     ttl_event = "SuccessfulDeleteJob"
     reports_selector = KIND.is_scalable
     shares_environment = False
+    tells_exits = False
+    replaced_under = ("ExitCode",)
     has_webhook = False
     kept_kinds: Sequence[KeptKind] = (
         KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
@@ -78,6 +80,9 @@ class MPI:
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
         return []
+
+    def container_of(self, job: Job, replica_type: str) -> str:
+        return upkeep.first_container(job, replica_type)
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
         return replica_type == LAUNCHER
@@ -134,6 +139,7 @@ class MPI:
         if not members.is_done:
             made, progress = upkeep.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
+        progress = failures.told(self, job, scale_in.evidence(observed.children), progress)
         counts = judgement.counts(evidence)
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 

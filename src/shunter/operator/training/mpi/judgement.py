@@ -8,11 +8,9 @@ from shunter.api.core import Pod
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.kube.plan import Note
-from shunter.operator.training.clean_pods import is_kept
 from shunter.operator.training.framework import Verdict
 from shunter.operator.training.mpi.names import Job
-from shunter.operator.training.mpi.upkeep import Members, first_container
-from shunter.operator.training.restart import exit_code, exited
+from shunter.operator.training.mpi.upkeep import Members
 
 FAILED_CAUSE = "MPIJobFailed"
 """After the kind, so the reason of the condition is `MPIJobMPIJobFailed`: upstream's slip, which scripts may look for (X5)."""
@@ -52,15 +50,6 @@ def _of_launcher(job: Job, launcher: Pod | None, known: ReplicaStatus) -> Iterat
     if launcher.status.phase == "Failed" and not known.failed:
         reason = launcher.status.reason or f"{job.kind}Failed"
         yield Note(regarding=job.ref, type="Warning", reason=reason, message=f"{full_name} has failed")
-        code = exit_code(launcher, first_container(job, LAUNCHER))
-        if code is not None and not _stays(job, launcher):
-            yield exited(job, launcher, code)
-
-
-def _stays(job: Job, launcher: Pod) -> bool:
-    """Whether a launcher that has failed is left as it is. When it goes, nothing else tells its exit code: upstream tells that of
-    all other kinds."""
-    return is_kept(job, launcher) and job.replicas[LAUNCHER].restart_policy != "ExitCode"
 
 
 def _of_workers(

@@ -1,0 +1,109 @@
+"""A pod that has failed and goes leaves its cause behind (V1, R9): in events of its job, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+import pytest
+
+from running_job import RunningJob
+from shunter.api.core import Pod
+from shunter.api.meta import Json
+from shunter.api.resources import PODS
+from shunter.kube.plan import Log, Note
+from shunter.operator.training.children import children_of
+from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.plan import plan
+
+PYTORCH = framework_of("PyTorchJob")
+MakeJob = Callable[..., AnyJob]
+Observe = Callable[..., Observed]
+
+
+def told(notes: list[Note], reason: str) -> list[str]:
+    return [note.message for note in notes if note.reason == reason]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.resource.kind for framework in FRAMEWORKS])
+@pytest.mark.parametrize("restart_policy", ["Never", "OnFailure", "ExitCode"])
+@pytest.mark.parametrize("backoff_limit", [None, 0], ids=["no limit", "no restart"])
+@pytest.mark.parametrize("clean_up", ["All", "Running", "None"])
+def test_each_failure_is_told_once_before_its_pod_goes(
+    framework: AnyFramework, restart_policy: str, backoff_limit: int | None, clean_up: str
+) -> None:
+    job = RunningJob(framework, restart_policy)
+    world = job.world
+    policy = {"cleanPodPolicy": clean_up, **({"backoffLimit": backoff_limit} if backoff_limit is not None else {})}
+    world.job["spec"]["runPolicy"] = policy
+    for name in sorted(world.all(PODS)):
+        if "-worker-0" in name:
+            world.set_pod(name, "Failed", exit_code=3)
+    world.settle()
+    container = next(iter(world.all(PODS).values()))["spec"]["containers"][0]["name"]
+    cause = f"pod job-worker-0, container {container}: Error, exit code 3"
+    is_gone = "job-worker-0" not in world.all(PODS) or world.all(PODS)["job-worker-0"].get("status") is None
+    assert told(world.told, "RankFailed") in ([[cause]] if is_gone else [[cause], []])
+    if is_gone:
+        assert told(world.told, "ExitedWithCode") == ["Pod: team-a.job-worker-0 exited with code 3"]
+        assert [note.last_words for note in world.told if note.last_words] == [Log("team-a", "job-worker-0", container)]
+
+
+def failed(observed: Observed, name: str, status: Json) -> Observed:
+    """With this status of one pod, which has failed."""
+    pods = [
+        msgspec.convert({"metadata": msgspec.to_builtins(pod.metadata), "status": {"phase": "Failed", **status}}, Pod)
+        if pod.metadata.name == name
+        else pod
+        for pod in observed.children.pods
+    ]
+    return msgspec.structs.replace(observed, children=children_of(observed.job, pods, observed.children.services))
+
+
+ENDED = {"name": "pytorch", "state": {"terminated": {"exitCode": 0}}}
+SIDECAR = {"name": "sidecar", "state": {"terminated": {"exitCode": 2, "reason": "Error", "message": "no proxy"}}}
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        ({"containerStatuses": [ENDED, SIDECAR]}, "pod bert-worker-0, container sidecar: Error, exit code 2: no proxy"),
+        (
+            {"initContainerStatuses": [{**SIDECAR, "name": "init-pytorch"}]},
+            "pod bert-worker-0, container init-pytorch: Error, exit code 2: no proxy",
+        ),
+        (
+            {"reason": "Evicted", "message": "The node was low on resource: memory."},
+            "pod bert-worker-0: Evicted: The node was low on resource: memory.",
+        ),
+    ],
+    ids=["a sidecar", "an init container", "evicted"],
+)
+def test_the_cause_is_told_whatever_failed(make_job: MakeJob, observe: Observe, now: datetime, status: Json, cause: str) -> None:
+    """Also where the container that trains has no exit code to tell."""
+    job = make_job(role={"restartPolicy": "Never"}, policy={"cleanPodPolicy": "All"})
+    made = plan(PYTORCH, failed(observe(job), "bert-worker-0", status), now)
+    assert told([*made.events], "RankFailed") == [cause]
+
+
+def test_a_pod_that_restarted_too_often_leaves_what_it_said_before(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    """It waits for its next start: its last words are those of the run before."""
+    job = make_job(policy={"cleanPodPolicy": "All", "backoffLimit": 1})
+    observed = observe(job)
+    last = {"terminated": {"exitCode": 7, "reason": "Error", "finishedAt": "2026-11-21T11:59:00Z"}}
+    waits = {"name": "pytorch", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": last}
+    made = plan(PYTORCH, failed(observed, "bert-worker-0", {"phase": "Running", "containerStatuses": [waits]}), now)
+    (note,) = (note for note in made.events if note.reason == "RankFailed")
+    assert note.message == "pod bert-worker-0, container pytorch: Error, exit code 7 after 2 restarts"
+    assert note.last_words == Log("team-a", "bert-worker-0", "pytorch", previous=True)
+
+
+def test_of_many_that_fail_at_once_the_first_tells_its_last_words(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    job = make_job({"Worker": 40}, role={"restartPolicy": "Never"}, policy={"cleanPodPolicy": "All"})
+    made = plan(PYTORCH, observe(job, {"*": "Failed"}), now)
+    causes = [note for note in made.events if note.reason == "RankFailed"]
+    assert len(causes) == 20
+    assert [bool(note.last_words) for note in causes] == [True] + [False] * 19
