@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faults.scenarios import Scenario, Stage, Step, mpi_job, mpi_runtime, pytorch_job, train_job, training_runtime
+from player.shape import Json
 from shunter.api.resources import (
     CONFIG_MAPS,
     JOBS,
@@ -222,6 +223,43 @@ RESUMED = Scenario(
 )
 
 
+def _placed(value: str) -> Json:
+    """The patch with which a queue binds the pods of a job to its nodes; each value has a label of its own."""
+    pods = {"spec": {"nodeSelector": {f"example.com/{value}": "yes"}}}
+    node = {"name": "node", "template": {"spec": {"template": pods}}}
+    return {"manager": "example.com/queue", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [node]}}}}
+
+
+def _runs_on(stage: Stage, value: str) -> bool:
+    pods = stage.history.present(PODS, stage.namespace)
+    return len(pods) == 2 and all([*pod["spec"].get("nodeSelector", {})] == [f"example.com/{value}"] for pod in pods)
+
+
+MOVED = Scenario(
+    "a TrainJob comes back on other nodes, and completes",
+    (
+        Step(
+            "created",
+            lambda stage: _create_train_job(stage, runtimePatches=[_placed("old")]),
+            lambda stage: _trains(stage) and _runs_on(stage, "old"),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 1),
+        Step(
+            "suspended",
+            lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": True}}),
+            lambda stage: "Suspended" in _v2(stage) and stage.count(PODS) == 0 and stage.jobs_status("j", "suspended") == 1,
+        ),
+        Step(
+            "resumed elsewhere",
+            lambda stage: stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False, "runtimePatches": [_placed("new")]}}),
+            lambda stage: "Suspended" not in _v2(stage) and _trains(stage) and _runs_on(stage, "new"),
+        ),
+        Step("running there", lambda stage: stage.pods("*", "Running"), lambda stage: stage.jobs_status("j", "ready") == 1),
+        Step("completed", lambda stage: stage.pods("*", "Succeeded"), lambda stage: "Complete" in _v2(stage)),
+    ),
+)
+
+
 def _has_all_of_mpi(stage: Stage, workers: int) -> bool:
     return stage.count(PODS) == workers + 1 and stage.count(ROLES) == stage.count(ROLE_BINDINGS) == 1
 
@@ -260,4 +298,4 @@ LAUNCHED = Scenario(
     ),
 )
 
-LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, WITH_KEYS, FAILED, RESUMED)
+LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, WITH_KEYS, FAILED, RESUMED, MOVED)
