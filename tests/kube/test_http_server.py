@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kube.http_wire import BODY_LIMIT, DEADLINE, LAST, QUICK, answers, asked, bodies, echo, on_both_loops, serving
 from shunter.kube.http_head import HEAD_LIMIT
@@ -184,6 +187,41 @@ async def test_request_is_the_same_however_it_is_cut() -> None:
     assert connection.task is not None
     await connection.task
     assert bodies(bytes(wire.written)) == ["POST /a|x=1|x-a=1|5", "POST /b|||3"]
+
+
+LENGTHS = st.integers(min_value=0, max_value=BODY_LIMIT)
+CUTS = st.lists(st.integers(min_value=0, max_value=2000), max_size=8)
+
+
+def request(length: int, *, in_chunks_of: int) -> bytes:
+    """A POST of so many bytes, which look like requests."""
+    head, body = b"POST /a HTTP/1.1\r\nHost: a\r\n", (SECRET * 4)[:length]
+    if not in_chunks_of:
+        return head + b"Content-Length: %d\r\n\r\n" % length + body
+    chunks = [body[at : at + in_chunks_of] for at in range(0, length, in_chunks_of)]
+    return head + b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%b\r\n" % (len(c), c) for c in chunks) + b"0\r\n\r\n"
+
+
+@given(st.lists(st.tuples(LENGTHS, st.sampled_from([0, 1, 7, 50])), max_size=5), CUTS)
+def test_requests_are_told_apart_wherever_they_are_cut(sent: list[tuple[int, int]], cuts: list[int]) -> None:
+    text = b"".join(request(length, in_chunks_of=size) for length, size in sent) + b"garbage\r\n\r\n"
+    places = sorted({min(cut, len(text)) for cut in (0, *cuts)} | {len(text)})
+
+    async def served() -> bytes:
+        connection = Connection(Service(echo, Limits(body=BODY_LIMIT), QUICK), Account(Limits(body=BODY_LIMIT)))
+        wire = Wired()
+        connection.connection_made(wire)
+        for start, end in itertools.pairwise(places):
+            connection.data_received(text[start:end])
+            await asyncio.sleep(0)
+        assert connection.task is not None
+        await connection.task
+        assert connection.held == 0
+        return bytes(wire.written)
+
+    *answered, last = answers(asyncio.run(served()))
+    assert answered == [(200, f"POST /a|||{length}") for length, _ in sent]
+    assert last[0] == 400
 
 
 class Wired(asyncio.Transport):

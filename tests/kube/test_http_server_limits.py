@@ -10,11 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, answers, asked, bodies, echo, on_both_loops, serving
+from shunter.kube.certificates import issue, new_authority
 from shunter.kube.http_limits import Account, Limits, Patience, connections_at_once
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Response
 from shunter.kube.http_server import HttpServer
 from shunter.kube.http_server_connection import READ_AHEAD
+from shunter.kube.serving_tls import ServingTls
 
 KIB, MIB = 2**10, 2**20
 ONE_READ = 256 * KIB
@@ -293,6 +295,21 @@ async def test_server_hangs_up_on(sent: bytes, patience: Patience) -> None:
         await until(lambda: server.connections == 0)
         assert server.held == 0
         writer.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n"], ids=["nothing", "a part of TLS", "no TLS"])
+@on_both_loops
+async def test_who_does_not_agree_on_tls_is_cut(sent: bytes) -> None:
+    tls = ServingTls()
+    tls.use(issue(new_authority("tests"), "tests", ["127.0.0.1"]))
+    server = HttpServer(echo, Limits(body=0), patience=Patience(head=0.2))
+    async with asyncio.timeout(DEADLINE):
+        port = await server.start("127.0.0.1", 0, tls.context)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        await rest(reader)
+        writer.close()
+        await server.stop(DEADLINE)
 
 
 @on_both_loops

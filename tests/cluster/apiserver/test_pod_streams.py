@@ -217,3 +217,12 @@ async def test_a_node_that_is_away_is_named(node: FakeNode) -> None:
     answer = await node.api.request("POST", f"/api/v1/namespaces/{node.namespace}/pods/one/portforward", **SPDY)
     message = "error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused"
     assert (answer.code, answer.body["message"]) == (500, message)
+
+
+async def test_a_node_whose_headers_do_not_end_is_named(node: FakeNode) -> None:
+    node.refusal = web.Response(status=403, headers={"X-Long": "x" * 300_000})
+    path = f"/api/v1/namespaces/{node.namespace}/pods/one/exec?command=x&stdout=1"
+    answer = await node.api.request("POST", path, **SPDY)
+    assert answer.code == 500
+    assert answer.body["message"].startswith("error dialing backend: dial tcp 127.0.0.1:")
+    assert "no answer" in answer.body["message"]

@@ -81,7 +81,7 @@ async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 answer = await _read_answer(reader)
-        except (ConnectionError, EOFError, TimeoutError, httptools.HttpParserError) as error:
+        except (OSError, EOFError, asyncio.LimitOverrunError, httptools.HttpParserError) as error:
             raise _unreachable(location, f"no answer: {error or type(error).__name__}") from None
         if answer.status != 101:
             return Response(answer.body, status=answer.status, content_type=answer.headers.get("content-type", "text/plain"))

@@ -27,6 +27,9 @@ from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.errors import EnvironmentProblem
 
 _SHUTDOWN_SECONDS = 1.0
+QUIET_SECONDS = 60.0
+"""For which a connection is kept on which nothing whole is asked: aiohttp waits for headers without end."""
+HANDSHAKE_SECONDS = 10.0
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 
 
@@ -62,6 +65,10 @@ class KubeletServer:
         self._directory = directory
         self._server: web.Server | None = None
         self._listener: asyncio.Server | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        self._busy: set[web.RequestHandler] = set()
+        """Connections whose request is being answered."""
+        self._quiet_since: dict[web.RequestHandler, float] = {}
 
     async def start(self, address: str, port: int = 0) -> int:
         """Starts to serve; returns the port, which the system chooses for 0. Raises EnvironmentProblem when it is taken."""
@@ -69,18 +76,23 @@ class KubeletServer:
         loop = asyncio.get_running_loop()
         tls = self._tls()
         try:
-            self._listener = await loop.create_server(self._server, address, port, ssl=tls)
+            self._listener = await loop.create_server(
+                self._server, address, port, ssl=tls, ssl_handshake_timeout=HANDSHAKE_SECONDS
+            )
         except OSError as error:
             raise EnvironmentProblem(
                 f"The node's server cannot listen on {address} port {port}: {error.strerror or error}.",
                 "Choose another with --address or --port.",
             ) from error
+        self._sweeping = loop.create_task(self._cut_quiet(self._server))
         chosen: int = self._listener.sockets[0].getsockname()[1]
         return chosen
 
     async def stop(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         await self._streams.stop()
         if self._server is not None:
             await self._server.shutdown(_SHUTDOWN_SECONDS)
@@ -98,7 +110,26 @@ class KubeletServer:
         context.load_cert_chain(combined)
         return context
 
+    async def _cut_quiet(self, server: web.Server) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(QUIET_SECONDS / 2)
+            now = loop.time()
+            quiet = [connection for connection in server.connections if connection not in self._busy]
+            self._quiet_since = {connection: self._quiet_since.get(connection, now) for connection in quiet}
+            for connection, since in self._quiet_since.items():
+                if now - since >= QUIET_SECONDS and connection.transport is not None:
+                    connection.transport.abort()
+
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._busy.add(request.protocol)
+        try:
+            return await self._answered(request)
+        finally:
+            self._busy.discard(request.protocol)
+            self._quiet_since.pop(request.protocol, None)
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/healthz":
             return web.Response(text="ok")
         refusal = await self._access.guard.refusal(approach(request))
