@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.http_wire import BODY_LIMIT, DEADLINE, LAST, QUICK, answers, asked, bodies, echo, on_both_loops, serving
+from kube.http_wire import BODY_LIMIT, DEADLINE, LAST, QUICK, Wired, answers, asked, bodies, echo, on_both_loops, serving
 from shunter.kube.http_head import HEAD_LIMIT
 from shunter.kube.http_limits import Account, Limits
 from shunter.kube.http_request import Request
@@ -222,26 +222,6 @@ def test_requests_are_told_apart_wherever_they_are_cut(sent: list[tuple[int, int
     *answered, last = answers(asyncio.run(served()))
     assert answered == [(200, f"POST /a|||{length}") for length, _ in sent]
     assert last[0] == 400
-
-
-class Wired(asyncio.Transport):
-    """A transport that remembers what is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = bytearray()
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.written += data
-
-    def close(self) -> None:
-        """There is nothing to close."""
-
-    def is_closing(self) -> bool:
-        return False
-
-    def can_write_eof(self) -> bool:
-        return False
 
 
 @on_both_loops

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, answers, asked, bodies, echo, on_both_loops, serving
+from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, Wired, answers, asked, bodies, echo, on_both_loops, serving
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.http_limits import Account, Limits, Patience, connections_at_once
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Response
 from shunter.kube.http_server import HttpServer
-from shunter.kube.http_server_connection import READ_AHEAD
+from shunter.kube.http_server_connection import READ_AHEAD, Connection, Service
 from shunter.kube.serving_tls import ServingTls
 
 KIB, MIB = 2**10, 2**20
@@ -193,6 +193,29 @@ async def test_bodies_being_answered_are_held_and_then_released() -> None:
         await reader.readuntil(b"\r\n\r\n1048576")
         await until(lambda: server.held == 0)
         writer.close()
+
+
+@on_both_loops
+async def test_who_must_make_room_while_it_is_looked_who_he_is_is_told_at_once() -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(_: Request) -> None:
+        asked.set()
+        await go_on.wait()
+
+    limits = Limits(body=MIB)
+    connection = Connection(Service(echo, limits, Patience(), slowly), Account(limits))
+    wire = Wired()
+    connection.connection_made(wire)
+    connection.data_received(post(MIB) + b"x" * 1000)
+    async with asyncio.timeout(DEADLINE):
+        await asked.wait()
+        connection.turn_away()
+        go_on.set()
+        assert connection.task is not None
+        await connection.task
+    assert [code for code, _ in answers(bytes(wire.written))] == [503]
+    assert connection.held == 0
 
 
 # What is read ahead.

@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._relief: asyncio.Future[None] | None = None
         """Set while the client reads too slowly."""
         self._refusal: RefusedRequestError | None = None
-        """Why a request that is still coming in is given up."""
+        """Why a request is given up of which not all has come."""
         self._searched = 0
         """How much of `_received` is known to be no whole head."""
         self._is_last = False
@@ -168,8 +168,8 @@ class Connection(asyncio.Protocol):
         self._is_deaf = self._is_last = self._is_cut_short = True
         self._account.release(self, len(self._received) if self.is_answering else self.held)
         self._received.clear()
+        self._refusal = RefusedRequestError(503, "the server holds as many requests as it can; send this one again")
         if not self.is_answering:
-            self._refusal = RefusedRequestError(503, "the server holds as many requests as it can; send this one again")
             self._tell()
 
     def give_up(self) -> None:
@@ -232,9 +232,8 @@ class Connection(asyncio.Protocol):
         if response is not None:
             self._is_last = self._is_last or response.is_last
             self.write(whole(response, request.method, is_end=self._is_last))
-            if self.is_slow:
-                self.deadline = self._loop.time() + service.patience.answer
         if self.is_slow:
+            self.deadline = self._loop.time() + service.patience.answer
             await self.drain()
         if head.upgrade:
             self._is_cut_short = True
