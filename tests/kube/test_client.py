@@ -112,6 +112,16 @@ async def test_a_list_leaves_objects_that_do_not_fit_the_view_to_the_caller(peer
     assert [(bad.key, "data" in bad.error) for bad in pages[0].malformed] == [(("n", "bad"), True)]
 
 
+async def test_null_means_what_absent_means_wherever_an_object_is_read(peer: Peer, client: Client) -> None:
+    await peer.put(COLLECTION, {**config_map("a"), "data": None})
+    got = await client.get(CONFIG_MAPS, "a", "n", view=ConfigMap)
+    page = await client.list(CONFIG_MAPS, view=ConfigMap)
+    async with aclosing(client.watch(CONFIG_MAPS, view=ConfigMap, send_initial_events=True)) as watch:
+        seen = await anext(watch)
+    assert isinstance(seen, Change)
+    assert [one.data for one in (got, *page.items, seen.object)] == [{}, {}, {}]
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a%2fb"])
 async def test_a_name_that_would_lead_elsewhere_is_refused(client: Client, name: str) -> None:
     with pytest.raises(InputError):

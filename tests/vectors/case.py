@@ -143,6 +143,8 @@ def request(step: Json, fill: Any) -> Request:
     if body is not None:
         headers["Content-Type"] = step.get("type", PATCHES.get(what, "application/json"))
     text = body if isinstance(body, str) or body is None else json.dumps(body, separators=(",", ":"))
+    if text is not None and "deep" in step:
+        text = text.replace("{deep}", "[" * step["deep"] + "]" * step["deep"])
     if step.get("padded"):
         text = (text or "") + " " * step["padded"]
     return Request(method, fill(path), fill(text) if text is not None else None, headers)
@@ -167,4 +169,6 @@ _FOREIGN = ("scale", "eviction", "token", "binding")
 
 def _whole(body: Json, resource: Resource, name: str) -> Json:
     named = {"name": name} if name else {}
-    return {"apiVersion": resource.api_version, "kind": resource.kind, **body, "metadata": {**named, **body.get("metadata", {})}}
+    metadata = body.get("metadata", {})
+    metadata = {**named, **metadata} if isinstance(metadata, dict) else metadata
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **body, "metadata": metadata}

@@ -119,6 +119,8 @@ class _Player:
                     answer = await self._send(step)
                 except TimeoutError:
                     return {"timeout": True}
+                except aiohttp.ServerDisconnectedError:
+                    return {"disconnected": True}
         return self._kept(step, answer)
 
     def _fill(self, text: str) -> str:

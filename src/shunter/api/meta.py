@@ -14,6 +14,15 @@ Json: TypeAlias = dict[str, Any]
 """A JSON object as plain Python values; pod templates and wanted objects are passed around in this form."""
 
 
+def without_nulls(value: Any) -> Any:
+    """A JSON value without the fields that are null, which in Kubernetes' types means what absent means."""
+    if isinstance(value, dict):
+        return {name: without_nulls(part) for name, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [without_nulls(part) for part in value]
+    return value
+
+
 class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
     """Base of all API types: immutable, camelCase on the wire, defaults left out when encoded."""
 

@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.kube.errors import ConnectionProblem
-from shunter.kube.watch_events import Identified, Malformed, decoder
+from shunter.kube.watch_events import Identified, Malformed, decoder, fitting
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -45,7 +45,10 @@ class _List(msgspec.Struct, Generic[T], gc=False):
 def decoded(body: bytes, view: type[T] | None) -> T:
     """The object in an answer; ConnectionProblem when it is something else."""
     try:
-        return cast(T, decoder(_type(view)).decode(body))
+        try:
+            return cast(T, decoder(_type(view)).decode(body))
+        except msgspec.ValidationError:
+            return cast(T, fitting(body, _type(view)))
     except msgspec.DecodeError as error:
         raise ConnectionProblem(f"The server's answer is not as expected: {error}.") from error
 
@@ -67,7 +70,7 @@ def _sifted_page(body: bytes, view: type[T] | None) -> Page[T]:
     malformed: list[Malformed] = []
     for item in raw.items or ():
         try:
-            items.append(decoder(_type(view)).decode(item))
+            items.append(fitting(item, _type(view)))
         except msgspec.ValidationError as error:
             metadata = decoder(Identified).decode(item).metadata
             malformed.append(Malformed("ADDED", metadata.key, metadata.resource_version, str(error)))

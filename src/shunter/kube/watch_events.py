@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from shunter.api.meta import Struct
+from shunter.api.meta import Struct, without_nulls
 from shunter.kube.errors import ConnectionProblem, Status, from_status
 from shunter.kube.plan import Key
 
@@ -87,6 +88,12 @@ def decoder(view: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(view)
 
 
+def fitting(raw: bytes | msgspec.Raw, view: Any) -> Any:
+    """The object as its view has it, where it does not fit as it stands: null means in Go what absent means, also for lists and
+    maps, and an API server may serve it so. Raises msgspec.ValidationError when that is not what is wrong."""
+    return decoder(view).decode(msgspec.json.encode(without_nulls(msgspec.json.decode(raw))))
+
+
 def line_decoder(view: type[T]) -> Decode[T]:
     """A function from one line of a watch to its meaning; it raises the ApiError that an ERROR line carries (Gone, ...)."""
     decode_change = decoder(Change[view]).decode  # type: ignore[valid-type]
@@ -95,15 +102,15 @@ def line_decoder(view: type[T]) -> Decode[T]:
         try:
             return cast(Change[T], decode_change(line))
         except msgspec.ValidationError as error:
-            return _other(line, str(error))
+            return _other(line, str(error), view)
         except msgspec.DecodeError as error:
             raise ConnectionProblem(f"The watch sent a line that is not JSON: {error}.") from error
 
     return decode
 
 
-def _other(line: bytes, error: str) -> Bookmark | Malformed:
-    """A line that is no change of an object that fits the view."""
+def _other(line: bytes, error: str, view: type[T]) -> Change[T] | Bookmark | Malformed:
+    """A line that is no change of an object that fits the view as it stands."""
     try:
         frame = decoder(_Frame[msgspec.Raw]).decode(line)
     except msgspec.ValidationError as problem:
@@ -114,6 +121,8 @@ def _other(line: bytes, error: str) -> Bookmark | Malformed:
     if frame.type == "BOOKMARK":
         ends = (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
         return Bookmark(metadata.resource_version, ends)
+    with suppress(msgspec.ValidationError):
+        return Change(frame.type, fitting(frame.object, view))
     return Malformed(frame.type, metadata.key, metadata.resource_version, error)
 
 

@@ -38,6 +38,12 @@ async def test_go_and_python_ways_to_say_true_are_watches(api: Api, config_maps:
         assert summary(await events.rest()) == [("ADDED", "a")]
 
 
+@pytest.mark.parametrize("seconds", [-1, -(10**12)])
+async def test_a_watch_whose_time_is_over_ends_at_once(api: Api, config_maps: str, seconds: int) -> None:
+    async with asyncio.timeout(10), api.watch(f"{config_maps}?watch=1&timeoutSeconds={seconds}") as events:
+        await events.rest()
+
+
 async def test_a_watch_from_a_revision_delivers_every_change_after_it_once(api: Api, config_maps: str) -> None:
     since = await revision(api, config_maps)
     await api.create(config_maps, {"metadata": {"name": "a"}})

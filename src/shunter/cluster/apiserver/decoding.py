@@ -13,6 +13,7 @@ from shunter.api.resources import Resource
 from shunter.cluster.apiserver.definitions import definition_names
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import read
+from shunter.cluster.apiserver.object_meta import sent_name
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.schema import golang
@@ -67,8 +68,7 @@ def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, do
             f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
         )
     if kind != resource.kind:
-        name = (document.get("metadata") or {}).get("name") or ""
-        return invalid(resource.group, kind, name, [invalid_field("kind", kind, f"must be {resource.kind}")])
+        return invalid(resource.group, kind, sent_name(document), [invalid_field("kind", kind, f"must be {resource.kind}")])
     return None
 
 
@@ -85,13 +85,16 @@ def prune(call: Call, served: Served, document: Json, duplicates: list[str], opt
     _tell(call, what, faults, options)
 
 
-def read_as(call: Call, resource: Resource) -> Json:
+def read_as(call: Call, resource: Resource, *, also: str = "") -> Json:
     """The body of a request about a built-in kind that is not stored (a review, a TokenRequest, an Eviction), in Go's form: of
-    that kind, which may be left out, and with fields of their types. Raises 400, 415 and 422."""
+    that kind, which may be left out, and with fields of their types. `also` is an older apiVersion that is taken. Raises 400,
+    415 and 422."""
     options = write_options(call.query, call.user_agent, "CreateOptions")
     body = read(call.body, call.content_type, resource.kind)
     document = body.document
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    if also and document.get("apiVersion") == also:
+        document["apiVersion"] = resource.api_version
     _expect_builtin(resource, document)
     try:
         unknown = _reader(resource)(document)

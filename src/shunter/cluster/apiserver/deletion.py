@@ -15,12 +15,13 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NAMESPACES
 from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, MalformedError
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
 from shunter.cluster.apiserver.reads import page, rendered_list
 from shunter.cluster.apiserver.registry import Served
-from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, number
+from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, flag, number
+from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import (
     StatusError,
     bad_request,
@@ -35,6 +36,7 @@ from shunter.cluster.apiserver.storage import Entry, StaleError
 from shunter.cluster.apiserver.webhooks import Attributes
 from shunter.cluster.apiserver.writes import Outcome
 
+_read_options = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
 _ORPHANS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -64,18 +66,9 @@ def delete_options(call: Call) -> DeleteOptions:
     dry_run = body.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
     propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
     grace = body["gracePeriodSeconds"] if "gracePeriodSeconds" in body else number(query, "gracePeriodSeconds")
-    orphan = body.get("orphanDependents", {"true": True, "false": False}.get(query.get("orphanDependents", "")))
-    errors: list[FieldError] = []
-    if orphan is not None and propagation:
-        text = f'Invalid value: "{propagation}": orphanDependents and deletionPropagation cannot be both set'
-        errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
-    if propagation not in ("", "Foreground", "Background", "Orphan"):
-        supported = '"Foreground", "Background", "Orphan", "nil"'
-        text = f'Unsupported value: "{propagation}": supported values: {supported}'
-        errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
-    errors += dry_run_errors({"dryRun": str(dry_run[0])}) if dry_run else []
-    if errors:
-        raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
+    asked = flag(query, "orphanDependents") if query.get("orphanDependents") else None
+    orphan = body.get("orphanDependents", asked)
+    check_delete_options({"dryRun": dry_run, "propagationPolicy": propagation, "orphanDependents": orphan})
     preconditions = body.get("preconditions") or {}
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
@@ -87,6 +80,23 @@ def delete_options(call: Call) -> DeleteOptions:
         dry_run=bool(dry_run),
         sent=_shown(body, query, dry_run, grace),
     )
+
+
+def check_delete_options(options: Json) -> None:
+    """Raises 422 for values that no DeleteOptions may have."""
+    dry_run, orphan = options.get("dryRun") or [], options.get("orphanDependents")
+    propagation = options.get("propagationPolicy") or ""
+    errors: list[FieldError] = []
+    if orphan is not None and propagation:
+        text = f'Invalid value: "{propagation}": orphanDependents and deletionPropagation cannot be both set'
+        errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
+    if propagation not in ("", "Foreground", "Background", "Orphan"):
+        supported = '"Foreground", "Background", "Orphan", "nil"'
+        text = f'Unsupported value: "{propagation}": supported values: {supported}'
+        errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
+    errors += dry_run_errors(dry_run)
+    if errors:
+        raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
 
 
 def _shown(body: Json, query: Query, dry_run: list[str], grace: int | None) -> Json:
@@ -108,6 +118,10 @@ def _sent_options(call: Call) -> Json:
     kind, version = body.get("kind", "DeleteOptions"), body.get("apiVersion", "v1")
     if kind != "DeleteOptions":
         raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"')
+    try:
+        _read_options(body)
+    except MalformedError as error:
+        raise bad_request(str(error)) from None
     return body
 
 
@@ -179,9 +193,9 @@ async def _delete_entry(
         warn=call.warn,
     )
     if asks_webhooks and backend.webhooks.mutating(attributes, None):
-        await backend.webhooks.mutate(attributes, {})
+        await backend.webhooks.mutate(attributes, None)
     if asks_webhooks and backend.webhooks.validating(attributes, None):
-        await backend.webhooks.validate(attributes, {})
+        await backend.webhooks.validate(attributes, None)
     now = backend.now()
     if served.kind.graceful_deletion:
         mark = _graceful_mark(served.kind, document, options, now)

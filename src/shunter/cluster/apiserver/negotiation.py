@@ -7,6 +7,7 @@ as whole objects, tables, or metadata only.
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -15,6 +16,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.cluster.apiserver import nesting
 from shunter.cluster.apiserver.protobuf.decode import decode as decode_protobuf
 from shunter.cluster.apiserver.status import StatusError, bad_request, not_acceptable, unsupported_body
 
@@ -103,9 +105,38 @@ def read(body: bytes, content_type: str, kind: str, *, custom: bool = False) -> 
     raise unsupported_body(BODIES)
 
 
+def decoded(body: bytes, *, custom: bool = False) -> Any:
+    """JSON as objects keep it. Raises msgspec.DecodeError, UnicodeDecodeError, RecursionError and nesting.TooDeepError."""
+    value = _decode_untyped(body) if custom else _decode_typed(body)
+    nesting.check(value, body)
+    return _within_64_bits(value) if _LONG.search(body) else value
+
+
+_LONG = re.compile(rb"[0-9]{19}|[0-9][eE]\+?[0-9]{2}")
+"""A number that may be beyond Go's integers, or beyond its floats."""
+
+
+def _within_64_bits(value: Any) -> Any:
+    """As Go reads it: a number that is no int64 becomes a float, and one that is none either is refused."""
+    if isinstance(value, dict):
+        return {name: _within_64_bits(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_within_64_bits(part) for part in value]
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**63
+    try:
+        number = float(value) if is_long else value
+    except OverflowError:
+        number = math.inf
+    if isinstance(number, float) and not math.isfinite(number):
+        raise msgspec.DecodeError("json: cannot unmarshal number into Go value of type float64")
+    return number
+
+
 def _read_json(body: bytes, kind: str, *, custom: bool) -> Body:
     try:
-        document = _decode_untyped(body) if custom else _decode_typed(body)
+        document = decoded(body, custom=custom)
+    except (RecursionError, nesting.TooDeepError):
+        raise _unrecognized(body, kind, f"invalid character '[' {nesting.TOO_DEEP}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unrecognized(body, kind, _go_syntax_error(body, str(error))) from None
     if document is None:
@@ -114,7 +145,17 @@ def _read_json(body: bytes, kind: str, *, custom: bool) -> Body:
         type_name = go_type(document)
         target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
         raise _unrecognized(body, kind, f"json: cannot unmarshal {type_name} into Go value of type {target}")
+    _check_type_meta(document, body, kind)
     return Body(document, _duplicates(body, document))
+
+
+def _check_type_meta(document: Json, body: bytes, kind: str) -> None:
+    """Kind and apiVersion are read before anything else. Raises 400."""
+    for name in ("apiVersion", "kind"):
+        value = document.get(name)
+        if value is not None and not isinstance(value, str):
+            why = f"json: cannot unmarshal {go_type(value)} into Go struct field .{name} of type string"
+            raise _unrecognized(body, kind, why)
 
 
 _GO_TYPES: dict[type, str] = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
@@ -125,11 +166,15 @@ def go_type(value: Any) -> str:
     return _GO_TYPES.get(type(value), "object")
 
 
+_SHOWN_BYTES = 4096
+
+
 def _go_syntax_error(body: bytes, error: str) -> str:
     return "unexpected end of JSON input" if "truncated" in error else error
 
 
 def _unrecognized(body: bytes, kind: str, why: str) -> StatusError:
+    body = body[:_SHOWN_BYTES]
     text = body.decode(errors="replace") if body.lstrip().startswith(b"{") else body.hex() or "<empty>"
     what = f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind"
     return bad_request(f"{what}; json parse error: {why} ({text})")
@@ -181,19 +226,56 @@ _Timeless.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
 
 def _read_yaml(body: bytes, kind: str, *, custom: bool) -> Body:
     try:
-        document = _decode_untyped(body) if custom else _decode_typed(body)
-    except msgspec.DecodeError:
+        document = decoded(body, custom=custom)
+    except (msgspec.DecodeError, UnicodeDecodeError):
         pass
+    except (RecursionError, nesting.TooDeepError):
+        raise bad_request(f"error decoding YAML: {nesting.TOO_DEEP}") from None
     else:
         if isinstance(document, dict):
+            _check_type_meta(document, body, kind)
             return Body(document, _duplicates(body, document))
     try:
         document = yaml.load(body, _Timeless)
-    except yaml.YAMLError as error:
+        nesting.check_aliased(document)
+        # What JSON cannot say (dates, sets, numbers without end) is not let in; a key that is a number becomes text.
+        document = decoded(_encode_json(_json_form(document)), custom=custom)
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         raise bad_request(f"error decoding YAML: {error}") from None
+    except (RecursionError, nesting.TooDeepError):
+        raise bad_request(f"error decoding YAML: {nesting.TOO_DEEP}") from None
+    if document is None:
+        return Body({}, [])
     if not isinstance(document, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind")
+    _check_type_meta(document, body, kind)
     return Body(document, [])
+
+
+def _json_form(value: Any) -> Any:
+    """A value from YAML as JSON has it. Raises TypeError and ValueError for what it has not."""
+    match value:
+        case dict():
+            return {_json_key(key): _json_form(part) for key, part in value.items()}
+        case list():
+            return [_json_form(part) for part in value]
+        case float() if not math.isfinite(value):
+            raise ValueError(f"json: unsupported value: {value}")
+        case bytes():
+            return value.decode(errors="replace")
+        case int() if not -(2**63) <= value < 2**63:
+            return float(value)
+        case None | str() | bool() | int() | float():
+            return value
+    raise TypeError(f"unsupported value of type {type(value).__name__}")
+
+
+def _json_key(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, str | int | float):
+        return str(key)
+    raise TypeError(f"unsupported map key: {key}")
 
 
 def encoded(document: Json, form: Form) -> bytes:

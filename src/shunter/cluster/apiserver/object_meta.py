@@ -47,6 +47,13 @@ def in_namespace(metadata: Json, namespace: str) -> None:
         metadata["namespace"] = namespace
 
 
+def sent_name(document: Json) -> str:
+    """The name in an object that nobody has decoded yet, whose metadata may be anything."""
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else ""
+    return name if isinstance(name, str) else ""
+
+
 def creation_errors(metadata: Json, *, namespaced: bool, name_faults: Callable[[str], list[str]]) -> list[FieldError]:
     """What `ValidateObjectMeta` finds on creation; `name_faults` are the kind's own rules for names."""
     errors: list[FieldError] = []

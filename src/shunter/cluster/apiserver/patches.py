@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
-from shunter.cluster.apiserver import object_meta
+from shunter.cluster.apiserver import nesting, object_meta
 from shunter.cluster.apiserver.apply import server_side
 from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.reset import reset_fields
@@ -17,7 +17,7 @@ from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import conversion_fault, fill_defaults, strict_faults
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import MalformedError
-from shunter.cluster.apiserver.negotiation import Body, go_type, media_type, read
+from shunter.cluster.apiserver.negotiation import Body, decoded, go_type, media_type, read
 from shunter.cluster.apiserver.patch import json_patch, strategic
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
@@ -80,10 +80,13 @@ def patcher(call: Call, served: Served, media: str) -> Callable[[Json], Json]:
 
 def _decoded_patch(body: bytes) -> Any:
     try:
-        return msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
+        patch = decoded(body)
+    except (RecursionError, nesting.TooDeepError):
+        raise bad_request(f"error decoding patch: invalid character '[' {nesting.TOO_DEEP}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
         raise bad_request(f"error decoding patch: {why}") from None
+    return patch
 
 
 def _patch_object(body: bytes) -> Json:
@@ -97,7 +100,12 @@ def _patch_object(body: bytes) -> Json:
 def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions, old: Json | None = None) -> None:
     """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all.
     `old` is the object that it shares parts with."""
-    shown = msgspec.json.encode(dict(sorted(document.items()))).decode()
+    text = msgspec.json.encode(dict(sorted(document.items())))
+    try:
+        nesting.check(document, text)
+    except nesting.TooDeepError:
+        raise bad_request(f"error decoding patch: {nesting.TOO_DEEP}") from None
+    shown = text.decode()
     _check_kind(served, document, shown)
     try:
         faults = strict_faults(served, document, [], old)
@@ -121,11 +129,12 @@ def _check_kind(served: Served, document: Json, shown: str) -> None:
         return
     if not served.custom:
         raise _strict_refusal(shown, conversion_fault(resource, str(kind or ""), str(api_version or "")))
-    name = document["metadata"]["name"]
     group, _, _ = str(api_version).rpartition("/")
     wrong = "kind" if kind != resource.kind else "apiVersion"
     wanted = resource.kind if wrong == "kind" else resource.api_version
-    raise invalid(group, str(kind), name, [invalid_field(wrong, document.get(wrong), f"must be {wanted}")])
+    raise invalid(
+        group, str(kind), object_meta.sent_name(document), [invalid_field(wrong, document.get(wrong), f"must be {wanted}")]
+    )
 
 
 def _strict_refusal(shown: str, why: str) -> StatusError:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from shunter.api.field_errors import forbidden
+from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import Served
-from shunter.cluster.apiserver.requests import Call
-from shunter.cluster.apiserver.status import bad_request, internal, not_found
+from shunter.cluster.apiserver.requests import Call, number
+from shunter.cluster.apiserver.status import bad_request, internal, invalid, not_found
 from shunter.kube.http_client import AnswerStream, HttpClient, target
 from shunter.kube.http_connection import Origin
 
@@ -35,7 +38,8 @@ class LogSource(NamedTuple):
 
 
 def log_source(backend: Backend, call: Call, served: Served) -> LogSource:
-    """Raises 400 when the container is not given or unknown, 404 when the pod is."""
+    """Raises 400 when the container is not given or unknown, 404 when the pod is, 422 for numbers that no log has."""
+    _check_options(call)
     entry = backend.entry(served, call.target.namespace, call.target.name)
     pod = served.document(entry)
     container = container_name(pod, call)
@@ -45,6 +49,36 @@ def log_source(backend: Backend, call: Call, served: Served) -> LogSource:
     address = node_address(backend, node)
     query = {name: call.query[name] for name in _PASSED_ON if name in call.query}
     return LogSource(f"https://{address}/containerLogs/{entry.namespace}/{entry.name}/{container}", query)
+
+
+def _check_options(call: Call) -> None:
+    """Source: k8s.io/kubernetes `apis/core/validation` (ValidatePodLogOptions). Raises 400 and 422."""
+    query, errors = call.query, []
+    numbers = {name: number(query, name) for name in ("tailLines", "sinceSeconds", "limitBytes")}
+    for name, value in numbers.items():
+        if value is not None and name == "tailLines" and value < 0:
+            errors.append(invalid_field(name, value, "must be greater than or equal to 0"))
+        elif value is not None and name != "tailLines" and value < 1:
+            errors.append(invalid_field(name, value, "must be greater than 0"))
+    since = query.get("sinceTime", "")
+    if since:
+        _check_time(since)
+        if numbers["sinceSeconds"] is not None:
+            errors.append(forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+    if query.get("stream"):
+        errors.append(forbidden("stream", "may not be specified"))
+    if errors:
+        raise invalid("", "PodLogOptions", call.target.name, sorted(errors, key=lambda error: error.field))
+
+
+def _check_time(text: str) -> None:
+    try:
+        if len(text) < 20 or text[10] not in "Tt":
+            raise ValueError
+        datetime.fromisoformat(text)
+    except ValueError:
+        layout = "2006-01-02T15:04:05Z07:00"
+        raise bad_request(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"') from None
 
 
 def container_name(pod: Json, call: Call) -> str:

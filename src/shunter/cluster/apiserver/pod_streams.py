@@ -54,6 +54,7 @@ def stream_location(backend: Backend, call: Call, served: Served, query_string: 
     if kind == "portforward":
         path = f"/portForward/{entry.namespace}/{entry.name}"
         ports = ",".join(given.get("ports", []))
+        _check_ports(ports)
         query = [("port", ports)] if ports else []
     else:
         path = f"/{kind}/{entry.namespace}/{entry.name}/{container_name(pod, call)}"
@@ -63,6 +64,13 @@ def stream_location(backend: Backend, call: Call, served: Served, query_string: 
     if not node:
         raise bad_request(f"pod {entry.name} does not have a host assigned")
     return StreamLocation(node_address(backend, node), f"{path}?{urlencode(query)}")
+
+
+def _check_ports(ports: str) -> None:
+    """Raises 400."""
+    for port in ports.split(",") if ports else ():
+        if not (port.isascii() and port.isdigit()) or int(port) >= 2**16:
+            raise bad_request(f'cannot convert to []int32: strconv.ParseUint: parsing "{port}": invalid syntax')
 
 
 async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -> Response | None:

@@ -5,12 +5,15 @@ Source: k8s.io/apiserver `endpoints/request` (paths and verbs), meta/v1 `ListOpt
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, required
+from shunter.api.field_errors import invalid as invalid_field
 from shunter.cluster.apiserver.status import bad_request, invalid, plain
 
 
@@ -86,22 +89,30 @@ def flag(query: Query, name: str) -> bool:
     return value is not None and value not in ("0", "false", "False", "FALSE", "f", "F")
 
 
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
 def number(query: Query, name: str) -> int | None:
+    """A whole number of 64 bits; None where it is not given. Raises 400."""
     text = query.get(name)
-    if not text:
+    if text is None:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not _INTEGER.fullmatch(text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text) if len(text) < 30 else 2**63
+    if not -(2**63) <= value < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
 
 
 def revision(text: str, *, watch: bool) -> int:
     """A resourceVersion of a query; 0 for none."""
     if not text:
         return 0
-    if not text.isdigit():
-        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+    is_number = text.isascii() and text.isdigit()
+    if not is_number or len(text) > 20 or int(text) >= 2**64:
+        why = "value out of range" if is_number else "invalid syntax"
+        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}'
         raise plain(500, fault) if watch else bad_request(f"invalid resource version: {fault}")
     return int(text)
 
@@ -125,9 +136,13 @@ def write_options(query: Query, user_agent: str, kind: str, *, applies: bool = F
         errors.append(required("fieldManager", "is required for apply patch"))
     if kind == "PatchOptions" and not applies and "force" in query:
         errors.append(FieldError("FieldValueForbidden", "force", "Forbidden: may not be specified for non-apply patch"))
+    odd = next(((at, character) for at, character in enumerate(manager) if not character.isprintable()), None)
+    if odd:
+        why = f"invalid character U+{ord(odd[1]):04X} (at position {odd[0]})"
+        errors.append(invalid_field("fieldManager", manager, why))
     if len(manager) > 128:
         errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
-    errors += dry_run_errors(query)
+    errors += dry_run_errors([query["dryRun"]] if query.get("dryRun") else [])
     strictness = query.get("fieldValidation", "") or "Warn"
     if strictness not in ("Strict", "Warn", "Ignore"):
         text = f'Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
@@ -142,11 +157,11 @@ def write_options(query: Query, user_agent: str, kind: str, *, applies: bool = F
     )
 
 
-def dry_run_errors(query: Query) -> list[FieldError]:
-    value = query.get("dryRun")
-    if value in (None, "", "All"):
+def dry_run_errors(values: list[str]) -> list[FieldError]:
+    if set(values) <= {"All"}:
         return []
-    return [FieldError("FieldValueNotSupported", "dryRun", f'Unsupported value: ["{value}"]: supported values: "All"')]
+    shown = ",".join(json.dumps(value) for value in values)
+    return [FieldError("FieldValueNotSupported", "dryRun", f'Unsupported value: [{shown}]: supported values: "All"')]
 
 
 @dataclass(slots=True)

@@ -13,16 +13,18 @@ from typing import Any
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import NODES, PODS, SECRETS, Resource
+from shunter.api.resources import NAMESPACES, NODES, PODS, SECRETS, Resource
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import read_as
-from shunter.cluster.apiserver.deletion import DeleteOptions, check_preconditions, delete
-from shunter.cluster.apiserver.negotiation import go_type, read
+from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
+from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.negotiation import media_type
 from shunter.cluster.apiserver.patches import patcher
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Target, write_options
-from shunter.cluster.apiserver.scales import scale_of
+from shunter.cluster.apiserver.scales import SCALES, scale_of
+from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
 from shunter.cluster.apiserver.storage import Entry, StaleError
@@ -32,6 +34,7 @@ from shunter.cluster.apiserver.writes import Outcome, modify
 _BINDINGS = Resource("", "v1", "Binding", "bindings")
 _EVICTIONS = Resource("policy", "v1", "Eviction", "evictions")
 _TOKEN_REQUESTS = Resource("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
+read_scale = golang.reader("io.k8s.api.autoscaling.v1.Scale")
 _DEFAULT_TOKEN_SECONDS = 3600
 _MIN_TOKEN_SECONDS = 600
 _MAX_TOKEN_SECONDS = 2**32
@@ -39,10 +42,14 @@ _MAX_TOKEN_SECONDS = 2**32
 
 async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
     """POST pods/NAME/binding: assigns a pod to a node, once. Raises 409 for a pod that has one or is going."""
-    binding = read(call.body, call.content_type, "Binding").document
-    if (binding.get("metadata") or {}).get("name") != call.target.name:
+    binding = read_as(call, _BINDINGS)
+    object_meta.in_namespace(binding["metadata"], call.target.namespace)
+    if binding["metadata"].get("name") != call.target.name:
         raise bad_request("name in URL does not match name in Binding object")
-    node = (binding.get("target") or {}).get("name", "")
+    if binding["target"].get("kind", "") not in ("", "Node"):
+        shown = f'Unsupported value: "{binding["target"]["kind"]}": supported values: "Node", "<empty>"'
+        raise invalid("", "Binding", call.target.name, [FieldError("FieldValueNotSupported", "target.kind", shown)])
+    node = binding["target"].get("name", "")
     if not node:
         fault = FieldError("FieldValueRequired", "target.name", "Required value")
         raise invalid("", "Binding", call.target.name, [fault])
@@ -93,7 +100,9 @@ async def _ask_webhooks(backend: Backend, call: Call, served: Served, kind: Reso
 
 def binding_target(call: Call) -> Target:
     """The pod that a Binding in a POST to `bindings` names."""
-    name = (read(call.body, call.content_type, "Binding").document.get("metadata") or {}).get("name", "")
+    name = read_as(call, _BINDINGS)["metadata"].get("name", "")
+    if not name:
+        raise bad_request("Name parameter required.")
     return call.target._replace(plural="pods", name=name, subresource="binding")
 
 
@@ -120,10 +129,11 @@ async def _write_whole(backend: Backend, call: Call, served: Served, change: Cal
 
 async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
     """POST pods/NAME/eviction: deletes the pod with the options in the Eviction."""
-    eviction = read(call.body, call.content_type, "Eviction").document
+    eviction = read_as(call, _EVICTIONS, also="policy/v1beta1")
     if (eviction.get("metadata") or {}).get("name", call.target.name) != call.target.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = eviction.get("deleteOptions") or {}
+    check_delete_options(options)
     query = {name: str(value) for name, value in options.items() if name in ("gracePeriodSeconds", "propagationPolicy")}
     if call.query.get("dryRun") or options.get("dryRun"):
         query["dryRun"] = "All"
@@ -257,9 +267,14 @@ def _node_of(backend: Backend, name: str) -> Json:
 async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
     """PUT namespaces/NAME/finalize: takes over spec.finalizers, past the strategy that keeps them, and lets a terminating
     namespace go when none is left."""
-    sent = read(call.body, call.content_type, served.resource.kind, custom=served.custom).document
-    finalizers = (sent.get("spec") or {}).get("finalizers") or []
-    wanted = (sent.get("metadata") or {}).get("resourceVersion", "")
+    sent = read_as(call, NAMESPACES)
+    refusal = object_meta.name_on_url(sent["metadata"], call.target.name) if sent["metadata"].get("name") else None
+    if refusal:
+        raise refusal
+    finalizers = sent["spec"].get("finalizers") or []
+    wanted = sent["metadata"].get("resourceVersion", "")
+    if wanted and not wanted.isdigit():
+        raise bad_request(f'strconv.ParseUint: parsing "{wanted}": invalid syntax')
     collection = backend.collection(served)
     while True:
         entry = collection.head(call.target.namespace, call.target.name)
@@ -296,20 +311,17 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
     def scaled(old: Json) -> Json:
         current = scale_of(old, paths)
         if call.method == "PATCH":
-            wanted = patcher(call, served, call.content_type.partition(";")[0])(current)
+            wanted = patcher(call, served, media_type(call.content_type))(current)
         elif call.method == "PUT":
-            wanted = read(call.body, call.content_type, "Scale").document
+            wanted = read_as(call, SCALES)
         else:
             raise method_not_allowed()
-        version = (wanted.get("metadata") or {}).get("resourceVersion", "")
+        if call.method == "PATCH":
+            wanted = _patched_scale(wanted)
+        version = wanted["metadata"].get("resourceVersion", "")
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(served.resource, call.target.name)
-        replicas = (wanted.get("spec") or {}).get("replicas") or 0
-        if not isinstance(replicas, int) or isinstance(replicas, bool):
-            why = f"json: cannot unmarshal {go_type(replicas)} into Go struct field ScaleSpec.spec.replicas of type int32"
-            if call.method == "PATCH":
-                raise invalid("", "", "", [invalid_field("patch", json.dumps(wanted), why)])
-            raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {why}')
+        replicas = wanted["spec"].get("replicas") or 0
         if replicas < 0 and not served.custom:
             fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.target.name, [fault])
@@ -320,6 +332,15 @@ async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
     document = served.document(outcome.entry) if outcome.entry else outcome.document
     assert document is not None, "an outcome has either an entry or a document"
     return Outcome(outcome.code, None, scale_of(document, paths))
+
+
+def _patched_scale(patched: Json) -> Json:
+    """A Scale that a patch made, in Go's form. Raises 422."""
+    try:
+        read_scale(patched)
+    except MalformedError as error:
+        raise invalid("", "", "", [invalid_field("patch", json.dumps(patched), str(error))]) from None
+    return patched
 
 
 def _set(document: Json, path: str, value: Any) -> None:

@@ -221,7 +221,7 @@ def _set(future: asyncio.Future[None]) -> None:
 
 
 class Watch(NamedTuple):
-    """What a WATCH request asks for."""
+    """What a WATCH request asks for. With negative `seconds` it is over before it begins."""
 
     since: int
     initial: bool
@@ -244,12 +244,13 @@ def parse(call: Call, served: Served) -> Watch:
     since = revision(query.get("resourceVersion", ""), watch=True)
     send_initial = flag(query, "sendInitialEvents")
     seconds = number(query, "timeoutSeconds") or 0
+    number(query, "limit")
     return Watch(
         since=since,
         initial=send_initial or (since == 0 and "sendInitialEvents" not in query),
         initial_end=send_initial and flag(query, "allowWatchBookmarks"),
         bookmarks=flag(query, "allowWatchBookmarks"),
-        seconds=float(seconds) if seconds > 0 else MIN_TIMEOUT * (1 + random.random()),
+        seconds=float(seconds) if seconds else MIN_TIMEOUT * (1 + random.random()),
         wanted=wanted,
     )
 

@@ -7,13 +7,11 @@ Configurations are ordinary objects; they are compiled again when their collecti
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import logging
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,12 +30,14 @@ from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.selectors import Labels, matcher
-from shunter.cluster.apiserver.status import StatusError, forbidden, internal, plain
+from shunter.cluster.apiserver.status import forbidden, internal, plain
 from shunter.cluster.apiserver.storage import Collection, Store
+from shunter.cluster.apiserver.webhook_answers import Answer, answer, refusal
 from shunter.cluster.apiserver.webhook_calls import CallError, Destination, WebhookCalls
 
 log = logging.getLogger(__name__)
 
+Document = TypeVar("Document", Json, Json | None)
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 _DEFAULT_TIMEOUT = 10.0
@@ -182,8 +182,9 @@ class Webhooks:
         entry = self._store.collection("", NAMESPACES.plural).head("", attributes.namespace)
         return entry.labels if entry else {}
 
-    async def mutate(self, attributes: Attributes, document: Json) -> Json:
-        """The object after all mutating webhooks, one after another. Raises StatusError when one of them refuses."""
+    async def mutate(self, attributes: Attributes, document: Document) -> Document:
+        """The object after all mutating webhooks, one after another; None for a deletion, which has none. Raises StatusError when
+        one of them refuses."""
         again: list[Webhook] = []
         for webhook in self.mutating(attributes, document):
             changed = await self._mutate_by(webhook, attributes, document)
@@ -197,17 +198,19 @@ class Webhooks:
                 document = await self._mutate_by(earlier, attributes, document)
         return document
 
-    async def _mutate_by(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json:
-        response = await self._ask(webhook, attributes, document)
-        patch = response.get("patch") if response else None
-        if not patch:
+    async def _mutate_by(self, webhook: Webhook, attributes: Attributes, document: Document) -> Document:
+        answered = await self._ask(webhook, attributes, document, mutating=True)
+        if answered is None or not answered.patch:
             return document
+        if document is None:
+            why = f'admission webhook "{webhook.name}" attempted to modify the object, which is not supported for this operation'
+            raise internal(why)
         try:
-            operations = msgspec.json.decode(base64.b64decode(patch))
+            operations = msgspec.json.decode(answered.patch)
             changed = json_patch.apply(document, operations)
         except PatchError as error:
             raise internal(error.why) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             fault = f"received undecodable patch in webhook response: {error}"
             raise internal(f'failed calling webhook "{webhook.name}": {fault}') from None
         if (changed.get("kind"), changed.get("apiVersion")) != (document.get("kind"), document.get("apiVersion")):
@@ -216,49 +219,39 @@ class Webhooks:
         copy: Json = msgspec.json.decode(msgspec.json.encode(changed))
         return document if copy == document else copy
 
-    async def validate(self, attributes: Attributes, document: Json) -> None:
+    async def validate(self, attributes: Attributes, document: Json | None) -> None:
         """Asks all validating webhooks at once. Raises the first refusal in the order of the configurations."""
         concerned = self.validating(attributes, document)
         answers = await asyncio.gather(
-            *(self._ask(webhook, attributes, document) for webhook in concerned), return_exceptions=True
+            *(self._ask(webhook, attributes, document, mutating=False) for webhook in concerned), return_exceptions=True
         )
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
+        for answered in answers:
+            if isinstance(answered, BaseException):
+                raise answered
 
-    async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json) -> Json | None:
-        """The `response` of an answer that allows; None when a failure is to be ignored. Raises StatusError."""
+    async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json | None, *, mutating: bool) -> Answer | None:
+        """An answer that allows; None when a failure is to be ignored. Raises StatusError."""
         review = _review(attributes, document)
         if not webhook.wants(review["request"], attributes.resource):
             return None
         try:
-            response = await self._post(webhook, review)
-            _check(response, review["request"]["uid"])
+            answered = await self._post(webhook, review, mutating=mutating)
         except CallError as error:
             if webhook.ignores_failure:
                 log.warning("failed calling webhook, failing open %s: %s", webhook.name, error)
                 return None
             raise internal(f'failed calling webhook "{webhook.name}": {error}') from None
-        for warning in response.get("warnings") or ():
+        for warning in answered.warnings:
             attributes.warn(warning)
-        if not response.get("allowed"):
-            raise _denied(webhook.name, response.get("status") or {})
-        return response
+        if not answered.allowed:
+            raise refusal(webhook.name, answered.status)
+        return answered
 
-    async def _post(self, webhook: Webhook, review: Json) -> Json:
+    async def _post(self, webhook: Webhook, review: Json, *, mutating: bool) -> Answer:
         url, hostname = self._address(webhook, f"timeout={int(webhook.timeout)}s")
         where = Destination(url, hostname, webhook.client.get("caBundle") or "")
         status, _, body = await self._calls.post(where, msgspec.json.encode(review), seconds=webhook.timeout)
-        if status != 200:
-            raise CallError(f"failed to call webhook: {_http_fault(status, body)}")
-        try:
-            decoded = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            raise CallError(f"failed to call webhook: {_NO_REVIEW}") from None
-        response = decoded.get("response") if isinstance(decoded, dict) else None
-        if not isinstance(response, dict):
-            raise CallError("received invalid webhook response: webhook response was absent")
-        return response
+        return answer(status, body, review["request"]["uid"], mutating=mutating)
 
     def _address(self, webhook: Webhook, query: str) -> tuple[str, str]:
         """Where to send the review, and the name in the server's certificate when it is not the URL's."""
@@ -316,7 +309,7 @@ class _Compiled:
         return self._webhooks
 
 
-def _review(attributes: Attributes, document: Json) -> Json:
+def _review(attributes: Attributes, document: Json | None) -> Json:
     """The AdmissionReview that asks about a write."""
     resource = attributes.resource
     of = attributes.kind or resource
@@ -330,7 +323,7 @@ def _review(attributes: Attributes, document: Json) -> Json:
         "requestResource": plural,
         "operation": attributes.operation,
         "userInfo": {"username": attributes.user.name, "groups": list(attributes.user.groups)},
-        "object": None if attributes.operation == "DELETE" else attributes.view(document),
+        "object": None if document is None else attributes.view(document),
         "oldObject": None if attributes.old is None else attributes.view(attributes.old),
         "dryRun": attributes.dry_run,
         "options": {"kind": f"{attributes.operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **attributes.options},
@@ -342,32 +335,3 @@ def _review(attributes: Attributes, document: Json) -> Json:
     if attributes.subresource:
         request["subResource"] = request["requestSubResource"] = attributes.subresource
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
-
-
-_NO_REVIEW = (
-    "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct "
-    '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-)
-
-
-def _http_fault(code: int, body: bytes) -> str:
-    """What client-go says of an answer that is no success."""
-    if code == 404:
-        return "the server could not find the requested resource"
-    text = body[:500].decode(errors="replace")
-    return f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
-
-
-def _check(response: Json, uid: str) -> None:
-    if response.get("uid") != uid:
-        raise CallError(f'received invalid webhook response: expected response.uid="{uid}", got "{response.get("uid", "")}"')
-    if response.get("patch") and not response.get("patchType"):
-        raise CallError("received invalid webhook response: webhook returned response.patch but not response.patchType")
-
-
-def _denied(name: str, status: Json) -> StatusError:
-    code = status.get("code") or 400
-    denied_by = f'admission webhook "{name}" denied the request'
-    why = status.get("message") or status.get("reason")
-    message = f"{denied_by}: {why}" if why else f"{denied_by} without explanation"
-    return StatusError(max(code, 400), status.get("reason") or "", message, status.get("details"))

@@ -162,11 +162,11 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
 async def _create_by_update(backend: Backend, call: Call, served: Served, options: WriteOptions) -> Outcome:
     body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
     metadata = body.document.get("metadata")
-    if isinstance(metadata, dict):
-        metadata.pop("resourceVersion", None)
-    else:
+    if metadata is None:
         metadata = body.document["metadata"] = {}
-    _check_identity(call, served, body.document)
+    if isinstance(metadata, dict):  # What is none does not decode.
+        metadata.pop("resourceVersion", None)
+        _check_identity(call, served, body.document)
     return await create_document(backend, call, served, body, options)
 
 

@@ -146,7 +146,7 @@ class _Struct:
                     mismatch.fields.append(f"{field.inside}.{name}" if field.inside else name)
                     raise
                 if len(unknown) > before:
-                    unknown[before:] = [name + (path if path[0] == "[" else f".{path}") for path in unknown[before:]]
+                    unknown[before:] = [name + (path if path.startswith("[") else f".{path}") for path in unknown[before:]]
         return self.written(read)
 
     def written(self, read: Json) -> Json:
@@ -311,7 +311,7 @@ def _list_of(item_shape: str, text: str) -> Decode:
             before = len(unknown)
             items.append(zero() if item is None else decode_item(item, unknown))
             if len(unknown) > before:
-                unknown[before:] = [f"[{index}]" + (path if path[0] == "[" else f".{path}") for path in unknown[before:]]
+                unknown[before:] = [f"[{index}]" + (path if path.startswith("[") else f".{path}") for path in unknown[before:]]
         return items
 
     return decode
