@@ -34,6 +34,9 @@ demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess,
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
+fuzz: setup ## 20,000 mutated requests to the embedded API server and its controllers, seeds fixed (about three minutes)
+	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
+
 faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about three minutes)
 	@$(PYTEST) -n 4 --dist loadgroup tests/faults
 
@@ -73,4 +76,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test faults conformance again conformance-again lint generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test fuzz faults conformance again conformance-again lint generate lock vectors format clean
