@@ -334,6 +334,14 @@ def test_a_rank_that_starts_after_another_has_succeeded_is_told_at_once() -> Non
     assert answer.sentence == "node-1 started after node-0 had succeeded: they can never have met"
 
 
+def test_a_loop_beside_a_rank_that_has_succeeded_says_that_they_cannot_meet() -> None:
+    loop = {"phase": "Running", **waiting("CrashLoopBackOff", **BACK_OFF)}
+    answer = found(v2_job(), v2_pod(0, **succeeded(60)), v2_pod(1, **loop), children=jobset())
+    assert answer is not None
+    assert answer.word == "CrashLoop"
+    assert answer.sentence.endswith("with exit code 1; node-0 succeeded already: they cannot meet again")
+
+
 def test_ranks_that_run_on_long_after_another_has_succeeded_are_told() -> None:
     answer = found(v1_job(2), v1_pod("worker", 0, **succeeded(300)), v1_pod("worker", 1, **running(400)))
     assert answer is not None

@@ -12,7 +12,7 @@ from datetime import datetime
 from shunter.api.batch import JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.causes.peers import peers_succeeded
+from shunter.operator.causes.peers import peers_succeeded, succeeded_ranks
 from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, repeated_failures
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
@@ -159,7 +159,9 @@ def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return refusal
     loops = [*(one for one in held if one.is_loop), *repeated_failures(job, pods)]
     if loops:
-        return _of_pods(loops)
+        found = _of_pods(loops)
+        done = succeeded_ranks(job, pods)
+        return found._replace(rest=f"{found.rest}; {done} succeeded already: they cannot meet again") if done else found
     return peers_succeeded(job, pods, now)
 
 

@@ -22,8 +22,8 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
     on after LONG."""
     if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
         return None
-    if is_native(job) and int(job["spec"].get("parallelism", 1)) < ranks(job):
-        return None  # Its ranks take turns.
+    if _take_turns(job):
+        return None
     for group in _groups(job, pods):
         done = {label: ended for label, pod in group.items() if (ended := _succeeded(pod)) is not None}
         running = {label: began for label, pod in group.items() if (began := _began(pod)) is not None}
@@ -40,6 +40,19 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
             text = f"{_list(list(running))} {verb} on, {_list(list(done))} succeeded at {last.strftime('%H:%M:%S')}Z"
             return Cause("PeersSucceeded", text, REMEDY)
     return None
+
+
+def succeeded_ranks(job: Json, pods: Sequence[Json]) -> str:
+    """Ranks that have succeeded while others of their group have not; empty when there are none, or ranks take turns."""
+    if job["kind"] == "MPIJob" or _take_turns(job):
+        return ""
+    groups = (group for group in _groups(job, pods) if any(_succeeded(pod) is None for pod in group.values()))
+    done = [label for group in groups for label, pod in group.items() if _succeeded(pod) is not None]
+    return _list(done)
+
+
+def _take_turns(job: Json) -> bool:
+    return is_native(job) and int(job["spec"].get("parallelism", 1)) < ranks(job)
 
 
 def _groups(job: Json, pods: Sequence[Json]) -> list[dict[str, Json]]:
