@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from shunter.cli.completion import job_names, ranks
 from shunter.cli.console import Output, errors, output, print_as, print_table, say
+from shunter.cli.job_list import JobChoice
 from shunter.cli.log_options import LogOptions, PreviousOption, SinceOption, TailOption, TimestampsOption
+from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -19,10 +22,15 @@ if TYPE_CHECKING:
     from shunter.kube.client import Client
     from shunter.operator.overview import Overview
 
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job, or KIND/NAME when two kinds share it.")]
+JobArgument = Annotated[
+    str, typer.Argument(metavar="JOB", autocompletion=job_names, help="Name of the job, or KIND/NAME when two kinds share it.")
+]
 
 
+@grouped
 def jobs(
+    *,
+    choice: JobChoice,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
@@ -38,12 +46,13 @@ def jobs(
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
-    rows, unread = asyncio.run(listed(target.client, namespace))
+    found, unread = asyncio.run(listed(target.client, namespace))
+    rows = choice.chosen(found, of=lambda row: row.job)
     if form is not Output.table:
         print_as([row.as_json() for row in rows], form)
         return
     if not rows:
-        say("no jobs; run one with: shunter run FILE")
+        say(choice.nothing(len(found)))
         return
     from rich.table import Table
 
@@ -80,7 +89,7 @@ def describe(
 
 def logs(
     job: JobArgument,
-    rank: Annotated[int | None, typer.Option("--rank", help="Only this rank.")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", autocompletion=ranks, help="Only this rank.")] = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the job ends.")] = False,
     tail: TailOption = -1,
     since: SinceOption = "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from shunter.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 CLUSTER_FLAGS = ("--kubeconfig", "--server", "-s")
 """Flags by which kubectl's own words name a cluster."""
@@ -25,6 +25,44 @@ class UntouchedWords(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.args = list(args)
         return []
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """What kubectl itself offers."""
+        return list(offered([*ctx.args, incomplete]))
+
+
+class Offer(NamedTuple):
+    """A word that may be typed, as the shells' completion takes it."""
+
+    value: str
+    help: str | None = None
+    type: str = "plain"
+
+
+def offered(words: Sequence[str]) -> Iterator[Offer]:
+    """What kubectl offers in place of the last word; nothing when it does not answer in time or is not there."""
+    import os
+    import subprocess
+
+    from shunter.cli.completion import SECONDS
+    from shunter.cluster.state_dir import StateDir, default_state_dir
+
+    kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)
+    try:
+        done = subprocess.run(
+            [find_kubectl(), "__complete", *words],
+            env={**os.environ, "KUBECONFIG": kubeconfig},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired, EnvironmentProblem):
+        return
+    for line in done.stdout.splitlines()[:-1]:  # the last one tells the shell what to do with the others
+        value, _, help = line.partition("\t")
+        if not value.startswith("_activeHelp_"):
+            yield Offer(value, help or None)
 
 
 def kubectl(context: typer.Context) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from shunter.cli import completion
 from shunter.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -18,9 +19,17 @@ if TYPE_CHECKING:
 KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", help="Cluster to use [default: $KUBECONFIG, else the embedded cluster].")
 ]
-ContextOption = Annotated[str, typer.Option("--context", help="Context of the kubeconfig to use.")]
+ContextOption = Annotated[
+    str, typer.Option("--context", autocompletion=completion.contexts, help="Context of the kubeconfig to use.")
+]
 NamespaceOption = Annotated[
-    str, typer.Option("-n", "--namespace", help="Namespace of the job [default: all of them are searched].")
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        autocompletion=completion.namespaces,
+        help="Namespace of the job [default: all of them are searched].",
+    ),
 ]
 
 

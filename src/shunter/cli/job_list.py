@@ -1,0 +1,108 @@
+"""Which jobs `jobs` lists, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from shunter.cli.completion import kinds
+
+if TYPE_CHECKING:
+    from shunter.operator.overview import Overview
+
+T = TypeVar("T")
+
+
+class State(StrEnum):
+    """The states of jobs, those first that somebody should look at."""
+
+    failed = "Failed"
+    restarting = "Restarting"
+    created = "Created"
+    suspended = "Suspended"
+    running = "Running"
+    succeeded = "Succeeded"
+
+
+class Order(StrEnum):
+    """What `--sort` takes."""
+
+    name = "name"
+    kind = "kind"
+    state = "state"
+    ranks = "ranks"
+    age = "age"
+    ran = "ran"
+
+
+class JobChoice(NamedTuple):
+    """Which jobs are listed, and in which order."""
+
+    state: Annotated[
+        list[State], typer.Option("--state", case_sensitive=False, help="Only jobs in this state; may be given several times.")
+    ] = []
+    kind: Annotated[
+        list[str], typer.Option("--kind", autocompletion=kinds, help="Only jobs of this kind; may be given several times.")
+    ] = []
+    sort: Annotated[
+        Order | None,
+        typer.Option(
+            "--sort",
+            help="name; kind; state: the worst first; ranks: the most first; age: the youngest first; ran: the longest first "
+            "[default: namespace, then age].",
+        ),
+    ] = None
+    reverse: Annotated[bool, typer.Option("-r", "--reverse", help="The other way round.")] = False
+
+    def chosen(self, rows: Iterable[T], of: Callable[[T], Overview]) -> list[T]:
+        """The rows that are meant, in order; `of` tells the job of a row. InputError for a kind that does not exist."""
+        wanted = {kind_named(kind) for kind in self.kind}
+        found = [
+            row for row in rows if (not self.state or of(row).state in self.state) and (not wanted or of(row).kind in wanted)
+        ]
+        return sorted(found, key=lambda row: self._key(of(row)), reverse=self.reverse)
+
+    def _key(self, job: Overview) -> Any:
+        named = (job.namespace, job.name, job.kind)
+        created = job.created.timestamp() if job.created else 0.0
+        match self.sort:
+            case None:
+                return (job.namespace, created, job.name, job.kind)
+            case Order.name:
+                return (job.name, named)
+            case Order.kind:
+                return (job.kind, named)
+            case Order.state:
+                return (list(State).index(State(job.state)), -created, named)
+            case Order.ranks:
+                return (-job.ranks, named)
+            case Order.age:
+                return (-created, named)
+            case Order.ran:
+                return (-ran_seconds(job), named)
+
+    def nothing(self, total: int) -> str:
+        """What to say when no job is listed, of `total` that there are."""
+        if total:
+            return f"none of the {total} jobs is of that state or kind"
+        return "no jobs; run one with: shunter run FILE"
+
+
+def kind_named(text: str) -> str:
+    """The kind that is meant by `PyTorchJob`, `pytorchjob` or `pytorchjobs`; InputError for none."""
+    from shunter.errors import InputError
+    from shunter.operator.overview import SHOWN_RESOURCES
+
+    for resource in SHOWN_RESOURCES:
+        if text.lower() in (resource.kind.lower(), resource.plural):
+            return resource.kind
+    kinds = ", ".join(resource.kind for resource in SHOWN_RESOURCES)
+    raise InputError(f"--kind {text!r} is no kind of training job.", f"There are {kinds}.")
+
+
+def ran_seconds(job: Overview) -> float:
+    """How long the job was there until it ended; a job that goes on has no such time and comes last."""
+    return (job.finished - job.created).total_seconds() if job.finished and job.created else -1.0

@@ -1,0 +1,61 @@
+"""Which jobs are listed, and in which order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shunter.cli.job_list import JobChoice, Order, State
+from shunter.errors import InputError
+from shunter.operator.overview import Overview
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def job(name: str, state: str, *, kind: str = "PyTorchJob", age: int = 0, ran: int | None = None, ranks: int = 1) -> Overview:
+    created = NOON - timedelta(seconds=age)
+    finished = created + timedelta(seconds=ran) if ran is not None else None
+    return Overview(kind, name[0], name, name, state, "", "", ranks, created, finished)
+
+
+JOBS = [
+    job("a1", "Succeeded", age=90, ran=60, ranks=4),
+    job("a2", "Running", kind="TrainJob", age=10, ranks=8),
+    job("b1", "Failed", age=30, ran=5),
+    job("b2", "Created", kind="Job", age=20, ranks=2),
+]
+CHOICES = {
+    "by namespace, the oldest first": (JobChoice(), "a1 a2 b1 b2"),
+    "the youngest first": (JobChoice(sort=Order.age), "a2 b2 b1 a1"),
+    "the worst first": (JobChoice(sort=Order.state), "b1 b2 a2 a1"),
+    "the largest first": (JobChoice(sort=Order.ranks), "a2 a1 b2 b1"),
+    "the longest first, those that go on last": (JobChoice(sort=Order.ran), "a1 b1 a2 b2"),
+    "the other way round": (JobChoice(sort=Order.name, reverse=True), "b2 b1 a2 a1"),
+    "of one state": (JobChoice(state=[State.failed]), "b1"),
+    "of two states": (JobChoice(state=[State.created, State.running]), "a2 b2"),
+    "of a kind": (JobChoice(kind=["trainjobs"]), "a2"),
+    "of a kind and a state": (JobChoice(kind=["pytorchjob"], state=[State.running]), ""),
+}
+
+
+@pytest.mark.parametrize(("choice", "names"), CHOICES.values(), ids=CHOICES)
+def test_what_is_listed(choice: JobChoice, names: str) -> None:
+    assert [row.name for row in choice.chosen(JOBS, of=lambda row: row)] == names.split()
+
+
+def test_every_state_that_a_job_can_have_may_be_asked_for() -> None:
+    from shunter.operator.overview import FINISHED_STATES, V1_STATES, V2_STATES
+
+    states = {*FINISHED_STATES, *V1_STATES, *(state for _, state in V2_STATES)}
+    assert states == set(State)
+
+
+def test_a_kind_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match="'Pod' is no kind of training job"):
+        JobChoice(kind=["Pod"]).chosen([], of=lambda row: row)
+
+
+def test_an_empty_list_says_whether_there_are_others() -> None:
+    assert JobChoice().nothing(0) == "no jobs; run one with: shunter run FILE"
+    assert JobChoice(state=[State.failed]).nothing(3) == "none of the 3 jobs is of that state or kind"
