@@ -277,7 +277,7 @@ async def test_connection_that_is_handed_over_is_no_longer_counted() -> None:
     async def take(request: Request) -> None:
         taken.set_result(request.take_over())
 
-    async with asyncio.timeout(DEADLINE), serving(take, patience=Patience(head=0.2, idle=0.2)) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(take, patience=Patience(head=2.0, idle=0.1)) as (server, connect):
         reader, writer = await connect()
         writer.write(b"GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n" + b"y" * 1000)
         transport, early = await taken
@@ -375,7 +375,7 @@ async def test_who_does_not_read_an_answer_is_cut() -> None:
 
 @on_both_loops
 async def test_who_waits_for_an_answer_or_follows_a_stream_is_not_cut() -> None:
-    patience = Patience(head=0.1, body=0.1, idle=0.1, answer=0.1, farewell=0.1)
+    patience = Patience(head=1.0, body=0.1, idle=0.1, answer=0.1, farewell=0.1)
     go_on = asyncio.Event()
 
     async def slow(request: Request) -> Response | None:

@@ -32,7 +32,7 @@ class Nothing:
 
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    monkeypatch.setattr(kubelet_api, "QUIET_SECONDS", 0.2)
+    monkeypatch.setattr(kubelet_api, "QUIET_SECONDS", 0.5)
     monkeypatch.setattr(kubelet_api, "HANDSHAKE_SECONDS", 1.0)
     nothing: Any = Nothing()
     access = KubeletAccess(issue(AUTHORITY, "node", ["127.0.0.1"]), AUTHORITY.certificate, KnownCallers(frozenset(("good",))))
@@ -76,7 +76,7 @@ async def test_who_follows_a_log_is_not_cut(port: int) -> None:
         writer.write(b"GET /containerLogs/a/b/c?follow=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n")
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
         more = asyncio.create_task(reader.read())
-        await asyncio.wait([more], timeout=5 * kubelet_api.QUIET_SECONDS)
+        await asyncio.wait([more], timeout=3 * kubelet_api.QUIET_SECONDS)
         assert not more.done()
         more.cancel()
         writer.transport.abort()
