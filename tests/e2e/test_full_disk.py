@@ -60,9 +60,15 @@ def test_a_cluster_lives_through_a_full_disk(filling: EmbeddedCluster, disk: Sma
     cluster.apply(job("trains", f"{waiting}; echo meanwhile; touch /shared/worked; echo done", shared=shared))
     cluster.apply(job("waits", "echo waited", shared=shared, suspend=True), pytorch_job("resumes", "echo resumed"))
     cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old", "namespace": "default"}})
+    for name in ("doomed", "doomed-too"):
+        cluster.kubectl("run", name, "--image=any", "--command", "--", "sleep", "600")
+    cluster.kubectl("wait", "pod/doomed", "pod/doomed-too", "--for=condition=Ready", "--timeout=60s", timeout=90)
     eventually(lambda: cluster.try_kubectl("logs", "job/trains").stdout == "begun\n")
 
     disk.fill()
+    for name in ("doomed", "doomed-too"):
+        cluster.kubectl("delete", "pod", name, "--grace-period=1", timeout=90)
+        cluster.kill("node")
     children = cluster.children()
     os.kill(children["operator"], signal.SIGKILL)
     manifest = tmp_path / "new.yaml"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import resource
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from full_disk import SmallDisk
 from shunter.cluster.node.in_cluster_python import write_sitecustomize
+from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.levels import find_level
 from shunter.cluster.node.plain import PortTable
@@ -18,18 +20,27 @@ from shunter.errors import EnvironmentProblem
 POD = ("ns", "p")
 
 
-async def test_a_full_disk_says_nothing_about_levels(small_disk: SmallDisk) -> None:
-    """A trial that fails for want of room would have the next agent run pods at level plain, beside those of the better one."""
+async def test_a_node_that_comes_back_to_a_full_disk_runs_pods_as_before(small_disk: SmallDisk) -> None:
+    """A trial would fail for want of room, and have it run them at level plain, beside those of the better level."""
     node = NodeDirectory(small_disk.path / "node")
     node.path.mkdir()
+    before, launcher = await find_level(node)
+    await launcher.stop()
     small_disk.fill()
+    after, launcher = await find_level(node)
+    assert after == before
+    assert launcher.generation == files.read_json(str(node.level_file))["generation"]
+    node.level_file.unlink()
     with pytest.raises(EnvironmentProblem, match=r"The disk of .* is full"):
         await find_level(node)
 
 
-def test_a_node_that_comes_back_writes_its_programs_only_where_they_changed(small_disk: SmallDisk) -> None:
+def test_a_node_that_comes_back_writes_its_programs_only_where_they_changed(
+    small_disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     node = NodeDirectory(small_disk.path)
-    for _ in range(2):
+    for hour in range(2):
+        monkeypatch.setattr(zipfile.time, "time", lambda hour=hour: 1.8e9 + 3600 * hour)  # type: ignore[attr-defined]
         write_shims(node.shims, "10.0.0.1")
         write_sitecustomize(node.python)
         small_disk.fill()

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from full_disk import SmallDisk
 from shunter.cluster.node.launch import attempt
 
@@ -56,6 +58,33 @@ def state(directory: Path) -> dict[str, Any]:
 
 def log(directory: Path) -> list[str]:
     return [line.split(" ", 3)[3] for line in (directory / "log").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        pytest.param(b".", None, id="the file is right"),
+        pytest.param(b'{"pid": 2}\n', {"pid": 2}, id="it cannot be written"),
+        pytest.param(b'.{"pid": 2}\n{"pid": 2, "exit_code": 0}\n', {"pid": 2, "exit_code": 0}, id="the last word counts"),
+        pytest.param(b'{"started_at": 1.5}\n.', None, id="it was written meanwhile"),
+        pytest.param(b"", {"pid": 1}, id="the end of file changes nothing"),
+    ],
+)
+def test_what_the_agent_is_told_of_a_state(data: bytes, told: object) -> None:
+    assert attempt.told_state(data, {"pid": 1}) == told
+
+
+def test_how_a_container_ended_is_told_while_it_cannot_be_written(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "0"
+    with supervised(directory, "sh", "-c", "exit 3", first=small_disk.fill):
+        events = os.open(directory / "events", os.O_RDONLY)
+        told: dict[str, Any] = {}
+        while "exit_code" not in told:
+            told = attempt.told_state(os.read(events, 65536), told)
+        os.close(events)
+        assert (told["exit_code"], state(directory)) == (3, {})
+        small_disk.make_room()
+        until(lambda: state(directory).get("exit_code") == 3, "written")
 
 
 def test_a_container_trains_through_a_full_disk_and_loses_nothing(small_disk: SmallDisk, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ _FALLBACK_LINES = 80
 _FALLBACK_BYTES = 2048
 _KILLED = 137
 _START_ERROR = 128
+_PIPE_BYTES = 65536
+"""All that can wait in a FIFO."""
 
 
 class AttemptWatch:
@@ -28,6 +30,8 @@ class AttemptWatch:
         self._events = events
         self._changed = changed
         self.is_alive = True
+        self.told: Json | None = None
+        """The state, where a full disk keeps it from being written."""
         asyncio.get_running_loop().add_reader(events, self._read)
 
     def close(self) -> None:
@@ -37,9 +41,11 @@ class AttemptWatch:
             self._events = -1
 
     def _read(self) -> None:
-        if not os.read(self._events, 512):
+        data = os.read(self._events, _PIPE_BYTES)
+        if not data:
             self.is_alive = False
             self.close()
+        self.told = files.told_state(data, self.told)
         self._changed()
 
 
@@ -50,7 +56,7 @@ def adopt(directory: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        alive = bool(os.read(events, 512))
+        alive = bool(os.read(events, _PIPE_BYTES))
     except BlockingIOError:
         alive = True
     if not alive:
@@ -68,9 +74,9 @@ def create(directory: Path, spec: Json) -> None:
     files.write_json(str(directory / "spec.json"), spec)
 
 
-def observed(directory: Path, number: int, container: Json, *, alive: bool) -> Attempt | None:
-    """What is known about an attempt; None when it never ran and never will."""
-    state = files.read_json(str(directory / "state.json"))
+def observed(directory: Path, number: int, container: Json, *, alive: bool, told: Json | None = None) -> Attempt | None:
+    """What is known about an attempt, from what was `told` or else from its file; None when it never ran and never will."""
+    state = told or files.read_json(str(directory / "state.json"))
     identifier = attempt_id(directory)
     if state is None:
         return Attempt(number, identifier) if alive else None

@@ -85,7 +85,7 @@ class ContainerSet:
             assert seen.attempt is not None
             number = seen.attempt.number
             directory = self._directory.attempt(name, number)
-            found = attempts.observed(directory, number, self._specs[name], alive=watch.is_alive)
+            found = attempts.observed(directory, number, self._specs[name], alive=watch.is_alive, told=watch.told)
             if found is None:
                 # The launcher was killed before it forked: the attempt can never run, so its number is free again.
                 self._unfollow(name)

@@ -72,6 +72,10 @@ class NodeDirectory(NamedTuple):
         return self.path / "network.json"
 
     @property
+    def level_file(self) -> Path:
+        return self.path / "level.json"
+
+    @property
     def holder_file(self) -> Path:
         return self.path / "holder.json"
 

@@ -38,15 +38,23 @@ class Trial(NamedTuple):
 
 async def find_level(node: NodeDirectory) -> Trial:
     """Runs a container of level `namespaces` on this machine, as we are, else as root of a user namespace; if neither works, what
-    went wrong is the reason for `plain`. Raises EnvironmentProblem on a full disk, which says nothing about levels."""
+    went wrong is the reason for `plain`. On a full disk it is as the last agent found it. Raises EnvironmentProblem when none has
+    found anything since the machine started."""
     if sys.platform != "linux":
         return Trial(Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}"), Launcher(node.launcher_log))
     if set(":,\\") & set(str(node.path)):
         reason = f"the path {node.path} has a character that overlay mounts cannot take"
         return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
     if disk_space(node.path).free < _TRIAL_BYTES:
-        # A trial would fail for want of room, and pods of the better level run on.
-        raise EnvironmentProblem(f"The disk of {node.path} is full.", "Make room on it: the node starts then.")
+        return _as_before(node)
+    trial = await _tried(node)
+    found = {"level": trial.finding.level.value, "reason": trial.finding.reason, "generation": trial.launcher.generation}
+    if files.read_json(str(node.level_file)) != found:
+        files.write_json(str(node.level_file), found)
+    return trial
+
+
+async def _tried(node: NodeDirectory) -> Trial:
     problems = []
     # Pods of an earlier agent may run in the user namespace: it comes first when it is there.
     holders = [node.holder_file, None] if user_namespace.holder(str(node.holder_file)) else [None, node.holder_file]
@@ -60,6 +68,16 @@ async def find_level(node: NodeDirectory) -> Trial:
         problems.append(f"{'in a user namespace' if holder else 'directly'}: {problem}")
     reason = f"level namespaces is not possible here ({'; '.join(problems)})"
     return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
+
+
+def _as_before(node: NodeDirectory) -> Trial:
+    """What the last agent found: on a full disk a trial would fail for want of room, and pods of the better level run on."""
+    stored = files.read_json(str(node.level_file)) or {}
+    for holder in (None, node.holder_file) if user_namespace.holder(str(node.holder_file)) else (None,):
+        launcher = Launcher(node.launcher_log, holder_file=holder)
+        if launcher.generation == stored.get("generation"):
+            return Trial(Finding(Level(stored["level"]), stored["reason"]), launcher)
+    raise EnvironmentProblem(f"The disk of {node.path} is full.", "Make room on it: the node starts then.")
 
 
 async def _problem(directory: Path, launcher: Launcher) -> str:

@@ -94,10 +94,11 @@ def kubectl(python: str) -> bytes:
     """A kubectl that can exec (`kubectl_exec.py`), as one file; `python` runs it where the container has that."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as files:
-        files.writestr("__main__.py", _KUBECTL_MAIN)
+        # A ZipInfo has no time of its own: the same program is the same file.
+        files.writestr(zipfile.ZipInfo("__main__.py"), _KUBECTL_MAIN)
         packages = {name.rsplit(".", depth)[0] for name in _KUBECTL_MODULES for depth in range(1, name.count(".") + 1)}
         for package in sorted(packages):
-            files.writestr(f"{package.replace('.', '/')}/__init__.py", "")
+            files.writestr(zipfile.ZipInfo(f"{package.replace('.', '/')}/__init__.py"), "")
         for name in _KUBECTL_MODULES:
             source = importlib.util.find_spec(name)
             assert source is not None

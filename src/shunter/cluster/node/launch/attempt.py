@@ -3,8 +3,9 @@
 spec.json    what to run; written by the agent before it asks the launcher
 state.json   what became of it; replaced as a whole by the supervisor at start and at exit
 events       FIFO. Whoever holds its write end may run this attempt, and nobody else: the agent makes the only one and hands it
-             to the launcher, which hands it to the supervisor. A byte means "state.json changed", end of file means "nobody
-             runs this attempt, now or ever". So a restarted agent needs no pid to know what is alive, and nothing runs twice.
+             to the launcher, which hands it to the supervisor. A dot means "state.json changed", a line of JSON is the content
+             that a full disk does not take, end of file means "nobody runs this attempt, now or ever". So a restarted agent
+             needs no pid to know what is alive, and nothing runs twice.
 control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
 attach       socket of the supervisor, see attachments
 log, log.1   output, newest first (CRI log form)
@@ -37,6 +38,17 @@ def read_json(path: str) -> Any:
             return json.load(file)
     except FileNotFoundError:
         return None
+
+
+def told_state(data: bytes, before: Any) -> Any:
+    """The state that counts instead of state.json after `data` was read from `events`; None when the file is right. At the end of
+    file nothing is read: what was told before it stays the last word."""
+    if not data:
+        return before
+    if not data.endswith(b"\n"):
+        return None
+    line = data[:-1].rpartition(b"\n")[2]
+    return json.loads(line[line.index(b"{") :])
 
 
 def send_control(directory: str, letter: bytes) -> bool:

@@ -7,6 +7,7 @@ to run again is the agent's decision.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import select
 import signal
@@ -67,11 +68,15 @@ class _Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._state: dict[str, Any] = {}
         self._is_recorded = True
+        self._tell_at = 0.0
+        os.set_blocking(events, False)
 
     def record(self, **state: Any) -> None:
-        """Writes state.json and wakes the agent; where the disk is full, `catch_up` does."""
+        """Writes state.json and wakes the agent. Where the disk is full the agent is told what it would read, and `catch_up`
+        writes it."""
         self._state.update(state)
         self._is_recorded = False
+        self._tell_at = 0.0
         self.catch_up()
 
     @property
@@ -89,10 +94,16 @@ class _Supervisor:
         except OSError as error:
             if error.errno not in _FULL_DISK:
                 raise
+            if time.monotonic() >= self._tell_at:  # again and again: the agent may be another one by now
+                self._tell_at = time.monotonic() + _FULL_DISK_SECONDS
+                self._tell(json.dumps(self._state).encode() + b"\n")
             return
         self._is_recorded = True
-        with suppress(OSError):  # the agent is gone; the next one reads the file
-            os.write(self._events, b".")
+        self._tell(b".")
+
+    def _tell(self, message: bytes) -> None:
+        with suppress(OSError):  # the agent is gone, or has not read for long; the next one reads the file
+            os.write(self._events, message)
 
     def record_end(self, **state: Any) -> None:
         """As `record`; returns once the disk had room: what has ended well shall not count as lost. Gives up when told to stop
