@@ -23,7 +23,9 @@ from job_evidence import (
     waiting,
 )
 from shunter.operator.causes import WORDS, Cause, Evidence, cause
+from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
 from shunter.operator.causes.pods import ORDER
+from shunter.operator.training import gang
 
 Json = dict[str, Any]
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: 3 No preemption victims."
@@ -247,7 +249,7 @@ def test_a_refusal_of_an_earlier_job_of_the_same_name_is_no_cause() -> None:
 
 
 CONDITIONS = {
-    "a gang in v1": (v1_job(), "Created", "True", "PyTorchJobWaitingForPodGroup", "WaitingForGang"),
+    "a gang in v1": (v1_job(), "Created", "True", "WaitingForPodGroup", "WaitingForGang"),
     "a PodGroup that cannot be made": (v1_job(), "Created", "True", "PyTorchJobPodGroupMissing", "PodGroupMissing"),
     "a runtime that is not there": (v2_job(), "Created", "False", "RuntimeNotFound", "RuntimeNotFound"),
     "an MPIJob that cannot be made": (v1_job(kind="MPIJob"), "Created", "False", "MPIJobFaulty", "Faulty"),
@@ -383,6 +385,10 @@ def test_a_job_of_kubernetes_has_the_same_causes() -> None:
 def test_ranks_that_take_turns_are_not_told_to_have_missed_each_other() -> None:
     late = [native_pod(0, **succeeded(60)), native_pod(1, **running(30))]
     assert found(native_job(parallelism=1), *late) is None
+
+
+def test_the_reasons_of_gangs_are_those_that_the_operator_writes() -> None:
+    assert (GANG_REASON, NO_GROUP_REASON) == (gang.WAITING, gang.NO_POD_GROUP)
 
 
 def test_every_word_has_a_meaning_and_a_line_in_the_docs() -> None:
