@@ -297,7 +297,20 @@ def test_trainer_says_what_its_release_says(kind: str, path: str, said: Json) ->
     assert at(kind, path).items() >= said.items()
 
 
+GONE = (
+    "this field of Trainer {} is gone: use spec.runtimePatches. Kueue writes those from 0.17 on; an earlier one does not go with "
+    "this release"
+)
+
+
+PROCESSES_MOVED = (
+    "this field of Trainer 2.1 is gone: set spec.trainer.numProcPerNode of the TrainJob to a number. Without one it is as auto "
+    "was: a process for each GPU, else for each CPU"
+)
+
+
 def test_every_rule_of_a_trainjob() -> None:
+    """Those of v2.3.0, and of fields that it does not have any more."""
     uri = (
         "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
         "storageUri may be empty, or it must be a valid URI (scheme://...)",
@@ -325,6 +338,8 @@ def test_every_rule_of_a_trainjob() -> None:
         ".spec.initializer.dataset.storageUri": [uri],
         ".spec.initializer.model.storageUri": [uri],
         ".spec.trainer": IMMUTABLE,
+        ".spec.podTemplateOverrides": [("size(self) == 0", GONE.format("2.1"))],
+        ".spec.podSpecOverrides": [("size(self) == 0", GONE.format("2.0"))],
         ".spec.activeDeadlineSeconds": IMMUTABLE,
         ".spec.managedBy": [
             (f"self in {list(managers)}", f"ManagedBy must be {managers[0]} or {managers[1]} if set"),
@@ -342,6 +357,7 @@ def test_every_rule_of_a_runtime_beside_those_of_its_jobset(kind: str) -> None:
     own = {path: rules(node) for path, node in nodes(root(kind)) if not path.startswith(".spec.template")}
     assert {path: [message for _, message in found] for path, found in own.items() if found} == {
         ".spec.mlPolicy": ["Only one of the policy can be configured"],
+        ".spec.mlPolicy.torch.numProcPerNode": [PROCESSES_MOVED],
         ".spec.mlPolicy.flux.numProcPerNode": ["NumProcPerNode in fluxPolicy must be >= 1"],
         f"{TARGETS}[].containerNames": [
             "containerNames must not include the main node container because PET_* envs are always injected into it"

@@ -166,9 +166,9 @@ UNKNOWN = {
             "apiVersion": "trainer.kubeflow.org/v1alpha1",
             "kind": "TrainingRuntime",
             "metadata": {"name": "r"},
-            "spec": {"mlPolicy": {"torch": {"numProcPerNode": "auto"}}, "template": {"spec": {"replicatedJobs": []}}},
+            "spec": {"mlPolicy": {"torch": {"numProcPerNode": "gpu"}}, "template": {"spec": {"replicatedJobs": []}}},
         },
-        'unknown field "spec.mlPolicy.torch.numProcPerNode"',
+        "set spec.trainer.numProcPerNode of the TrainJob to a number",
     ),
     "a monitor where no Prometheus operator is": (
         {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": {"name": "m"}, "spec": {}},

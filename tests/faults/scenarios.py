@@ -238,7 +238,7 @@ def training_runtime(name: str = "torch", *, nodes: int = 2) -> Json:
         "kind": "TrainingRuntime",
         "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "torch"}},
         "spec": {
-            "mlPolicy": {"numNodes": nodes, "torch": {"numProcPerNode": 1}},
+            "mlPolicy": {"numNodes": nodes, "torch": {}},
             "template": {"spec": {"replicatedJobs": [replicated]}},
         },
     }

@@ -101,6 +101,21 @@ def test_values_of_a_wrong_type_are_refused_in_gos_words(spec: Any, message: str
     assert go_decode_error({"spec": spec}) == message
 
 
+@pytest.mark.parametrize(
+    ("processes", "remedy"),
+    [
+        ("auto", "; numProcPerNode is a number: leave it out for auto, which is a process for each GPU, else for each CPU"),
+        ("4", "; write 4 without quotes"),
+        (1.5, ""),
+    ],
+)
+async def test_what_numprocpernode_was_before_is_told_what_it_is_now(processes: Any, remedy: str) -> None:
+    request = review(trainer={"numProcPerNode": processes})
+    answer = trainer_admission(Server()).default(request)
+    assert (answer.allowed, answer.code) == (False, 400)
+    assert answer.message == f"{go_decode_error(request.object)}{remedy}"
+
+
 class Server(Client):
     """A server that has what it is given, and counts what is asked of it."""
 

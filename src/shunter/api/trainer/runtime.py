@@ -8,6 +8,7 @@ from typing import Annotated
 from shunter.api.jobset import JOB_SET_SPEC_RULES, JobSetSpec
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, EmbeddedMetadata, cel, doc, list_map, schema, shape
+from shunter.api.trainer.retired import TorchProcesses
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 ANCESTOR_TRAINER = "trainer"
@@ -42,6 +43,7 @@ class EnvInjection(Struct, frozen=True):
 
 
 class TorchPolicy(Struct, frozen=True):
+    num_proc_per_node: TorchProcesses = None
     env_injection: Annotated[EnvInjection | None, doc("Further containers that get the PET_* variables.")] = None
 
 

@@ -25,6 +25,7 @@ from shunter.api.openapi import (
     shape,
 )
 from shunter.api.trainer.patches import TrainingRuntimeSpecPatch
+from shunter.api.trainer.retired import PodSpecOverrides, PodTemplateOverrides
 
 GROUP = "trainer.kubeflow.org"
 MANAGED_BY_US = "trainer.kubeflow.org/trainjob-controller"
@@ -93,6 +94,8 @@ class TrainJobSpec(Struct, frozen=True):
     runtime_patches: Annotated[
         tuple[RuntimePatch, ...], list_map("manager", maxItems=16), doc("Changes to the runtime for this job.")
     ] = ()
+    pod_template_overrides: PodTemplateOverrides = ()
+    pod_spec_overrides: PodSpecOverrides = ()
     suspend: Annotated[bool | None, schema(default=False), doc("True holds the job back, or stops it for now.")] = None
     active_deadline_seconds: Annotated[
         int | None, INT64, schema(minimum=1), IMMUTABLE, doc("Seconds from creation, or resume, until the job is failed.")

@@ -96,7 +96,7 @@ class TrainerAdmission:
         job = request.object or {}
         unreadable = go_decode_error(job)
         if unreadable:
-            return denied(unreadable, code=400)
+            return denied(f"{unreadable}{_remedy(job)}", code=400)
         old = None if go_decode_error(request.old_object) else request.old_object
         return mutated(job, with_patch_times(job, old, self._now()))
 
@@ -186,6 +186,17 @@ class TrainerAdmission:
         jobset = self._jobsets.get(Key(job.metadata.namespace, job.metadata.name))
         statuses = jobset.status.replicated_jobs_status if jobset is not None else ()
         return [status.name for status in statuses if status.active > 0]
+
+
+def _remedy(job: Json) -> str:
+    """What to write in place of the words that numProcPerNode took in releases before Trainer 2.2."""
+    trainer = spec.get("trainer") if isinstance(spec := job.get("spec"), dict) else None
+    processes = trainer.get("numProcPerNode") if isinstance(trainer, dict) else None
+    if not isinstance(processes, str):
+        return ""
+    if processes.isdecimal():
+        return f"; write {processes} without quotes"
+    return "; numProcPerNode is a number: leave it out for auto, which is a process for each GPU, else for each CPU"
 
 
 def _verdict(faults: list[FieldError], warnings: list[str]) -> AdmissionResponse:
