@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
+from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
@@ -42,9 +43,11 @@ from shunter.operator.trainer.statusserver.tokens import TokenReviewer
 from shunter.operator.trainer.statusserver.writes import StatusWriter
 from shunter.operator.training import controllers as training
 from shunter.operator.training import init_template
+from shunter.operator.training.admission import GangScheduling
 from shunter.operator.training.admission import configurations as training_webhooks
 from shunter.operator.training.admission import routes as training_routes
 from shunter.operator.training.framework import Settings
+from shunter.operator.training.gang import pod_groups
 from shunter.operator.webhooks import (
     FIRST_RETRY_SECONDS,
     LASTING_RETRY_SECONDS,
@@ -168,7 +171,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             webhooks = Webhooks(
                 client,
                 webhook_options(options, client.namespace),
-                routes(manager, kinds),
+                routes(manager, kinds, options.gang_scheduler_name if options.controllers else None),
                 webhook_configurations(kinds),
                 kinds,
                 tls=tls,
@@ -311,14 +314,20 @@ def leader_options(options: OperatorOptions, file: Configuration, namespace: str
     )
 
 
-def routes(manager: Manager, kinds: Served = EVERYTHING) -> Mapping[str, Handler]:
-    """The functions behind the webhooks of the kinds that are served, by path."""
+def routes(manager: Manager, kinds: Served = EVERYTHING, gang_scheduler: str | None = None) -> Mapping[str, Handler]:
+    """The functions behind the webhooks of the kinds that are served, by path. `gang_scheduler` is what v1 jobs are gangs for,
+    empty for none, None when that is not known: the webhooks may run apart from the controllers."""
+    gangs = None
+    if gang_scheduler is not None:
+        groups = manager.informer(pod_groups(gang_scheduler), PodGroup) if gang_scheduler and kinds.frameworks else None
+        gangs = GangScheduling(gang_scheduler, lambda: groups is not None and groups.is_kind_missing)
+    v1 = training_routes(kinds.frameworks, gangs)
     if not kinds.train_jobs:
-        return training_routes(kinds.frameworks)
+        return v1
     runtimes = {resource: informer.store for resource, informer in trainer.runtime_informers(manager).items()}
     config_maps, jobsets = trainer.config_map_informer(manager), trainer.jobset_informer(manager)
     admission = TrainerAdmission(manager.client, runtimes, config_maps.store, jobsets.store)
-    return {**training_routes(kinds.frameworks), **admission.routes()}
+    return {**v1, **admission.routes()}
 
 
 def webhook_configurations(kinds: Served = EVERYTHING) -> Sequence[WebhookConfiguration]:

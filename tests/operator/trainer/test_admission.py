@@ -290,6 +290,21 @@ async def test_a_change_of_the_runtime_keeps_no_job_that_met_it_before_from_bein
     assert not (await trainer_admission(Server(), changed, snapshots=(snapshot,)).validate(created)).allowed
 
 
+@pytest.mark.parametrize("account", [None, "default", "cache"])
+async def test_an_account_that_a_runtime_names_and_nobody_makes_is_told(make_runtime: MakeRuntime, account: str | None) -> None:
+    runtime = make_runtime()
+    pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pods["serviceAccountName"] = account
+    created = await trainer_admission(Server(), runtime).validate(review())
+    told = (
+        "pods of node run as ServiceAccount cache, which no installation makes: unless it is in namespace team-a, they are never "
+        "made; create it with the rights that the runtime's documentation asks for"
+    )
+    assert (created.allowed, [*created.warnings]) == (True, [told] if account == "cache" else [])
+    updated = await trainer_admission(Server(), runtime).validate(review("UPDATE", old=review().object, suspend=True))
+    assert not updated.warnings, "once is enough"
+
+
 ANCESTORS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 CHECKS: dict[str, Callable[[AdmissionRequest], AdmissionResponse]] = {
     "TrainingRuntime": validate_runtime,

@@ -11,7 +11,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PyTorchJob
 from shunter.kube.webhook import AdmissionRequest
-from shunter.operator.training.admission import routes
+from shunter.operator.training.admission import GangScheduling, routes
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.observed import Observed
@@ -145,3 +145,29 @@ def test_a_template_of_another_shape_is_refused_and_past_admission_the_job_fails
     made = plan(PYTORCH, Observed(job=PYTORCH.read(view), faults=tuple(faults)), now)
     assert made.status is not None
     assert made.status.wanted["conditions"][-1]["type"] == "Failed"
+
+
+NO_EFFECT = (
+    "spec.runPolicy.schedulingPolicy has no effect: the operator runs without --gang-scheduler-name, so pods are placed one by "
+    "one, and some may run without the others"
+)
+WILL_WAIT = (
+    "the job will wait: its pods are to be placed together by volcano, and the cluster does not serve "
+    "podgroups.scheduling.volcano.sh (v1beta1); install volcano"
+)
+
+
+@pytest.mark.parametrize(
+    ("gangs", "policy", "warnings"),
+    [
+        pytest.param(GangScheduling(), {"schedulingPolicy": {"minAvailable": 2}}, [NO_EFFECT], id="a gang that nobody makes"),
+        pytest.param(GangScheduling(), {}, [], id="no gang"),
+        pytest.param(GangScheduling("volcano", lambda: True), {}, [WILL_WAIT], id="a gang without its scheduler"),
+        pytest.param(GangScheduling("volcano"), {"schedulingPolicy": {"minAvailable": 2}}, [], id="a gang"),
+        pytest.param(None, {"schedulingPolicy": {}}, [], id="nobody knows"),
+    ],
+)
+def test_a_gang_that_will_be_none_is_warned_of(gangs: GangScheduling | None, policy: Json, warnings: list[str]) -> None:
+    request = AdmissionRequest(uid="1", object=manifest({"Worker": {"template": GOOD}}, runPolicy=policy))
+    response = routes(gangs=gangs)["/validate-kubeflow-org-v1-pytorchjob"](request)
+    assert [*response.warnings] == warnings  # type: ignore[union-attr]

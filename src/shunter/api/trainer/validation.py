@@ -71,6 +71,22 @@ def _initializer_fault(template: Json, name: str, section: str) -> str:
     return ""
 
 
+def account_warnings(job: TrainJob, template: Json) -> list[str]:
+    """Accounts that the runtime's own template names. They are of the job's namespace, and nobody makes them: without one its
+    pods are never made, which only an event of a Job tells."""
+    named: dict[str, list[str]] = {}
+    for replicated_job in templates.replicated_jobs(template):
+        pods = templates.pod_spec(replicated_job)
+        account = pods.get("serviceAccountName") or ""
+        if account not in ("", "default"):
+            named.setdefault(account, []).append(replicated_job.get("name", ""))
+    return [
+        f"pods of {', '.join(jobs)} run as ServiceAccount {account}, which no installation makes: unless it is in namespace "
+        f"{job.metadata.namespace}, they are never made; create it with the rights that the runtime's documentation asks for"
+        for account, jobs in named.items()
+    ]
+
+
 def reserved_environment_errors(job: TrainJob, reserved: Collection[str]) -> list[FieldError]:
     """Variables in `spec.trainer.env` that belong to the operator."""
     environment = job.spec.trainer.env if job.spec.trainer else ()

@@ -139,7 +139,10 @@ NO_FACTS = Facts()
 def trainjob_warnings(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS) -> list[str]:
     """What a new job of this runtime is let through with, and its user told. Raises BuildError."""
     asked = _asked(job, runtime, facts)
-    return [text for plugin in PLUGINS for text in plugin.warnings(asked)]
+    return [
+        *validation.account_warnings(job, runtime_spec(runtime).template),
+        *(text for plugin in PLUGINS for text in plugin.warnings(asked)),
+    ]
 
 
 def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: TrainJob | None = None) -> list[FieldError]:

@@ -6,23 +6,36 @@ and deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from shunter.api.field_errors import aggregate, made_worse
 from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
+from shunter.api.training.job import RunPolicy
+from shunter.api.training.validation import RUN_POLICY
 from shunter.kube.registration import Configuration, Webhook
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
+from shunter.operator.training.gang import pod_groups
 
 
 def path(framework: AnyFramework) -> str:
     return f"/validate-kubeflow-org-v1-{framework.resource.kind.lower()}"
 
 
-def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> Mapping[str, Handler]:
-    """Every validating webhook by its path."""
-    return {path(framework): _validator(framework) for framework in frameworks if framework.has_webhook}
+class GangScheduling(NamedTuple):
+    """What the operator knows of the gangs of v1 jobs."""
+
+    scheduler: str = ""
+    """Its --gang-scheduler-name; empty when it makes none."""
+    is_kind_missing: Callable[[], bool] = lambda: False
+    """Whether the cluster is known not to serve the PodGroups of that scheduler."""
+
+
+def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS, gangs: GangScheduling | None = None) -> Mapping[str, Handler]:
+    """Every validating webhook by its path. Without `gangs` nothing is said of them."""
+    return {path(framework): _validator(framework, gangs) for framework in frameworks if framework.has_webhook}
 
 
 def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Configuration]:
@@ -39,7 +52,24 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
     return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)] if webhooks else []
 
 
-def _validator(framework: AnyFramework) -> Handler:
+def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
+    """What becomes of a new job's gang that is not as its user may think."""
+    found = []
+    if not gangs.scheduler and policy.scheduling_policy is not None:
+        found.append(
+            f"{RUN_POLICY}.schedulingPolicy has no effect: the operator runs without --gang-scheduler-name, so pods are placed "
+            "one by one, and some may run without the others"
+        )
+    if gangs.scheduler and gangs.is_kind_missing():
+        resource = pod_groups(gangs.scheduler)
+        found.append(
+            f"the job will wait: its pods are to be placed together by {gangs.scheduler}, and the cluster does not serve "
+            f"{resource.plural}.{resource.group} ({resource.version}); install {gangs.scheduler}"
+        )
+    return found
+
+
+def _validator(framework: AnyFramework, gangs: GangScheduling | None) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
         if changes_nothing_judged(request):
             stored = shaped_if_possible(request.object, framework.view)
@@ -52,6 +82,8 @@ def _validator(framework: AnyFramework) -> Handler:
         faults, warnings = framework.validate(view, old)
         if old is not None:
             faults = made_worse(faults, framework.validate(old, None)[0])
+        elif gangs is not None:
+            warnings = [*warnings, *gang_warnings(framework.read(view).run_policy, gangs)]
         return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)
 
     return validate
