@@ -62,10 +62,16 @@ async def flipped(
 ) -> None:
     """Leads one job through the flip to its end. A running job is suspended once it runs, and writes count from there."""
 
+    is_over = asyncio.Event()
+    """A flip at a write that comes only when the job has been through is none."""
+
     async def put() -> None:
-        await stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": True}})
+        if not is_over.is_set():
+            await stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": True}})
 
     async def take_back() -> None:
+        if is_over.is_set():
+            return
         await stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}})
         if is_killed:
             faults.kill_after(0)
@@ -105,11 +111,17 @@ async def flipped(
                 break
             await take_back()
         await history.until(runs, seconds=WITHIN, otherwise=lambda: f"{about}: {told(stage)}")
+        is_over.set()
+        await history.quiet(stage.namespace, seconds=QUIET)
+        await stage.patch(TRAIN_JOBS, "j", {"spec": {"suspend": False}})
+        await history.until(runs, seconds=WITHIN, otherwise=lambda: f"{about}: {told(stage)}")
         assert not [job["metadata"]["name"] for job in history.present(JOBS, stage.namespace) if job["status"].get("failed")], (
             about
         )
         await stage.pods("*", "Succeeded")
-        await history.until(lambda: "Complete" in stage.conditions(TRAIN_JOBS, "j"), seconds=WITHIN, otherwise=lambda: about)
+        await history.until(
+            lambda: "Complete" in stage.conditions(TRAIN_JOBS, "j"), seconds=WITHIN, otherwise=lambda: f"{about}: {told(stage)}"
+        )
     assert "Failed" not in {one["reason"] for one in history.present(CORE_EVENTS, stage.namespace)}, about
     invariants.check(history, stage.namespace)
     no_rank_is_begun_before_its_last_pod_is_gone(history, stage.namespace)
