@@ -183,7 +183,7 @@ async def failed_job(client: Client) -> None:
     replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [CONTAINER]}}}
     spec = {"runPolicy": {"cleanPodPolicy": "All"}, "pytorchReplicaSpecs": {"Worker": replica}}
     await client.create(PYTORCH_JOBS, {**head(PYTORCH_JOBS, "failed"), "spec": spec})
-    await until(lambda: is_there(client, PODS, "failed-worker-0"))
+    await until(lambda: is_there(client, PODS, "failed-worker-0", TEAM))
     ended = {"name": CONTAINER["name"], "image": "python", "imageID": "", "ready": False, "restartCount": 0}
     state = {"state": {"terminated": {"exitCode": 1}}}
     await client.patch_status(

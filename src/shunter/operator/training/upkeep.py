@@ -27,7 +27,7 @@ class NumberedReplicas:
     has_webhook = True
     shares_environment = True
     tells_exits = True
-    replaced_under = ("OnFailure", "Always", "ExitCode")
+    replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
     kept_kinds: Sequence[KeptKind] = ()
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:

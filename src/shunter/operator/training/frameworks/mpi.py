@@ -40,7 +40,7 @@ class MPI:
     reports_selector = KIND.is_scalable
     shares_environment = False
     tells_exits = False
-    replaced_under = ("ExitCode",)
+    replaced_under: Sequence[str] = ("ExitCode",)
     has_webhook = False
     kept_kinds: Sequence[KeptKind] = (
         KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
