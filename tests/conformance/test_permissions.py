@@ -225,9 +225,10 @@ async def elastic_job(client: Client) -> None:
         return bool((await client.get(HORIZONTAL_POD_AUTOSCALERS, "elastic", TEAM))["spec"]["maxReplicas"] == 3)
 
     await until(has_followed)
-    for workers, is_wanted in ((2, is_there), (1, is_gone)):
-        await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": workers}}}})
-        await until(lambda is_wanted=is_wanted: is_wanted(client, PODS, "elastic-worker-1"))
+    await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}})
+    await until(lambda: is_there(client, PODS, "elastic-worker-1", TEAM))
+    await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1}}}})
+    await until(lambda: is_gone(client, PODS, "elastic-worker-1"))
     await client.patch(PYTORCH_JOBS, "elastic", TEAM, {"spec": {"runPolicy": {"suspend": True}}})
     await until(lambda: is_gone(client, HORIZONTAL_POD_AUTOSCALERS, "elastic"))
     await client.delete(PYTORCH_JOBS, "elastic", TEAM)

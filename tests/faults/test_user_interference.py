@@ -10,9 +10,23 @@ import pytest
 from faults import invariants
 from faults.history import History
 from faults.operators import Operator, running
-from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
-from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from faults.scenarios import Stage, mpi_job, pytorch_job, train_job, training_runtime
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    CORE_EVENTS,
+    JOBSETS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
+from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX
 
@@ -103,6 +117,29 @@ async def test_a_service_that_lost_its_owner_is_still_the_jobs(operator: Operato
     await stage.patch(SERVICES, "one-worker-1", {"metadata": {"ownerReferences": None}})
     await asyncio.sleep(A_WHILE)
     assert not [request for request in operator.sent.writes[sent:] if "/services" in request.path]
+
+
+@pytest.mark.parametrize("kind", [CONFIG_MAPS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS], ids=lambda kind: kind.kind)
+async def test_what_an_mpi_job_keeps_is_made_again_at_once(
+    kind: Resource, server: Connection, history: History, stage: Stage
+) -> None:
+    """M8: upstream's come back with the job's next event."""
+    async with running(Operator(server, namespaces=[stage.namespace])):
+        await stage.create(MPI_JOBS, mpi_job("ring"))
+        await history.until(lambda: stage.count(PODS) == 3)
+        name = "ring-config" if kind == CONFIG_MAPS else "ring-launcher"
+        before = await stage.client.get(kind, name, stage.namespace)
+        await stage.client.delete(kind, name, stage.namespace)
+        async with asyncio.timeout(10):
+            while (await _uid(stage, kind, name)) in ("", before["metadata"]["uid"]):
+                await history.quiet(stage.namespace, seconds=0.05)
+
+
+async def _uid(stage: Stage, kind: Resource, name: str) -> str:
+    try:
+        return str((await stage.client.get(kind, name, stage.namespace))["metadata"]["uid"])
+    except NotFound:
+        return ""
 
 
 @pytest.mark.usefixtures("operator")

@@ -62,6 +62,7 @@ from shunter.operator.training.framework import AnyFramework, AnyJob
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
 from shunter.operator.training.gang import Gang, pod_groups
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.reconciler import stands_in_for
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
@@ -338,6 +339,10 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
         return
     if kind == "Job":
         yield from (Turn(TRAINJOB_CONTROLLER, Slot("TrainJob", key)) for key in train_job_of(msgspec.convert(obj, JobOfSet)))
+    if kind == "Service":
+        service = msgspec.convert(obj, Service)
+        turns = [(one.resource.kind, key) for one in FRAMEWORKS for key in stands_in_for(one.resource)(service)]
+        yield from (Turn(CONTROLLER_OF[job], Slot(job, key)) for job, key in turns)
     for reference in metadata.get("ownerReferences", []):
         if reference.get("controller") and reference["kind"] in JOBS_OF_OPERATOR:
             yield Turn(CONTROLLER_OF[reference["kind"]], Slot(reference["kind"], Key(namespace, reference["name"])))

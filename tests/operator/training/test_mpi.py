@@ -214,6 +214,19 @@ def test_a_failing_worker_beside_a_running_launcher_does_not_turn_the_state_back
     assert second.events == ()
 
 
+def test_a_failing_worker_beside_a_pending_launcher_restarts_the_job_until_the_launcher_runs() -> None:
+    """X5: upstream says Restarting as well, but makes no new worker."""
+    view = job_view(roles={"Worker": {"restartPolicy": "ExitCode"}})
+    phases = {**ALL_RUN, "ring-launcher": "Pending"}
+    first = plan(MPI, observed(view, {**phases, "ring-worker-1": "Failed"}, exit_code=137), NOW)
+    assert states(first)[-1] == "Restarting=True"
+    view = after(view, first)
+    second = plan(MPI, observed(view, {**phases, "ring-worker-1": "Failed"}, exit_code=137), NOW)
+    assert "delete Pod/ring-worker-1" in written(second)
+    assert states(plan(MPI, observed(view, phases), NOW))[-1] == "Restarting=True"
+    assert states(plan(MPI, observed(view, ALL_RUN), NOW))[-1] == "Running=True"
+
+
 def test_only_running_workers_are_discovered_but_all_are_hosts() -> None:
     """M4"""
     view = job_view(slotsPerWorker=2)
