@@ -10,8 +10,8 @@ import string
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cli.console import say
+from shunter.cli.deleting import delete_and_wait
 from shunter.cli.target import Target
-from shunter.cli.watching import follow
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
@@ -121,17 +121,6 @@ async def try_out(client: Client, resource: Resource, manifest: Manifest) -> Non
         await client.create(resource, stand_in, field_validation="Strict", dry_run=True)
     except ApiError as error:
         raise refusal(manifest, error) from error
-
-
-async def delete_and_wait(client: Client, resource: Resource, job: Json) -> None:
-    """Deletes a job with everything it owns, and returns when it is gone (foreground deletion)."""
-    metadata = job["metadata"]
-    with contextlib.suppress(NotFound):
-        await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")
-    named = f"metadata.name={metadata['name']}"
-    async for seen in follow(client, resource, metadata["namespace"], field_selector=named, known=[job]):
-        if seen.gone or seen.object["metadata"]["uid"] != metadata["uid"]:
-            return
 
 
 async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:

@@ -115,11 +115,15 @@ def logs(
 
 def delete(
     job: JobArgument,
+    now: Annotated[bool, typer.Option("--now", help="Give its pods a second to end, not their own grace periods.")] = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Delete a job and its pods, and wait until they are gone."""
+    """Delete a job and its pods, and wait until they are gone.
+
+    Pods get their terminationGracePeriodSeconds (30 by default) to end after SIGTERM.
+    """
     import asyncio
 
     from rich.markup import escape
@@ -127,11 +131,11 @@ def delete(
     from shunter.cli.target import connect
 
     async def run() -> str:
-        from shunter.cli.applying import delete_and_wait
+        from shunter.cli.deleting import delete_and_wait
 
         async with connect(kubeconfig, context).client as client:
             resource, found = await find(client, job, namespace)
-            await delete_and_wait(client, resource, found)
+            await delete_and_wait(client, resource, found, now=now)
             return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
 
     with errors().status(f"deleting {escape(job)}"):

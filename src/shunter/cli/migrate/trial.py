@@ -152,8 +152,8 @@ class Trials:
         from datetime import UTC, datetime
 
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.applying import delete_and_wait
         from shunter.cli.console import errors
+        from shunter.cli.deleting import delete_and_wait
         from shunter.cli.migrate.telling import tell
         from shunter.migrate.runs.deploying import former, start
         from shunter.migrate.runs.trial import trial_of

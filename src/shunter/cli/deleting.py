@@ -1,0 +1,136 @@
+"""Deletes a job with everything it owns and waits until it is gone, saying for what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
+from shunter.cli.console import say
+from shunter.cli.watching import follow
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
+from shunter.operator.overview import moment, pod_selector
+
+QUIET_SECONDS = 2.0
+"""How long nothing is said: most jobs are gone by then."""
+LOOK_SECONDS = 5.0
+LATE_SECONDS = 15.0
+"""How long after its grace period a pod is not remarkable: kubelets are slow on full machines."""
+NOW_SECONDS = 1
+"""The grace period of `--now`, as kubectl's: 0 would free the name before the process has ended."""
+CASCADE = {(JOBSETS.api_version, JOBSETS.kind): JOBSETS, (JOBS.api_version, JOBS.kind): JOBS}
+"""What may stand between a job and its pods."""
+
+
+async def delete_and_wait(client: Client, resource: Resource, job: Json, *, now: bool = False) -> None:
+    """Deletes a job with everything it owns, and returns when it is gone (foreground deletion).
+
+    With `now` its pods get a second to end, in place of their own grace periods.
+    """
+    metadata = job["metadata"]
+    with contextlib.suppress(NotFound):
+        await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")
+    beside = [asyncio.create_task(_tell(client, resource, job, now=now))]
+    if now:
+        beside.append(asyncio.create_task(_hurry(client, job)))
+    try:
+        await _until_gone(client, resource, job)
+    finally:
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+
+
+async def _until_gone(client: Client, resource: Resource, job: Json) -> None:
+    metadata = job["metadata"]
+    named = f"metadata.name={metadata['name']}"
+    async for seen in follow(client, resource, metadata["namespace"], field_selector=named, known=[job]):
+        if seen.gone or seen.object["metadata"]["uid"] != metadata["uid"]:
+            return
+
+
+async def _hurry(client: Client, job: Json) -> None:
+    """Shortens the grace period of each of the job's own pods, once that is being deleted: before, its controller would replace
+    it, since the deletion goes down from owner to owner."""
+    namespace = job["metadata"]["namespace"]
+    family = {job["metadata"]["uid"]: True}
+    try:
+        async for seen in follow(client, PODS, namespace, label_selector=pod_selector(job)):
+            metadata = seen.object["metadata"]
+            is_leaving = not seen.gone and metadata.get("deletionTimestamp") is not None
+            if not is_leaving or metadata.get("deletionGracePeriodSeconds", 0) <= NOW_SECONDS:
+                continue
+            if await descends(client, seen.object, family):
+                with contextlib.suppress(NotFound, Conflict):
+                    await client.delete(PODS, metadata["name"], namespace, uid=metadata["uid"], grace_period_seconds=NOW_SECONDS)
+    except Forbidden as error:
+        say(f"--now has no effect: {error.message}")
+
+
+async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
+    """Whether an object belongs to the job, by the controllers above it and not by labels, which anybody may write. `family`
+    remembers what was found of uids; it begins with the job's."""
+    owner = next((entry for entry in obj["metadata"].get("ownerReferences") or () if entry.get("controller")), None)
+    if owner is None:
+        return False
+    uid = owner["uid"]
+    if uid not in family:
+        resource = CASCADE.get((owner["apiVersion"], owner["kind"]))
+        if resource is None:
+            return False
+        try:
+            found = await client.get(resource, owner["name"], obj["metadata"]["namespace"])
+        except NotFound:
+            return False
+        family[uid] = found["metadata"]["uid"] == uid and await descends(client, found, family)
+    return family[uid]
+
+
+async def _tell(client: Client, resource: Resource, job: Json, *, now: bool) -> None:
+    """Says what keeps the job there, and again when that is something else."""
+    metadata = job["metadata"]
+    told = ""
+    await asyncio.sleep(QUIET_SECONDS)
+    while True:
+        with contextlib.suppress(ApiError):
+            present = await client.get(resource, metadata["name"], metadata["namespace"])
+            pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
+            subject, text = waits_for(present, pods, datetime.now(UTC), now=now)
+            if subject != told:
+                told = subject
+                say(text)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tuple[str, str]:
+    """What a job that is being deleted waits for: the subject, and the sentence."""
+    title = f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+    leaving = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
+    late = [pod for pod in leaving if (at - (moment(pod["metadata"]["deletionTimestamp"]) or at)).total_seconds() > LATE_SECONDS]
+    if late:
+        nodes = sorted({str(pod["spec"].get("nodeName", "")) for pod in late})
+        return "late", (
+            f"{title} waits for {named(late)}, which should have ended: node {', '.join(nodes)} does not say that they have. "
+            "See: kubectl get nodes"
+        )
+    if leaving:
+        grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)
+        hint = "" if now else "; --now gives them a second"
+        return "pods", (
+            f"{title} waits for {named(leaving)} to end. The first process of a container ignores SIGTERM unless it handles it, "
+            f"and is killed {grace} s after it (terminationGracePeriodSeconds){hint}."
+        )
+    kept = [name for name in job["metadata"].get("finalizers") or () if name != "foregroundDeletion"]
+    if kept:
+        return "finalizers", f"{title} waits for who set its finalizer {', '.join(kept)}."
+    return "cascade", f"{title} waits until the cluster has deleted what belongs to it."
+
+
+def named(pods: Sequence[Json]) -> str:
+    names = sorted(pod["metadata"]["name"] for pod in pods)
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"pod{'s' * (len(names) > 1)} {', '.join(names[:3])}{more}"

@@ -1,0 +1,43 @@
+"""What a job that is being deleted is said to wait for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from shunter.cli.deleting import waits_for
+
+JOB: dict[str, Any] = {"kind": "PyTorchJob", "metadata": {"name": "j", "namespace": "n", "finalizers": ["foregroundDeletion"]}}
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **metadata}, "spec": {"nodeName": "node-7"}}
+
+
+def leaving(name: str, until: str = "2026-01-01T12:00:20Z") -> dict[str, Any]:
+    return pod(name, deletionTimestamp=until, deletionGracePeriodSeconds=30)
+
+
+def test_pods_that_may_still_end_are_named_with_their_grace_period() -> None:
+    subject, text = waits_for(JOB, [leaving(f"p{number}") for number in range(5)], NOON, now=False)
+    assert subject == "pods"
+    assert "waits for pods p0, p1, p2 and 2 more to end." in text
+    assert "killed 30 s after it" in text
+    assert "--now" in text
+    assert "--now" not in waits_for(JOB, [leaving("p")], NOON, now=True)[1]
+
+
+def test_pods_that_should_have_ended_are_their_nodes_matter() -> None:
+    subject, text = waits_for(JOB, [leaving("p", "2026-01-01T11:59:00Z")], NOON, now=False)
+    assert subject == "late"
+    assert "node node-7 does not say" in text
+
+
+def test_without_pods_it_is_finalizers_or_the_cluster() -> None:
+    assert waits_for(JOB, [pod("stays")], NOON, now=False)[0] == "cascade"
+    kept = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["foregroundDeletion", "example.com/mine"]}}
+    assert waits_for(kept, [], NOON, now=False) == (
+        "finalizers",
+        "PyTorchJob n/j waits for who set its finalizer example.com/mine.",
+    )
