@@ -12,6 +12,7 @@ from shunter.api.resources import CONFIG_MAPS
 from shunter.cli import applying
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
+from shunter.kube.errors import Status, from_status
 from shunter.kube.manifests import Manifest
 from shunter.kube.transport import Response
 
@@ -64,3 +65,12 @@ async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch
     monkeypatch.setattr(applying, "ADMISSION_SECONDS", -1.0)
     with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
         await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST)
+
+
+def test_a_fault_of_no_field_is_not_said_to_be_of_one_called_nil() -> None:
+    text = 'Job.batch "j" is invalid: [<nil>: Invalid value: "": not so, spec.a: Invalid value: "<nil>: Kept": no]'
+    manifest = Manifest({"kind": "Job", "metadata": {"name": "j"}}, "job.yaml", 1)
+    error = from_status(Status(code=422, message=text))
+    assert applying.refusal(manifest, error).message == (
+        'job.yaml:1: Job j: Job.batch "j" is invalid: [Invalid value: "": not so, spec.a: Invalid value: "<nil>: Kept": no]'
+    )

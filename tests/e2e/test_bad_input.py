@@ -46,6 +46,14 @@ REFUSED = {
         json.dumps({"apiVersion": "trainer.kubeflow.org/v2alpha1", "kind": "TrainJob", "metadata": {"name": "x"}}),
         "TrainJob is served as trainer.kubeflow.org/v1alpha1.",
     ),
+    "kind of an operator that is not there": (
+        json.dumps({"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": {"name": "x"}}),
+        "The Prometheus operator brings it, which this cluster does not have.",
+    ),
+    "kind of an operator that is not there, of another group": (
+        json.dumps({"apiVersion": "monitoring.k8s.io/v1", "kind": "ServiceMonitor", "metadata": {"name": "x"}}),
+        "ServiceMonitor is of the group monitoring.coreos.com. The Prometheus operator brings it",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 import string
 
 from shunter.api.meta import Json
@@ -22,6 +23,9 @@ from shunter.operator.overview import JOB_RESOURCES, overview
 
 ADMISSION_SECONDS = 15.0
 """How long a webhook that does not answer yet (the operator is starting again) is waited for."""
+
+NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
+"""The field that Go prints for a fault of none."""
 
 
 async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool) -> list[tuple[Resource, Json]]:
@@ -154,4 +158,5 @@ def refusal(manifest: Manifest, error: ApiError) -> ShunterError:
     remedy = error.remedy
     if isinstance(error, NotFound) and "namespaces" in error.message:
         remedy = f"Create it first: kubectl create namespace {manifest.object['metadata'].get('namespace')}"
-    return InputError(f"{manifest.place}: {manifest.title}: {error.message}", remedy)
+    message = NO_FIELD.sub("", error.message)
+    return InputError(f"{manifest.place}: {manifest.title}: {message}", remedy)

@@ -12,6 +12,17 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
+OTHERS = {
+    "ServiceMonitor": ("monitoring.coreos.com", "The Prometheus operator"),
+    "PodMonitor": ("monitoring.coreos.com", "The Prometheus operator"),
+    "PrometheusRule": ("monitoring.coreos.com", "The Prometheus operator"),
+    "ClusterQueue": ("kueue.x-k8s.io", "Kueue"),
+    "LocalQueue": ("kueue.x-k8s.io", "Kueue"),
+    "ResourceFlavor": ("kueue.x-k8s.io", "Kueue"),
+}
+"""Kinds that stand beside training jobs in guides, with their group and who brings it: what looks like a group that the cluster
+does not serve is another one (storage.k8s.io for monitoring.coreos.com)."""
+
 
 class ApiResource(Struct, frozen=True):
     """One entry of an APIResourceList."""
@@ -74,5 +85,9 @@ class Discovery:
         for other in ("v1", *offered):
             if any(resource.kind == kind for resource in await self.resources(other)):
                 return f"{kind} is served as {other}."
+        if kind in OTHERS:
+            group, bringer = OTHERS[kind]
+            wrong = "" if api_version.rpartition("/")[0] == group else f"{kind} is of the group {group}. "
+            return f"{wrong}{bringer} brings it, which this cluster does not have."
         close = difflib.get_close_matches(api_version, offered, n=1)
         return f"Did you mean {close[0]}?" if close else "Is the CustomResourceDefinition installed?"
