@@ -104,6 +104,14 @@ def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline
     assert headline(job(), [], events, {}) == "Pod: n.j-worker-0 exited with code 1"
 
 
+def test_the_exception_that_the_operator_kept_of_a_pod_that_is_gone_is_the_headline() -> None:
+    about = {"lastTimestamp": "2026-01-01T00:00:09Z", "involvedObject": {"uid": "u"}, "metadata": {}}
+    told = "pod j-worker-0, container pytorch: Error, exit code 1. Last words:\nhello\nValueError: no data\nbye"
+    exited = {"reason": "ExitedWithCode", "message": "Pod: n.j-worker-0 exited with code 1", **about}
+    line = headline(job(), [], [exited, {"reason": "RankFailed", "message": told, **about}], {})
+    assert line == "pod j-worker-0, container pytorch: Error, exit code 1: ValueError: no data"
+
+
 def test_a_job_that_missed_its_deadline_is_not_headed_by_how_its_pods_were_ended() -> None:
     late = job()
     message = "Job j has failed because it was active longer than specified deadline"

@@ -20,6 +20,7 @@ from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
+from shunter.operator.diagnosis import recorded_failure
 from shunter.operator.overview import is_pod_of, member, overview, pod_selector
 
 DRAIN_SECONDS = 5.0
@@ -197,7 +198,9 @@ class JobFollower:
         uid = about.get("uid", "")
         if event.get("type") != "Warning" or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
             return
-        text = f"{event.get('reason')}: {event.get('message', '').strip()}"
+        # The last words that it may keep were shown as logs.
+        message, _ = recorded_failure(event)
+        text = f"{event.get('reason')}: {message}"
         mark = self._without_pods(text)
         if mark in self._shown:
             return

@@ -1,4 +1,7 @@
-"""The last log lines of the containers that failed first: what somebody who is called at night wants to read."""
+"""The last log lines of the containers that failed first: what somebody who is called at night wants to read.
+
+Of a pod that is gone they stand in the event RankFailed of its job, where the operator kept them.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import asyncio
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS
 from shunter.cli.reports import NO_LOG, READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_lines import text_lines
-from shunter.operator.diagnosis import Fault, faults, together
+from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, recorded_failure, together
 from shunter.operator.overview import member
 
 MOST = 8
@@ -33,4 +37,18 @@ async def _lines(client: Client, job: Json, fault: Fault) -> list[str]:
     try:
         return [line async for line in text_lines(chunks)]
     except ApiError as error:
-        return [f"{NO_LOG}{error.message})"]
+        return await _recorded(client, job, fault) or [f"{NO_LOG}{error.message})"]
+
+
+async def _recorded(client: Client, job: Json, fault: Fault) -> list[str]:
+    """What the operator kept of this container's log before its pod went; empty when that is not there, or may not be read."""
+    metadata = job["metadata"]
+    try:
+        about_job = await client.list(CORE_EVENTS, metadata["namespace"], field_selector=f"involvedObject.uid={metadata['uid']}")
+    except ApiError:
+        return []
+    for event in about_job.items:
+        told, words = recorded_failure(event)
+        if event.get("reason") == RANK_FAILED and told.startswith(f"pod {fault.pod}, container {fault.container}:") and words:
+            return words
+    return []

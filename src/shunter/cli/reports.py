@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from shunter.api.meta import Json
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults
+from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 
 LAST_LINES = 20
@@ -18,7 +18,7 @@ READ_LINES = 48
 """Log lines read of it: those that say nothing are left out."""
 NO_LOG = "(no log: "
 """How the line begins that stands for a log which could not be read."""
-EXIT_REASONS = ("ExitedWithCode", "RankFailed")
+EXIT_REASONS = ("ExitedWithCode", RANK_FAILED)
 """Reasons of events in which the operator says how a pod ended that may be gone."""
 _NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
 """Lines of XGBoost and its kin after a message: addresses in their libraries, of no use to who called them."""
@@ -36,7 +36,7 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
 
 def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
     """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
-    the first event says of how one ended; empty when neither tells."""
+    the first event says of how one ended, those first that keep last words; empty when neither tells."""
     message = overview(job).message
     if "deadline" in message.lower():
         return message  # How its pods took that says nothing.
@@ -47,7 +47,11 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
         words = said or fault.message.strip()
         return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
     exits = [event for event in events if event.get("reason") in EXIT_REASONS]
-    return str(min(exits, key=event_time).get("message", "")).strip() if exits else ""
+    if not exits:
+        return ""
+    told, words = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
+    said = exception_line(words)
+    return f"{told}{f': {said}' if said else ''}"
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
@@ -113,7 +117,7 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
         count = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         message = event.get("message", "").strip()
         if event.get("reason") == RANK_FAILED:
-            message = message.partition("\n")[0]
+            message, _ = recorded_failure(event)
         when = event_time(event)
         since = age(None if when == LONG_AGO else when)
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"

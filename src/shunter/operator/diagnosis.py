@@ -15,6 +15,13 @@ RANK_FAILED = "RankFailed"
 """Reason of the event of a job that tells the fault of a pod which is about to go, and below it the pod's last words."""
 
 
+def recorded_failure(event: Json) -> tuple[str, list[str]]:
+    """What an event RankFailed says: the fault in one line, and the last lines of the pod's log; none where the log could not be
+    read in time."""
+    fault, _, words = str(event.get("message", "")).strip().partition(". Last words:\n")
+    return fault, words.splitlines()
+
+
 class Fault(Struct, frozen=True):
     """One container that ended badly or cannot start; no container when it is the pod as a whole."""
 
