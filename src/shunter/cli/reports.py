@@ -49,8 +49,8 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
     exits = [event for event in events if event.get("reason") in EXIT_REASONS]
     if not exits:
         return ""
-    told, words = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
-    said = exception_line(words)
+    told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
+    said = exception_line(kept)
     return f"{told}{f': {said}' if said else ''}"
 
 
