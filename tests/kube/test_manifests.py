@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.kube.manifests import load, parse
+from shunter.kube.manifests import Manifest, load, parse
 
 TWO = """\
 apiVersion: v1
@@ -107,3 +107,75 @@ def test_a_name_that_yaml_reads_as_a_number_is_refused(field: str) -> None:
     metadata = {"name": "x"} | {field: 5}
     with pytest.raises(InputError, match=rf"f:1: metadata\.{field} is int 5, not text\. Put it in quotes"):
         list(parse(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}), "f"))
+
+
+POSITIONS = """\
+# two documents
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: b
+    labels: &labels
+      "app.kubernetes.io/name": x
+- apiVersion: v1
+  kind: List
+  items:
+  - apiVersion: v1
+    kind: Pod
+    metadata:
+      labels:
+        <<: *labels
+        own: y
+      name: c
+    spec:
+      containers:
+      - name: m
+      - image: i
+        'name': n
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "line"),
+    [
+        (0, ("metadata", "name"), 4),
+        (1, (), 9),
+        (1, ("metadata", "labels", "app.kubernetes.io/name"), 14),
+        (2, (), 18),
+        (2, ("metadata", "labels", "app.kubernetes.io/name"), 14),
+        (2, ("metadata", "labels", "own"), 23),
+        (2, ("spec", "containers", 1), 28),
+        (2, ("spec", "containers", 1, "name"), 29),
+        (2, ("spec", "containers", 2), None),
+        (2, ("spec", "nodeName"), None),
+    ],
+)
+def test_the_line_of_each_field_is_known(number: int, path: tuple[str | int, ...], line: int | None) -> None:
+    assert list(parse(POSITIONS, "x.yaml"))[number].line_of(path) == line
+
+
+def test_the_line_around_a_field_that_is_not_there_is_known() -> None:
+    _, second, third = parse(POSITIONS, "x.yaml")
+    assert third.line_of(("spec", "containers", 0, "image", "x"), or_parent=True) == 27
+    assert second.line_of(("data",), or_parent=True) == 9
+
+
+def test_an_item_of_a_list_has_the_line_that_it_begins_in() -> None:
+    assert [manifest.place for manifest in parse(POSITIONS, "x.yaml")] == ["x.yaml:2", "x.yaml:9", "x.yaml:18"]
+
+
+def test_fields_of_json_have_lines() -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"a": [1]}}, indent=1)
+    (manifest,) = parse(text, "x.json")
+    assert text.splitlines()[(manifest.line_of(("spec", "a")) or 0) - 1] == '  "a": ['
+
+
+def test_the_lines_of_an_object_that_was_not_read_are_unknown() -> None:
+    assert Manifest({"metadata": {}}, "x", 1).line_of(("metadata",)) is None

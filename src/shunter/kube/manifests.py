@@ -5,10 +5,13 @@ Every object keeps the place it came from, so that whatever is wrong with it lat
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,20 +20,55 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.kube.positions import followed
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """One document of a text, by its number from 0. It is read a second time when a position in it is asked for: the nodes that
+    know it take a hundred times the space of their text, and only what is refused needs them."""
+
+    text: str = dataclasses.field(repr=False)
+    number: int
+
+    @cached_property
+    def node(self) -> yaml.Node:
+        """What it consists of, merge keys resolved."""
+        loader = Loader(self.text)
+        try:
+            node = None
+            for _ in range(self.number + 1):
+                node = loader.get_node() if loader.check_node() else None
+            assert node is not None, "it was read once already"
+            loader.construct_document(node)
+            return node
+        finally:
+            loader.dispose()
+
+
 class Manifest(NamedTuple):
-    """One object and where it stands."""
+    """One object and where it stands: in a document, or (an item of a List) within one."""
 
     object: Json
     source: str
     line: int
+    document: Document | None = None
+    within: tuple[str | int, ...] = ()
 
     @property
     def place(self) -> str:
         return f"{self.source}:{self.line}"
+
+    def line_of(self, path: tuple[str | int, ...], *, or_parent: bool = False) -> int | None:
+        """The line of a field as it was written; of the nearest field around it, with `or_parent`, where it was not. None when
+        that cannot be told."""
+        if self.document is None:
+            return None
+        steps, mark, _ = followed(self.document.node, (*self.within, *path))
+        missing = len(self.within) + len(path) - steps
+        return mark.line + 1 if not missing or (or_parent and missing <= len(path)) else None
 
     @property
     def title(self) -> str:
@@ -83,7 +121,9 @@ def some(found: Iterator[Manifest], source: str) -> list[Manifest]:
 def parse(text: str, source: str) -> Iterator[Manifest]:
     """The objects of one text, List kinds unpacked."""
     with loading(text, source) as loader:
-        while loader.check_node():
+        for number in count():
+            if not loader.check_node():
+                return
             node = loader.get_node()
             assert node is not None, "check_node said there is one"
             line = node.start_mark.line + 1
@@ -91,7 +131,7 @@ def parse(text: str, source: str) -> Iterator[Manifest]:
             if value is None:
                 continue
             _require_json(value, source, line)
-            yield from objects(value, source, line)
+            yield from objects(Manifest(value, source, line, Document(text, number)), node)
 
 
 @contextmanager
@@ -116,12 +156,17 @@ def loading(text: str, source: str) -> Iterator[Loader]:
             loader.dispose()
 
 
-def objects(value: object, source: str, line: int) -> Iterator[Manifest]:
+def objects(found: Manifest, node: yaml.Node) -> Iterator[Manifest]:
+    """What was found, if it is an object; the items of a List, each with the line that it begins in."""
+    value: object = found.object
+    source, line = found.source, found.line
     if not isinstance(value, dict):
         raise InputError(f"{source}:{line}: expected a Kubernetes object, found {describe(value)}.")
     if isinstance(value.get("items"), list) and str(value.get("kind", "")).endswith("List"):
-        for item in value["items"]:
-            yield from objects(item, source, line)
+        for index, item in enumerate(value["items"]):
+            _, mark, inner = followed(node, ("items", index))
+            within = (*found.within, "items", index)
+            yield from objects(found._replace(object=item, line=mark.line + 1, within=within), inner)
         return
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
@@ -132,7 +177,7 @@ def objects(value: object, source: str, line: int) -> Iterator[Manifest]:
     for field in ("name", "generateName", "namespace"):
         if not isinstance(metadata.get(field, ""), str):
             raise InputError(f"{source}:{line}: metadata.{field} is {describe(metadata[field])}, not text.", "Put it in quotes.")
-    yield Manifest(value, source, line)
+    yield found
 
 
 def _require_json(value: object, source: str, line: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import yaml
 
 from shunter.api.meta import Json
+from shunter.kube.positions import followed
 from shunter.migrate.findings import Place
 from shunter.migrate.paths import Path, shown
 
@@ -65,29 +65,11 @@ class SourceObject:
         offset, where that character of its text stands."""
         if self.node is None:
             return self.at or Place(f"{self.title}:.{shown(path)}" if path else self.title)
-        mark = self.node.start_mark
-        node: Any = self.node
-        for step in path:
-            entry = _entry(node, step)
-            if entry is None:
-                break
-            mark, node = entry
-        else:
-            if offset is not None and isinstance(node, yaml.ScalarNode):
-                line, column = _within(node, offset, self.text)
-                return Place(self.source, self.first_line + line + 1, column + 1)
+        steps, mark, node = followed(self.node, path)
+        if steps == len(path) and offset is not None and isinstance(node, yaml.ScalarNode):
+            line, column = _within(node, offset, self.text)
+            return Place(self.source, self.first_line + line + 1, column + 1)
         return Place(self.source, self.first_line + mark.line + 1, mark.column + 1)
-
-
-def _entry(node: yaml.Node, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
-    """The mark of a key or item, and the node below it."""
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step].start_mark, node.value[step]
-    if isinstance(node, yaml.MappingNode):
-        for key, inner in reversed(node.value):  # what a merge key (`<<`) brought stands before the object's own keys
-            if isinstance(key, yaml.ScalarNode) and key.value == str(step):
-                return key.start_mark, inner
-    return None
 
 
 def _within(node: yaml.ScalarNode, offset: int, text: str) -> tuple[int, int]:
