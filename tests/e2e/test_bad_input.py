@@ -88,6 +88,140 @@ def test_a_wrong_job_is_refused_naming_its_field(cluster: Any, namespace: str, c
     assert cluster.get("pytorchjobs", "-n", namespace)["items"] == []
 
 
+SOUND = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: first, namespace: NAMESPACE}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: kubeflow.org/v1
+  kind: PyTorchJob
+  metadata:
+    name: bad
+    namespace: NAMESPACE
+    labels:
+      "example.com/team": a
+  spec:
+    pytorchReplicaSpecs:
+      Master:
+        replicas: 1
+        restartPolicy: Never
+        template:
+          spec:
+            containers:
+            - name: pytorch
+              image: any:1
+              command: ["true"]
+            - name: second
+              image: any:2
+"""
+
+FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "unknown field": (
+        {"        restartPolicy: Never": "        restart_policy: Never"},
+        ["FILE:22: PyTorchJob NAMESPACE/bad: ", "restart_policy: field not declared in schema", "Did you mean restartPolicy?"],
+    ),
+    "unknown field of the second container": (
+        {"              image: any:2": "              imag: any:2"},
+        ["FILE:30: PyTorchJob", "Did you mean image?"],
+    ),
+    "several unknown fields": (
+        {"              command": "              comand", "              image: any:2": "              frobnicate: 1"},
+        [
+            "FILE:11: PyTorchJob NAMESPACE/bad: ",
+            "\n       FILE:28: spec.pytorchReplicaSpecs.Master.template.spec.containers[",
+            '[name="pytorch"].comand (did you mean command?)\n',
+            "\n       FILE:30: spec.pytorchReplicaSpecs.Master.template.spec.containers[",
+            '[name="second"].frobnicate\n',
+        ],
+    ),
+    "wrong type": ({"        replicas: 1": "        replicas: one"}, ["FILE:21: PyTorchJob"]),
+    "wrong type of a label": ({'"example.com/team": a': '"example.com/team": 5'}, ["FILE:17: PyTorchJob"]),
+    "item without its key": ({"            - name: second\n": "            -\n"}, ["FILE:30: PyTorchJob", "element 1: "]),
+    "required field": (
+        {"    pytorchReplicaSpecs:\n": "    elasticPolicy:\n      metrics:\n      - pods: {}\n    pytorchReplicaSpecs:\n"},
+        [
+            "FILE:11: PyTorchJob",
+            "\n       FILE:21: spec.elasticPolicy.metrics[0].type\n",
+            "\n       FILE:21: spec.elasticPolicy.metrics[0].pods.metric\n",
+        ],
+    ),
+    "refusal of a webhook": (
+        {"        replicas: 1": "        replicas: 2"},
+        ["FILE:21: PyTorchJob", "denied the request", "Forbidden: must be 1"],
+    ),
+    "refusals of a webhook": (
+        {"        replicas: 1": "        replicas: 2", "            - name: pytorch": "            - name: other"},
+        [
+            "FILE:11: PyTorchJob",
+            "\n       FILE:21: spec.pytorchReplicaSpecs[Master].replicas",
+            "\n       FILE:25: spec.pytorchReplicaSpecs[Master].template.spec.containers",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ["file", "standard input"])
+@pytest.mark.parametrize(("changes", "told"), FAULTS.values(), ids=FAULTS)
+def test_the_line_of_what_is_refused_is_told(
+    cluster: Any, namespace: str, tmp_path: Path, changes: dict[str, str], told: list[str], source: str
+) -> None:
+    text = SOUND
+    for before, after in changes.items():
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    text = text.replace("NAMESPACE", namespace)
+    if source == "file":
+        source = str(tmp_path / "jobs.yaml")
+        Path(source).write_text(text)
+        done = cluster.shunter("run", source)
+    else:
+        done = cluster.shunter("run", "-", stdin=text)
+    assert done.returncode == 2
+    for words in told:
+        assert words.replace("FILE", source).replace("NAMESPACE", namespace) in done.stderr
+
+
+RULES: dict[str, tuple[str, str]] = {
+    "rule of Kubernetes itself": (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec:\n  ports: [{port: 80}]\n  type: Clusterip\n",
+        "standard input:6: Service default/bad: ",
+    ),
+    "rule in CEL": (
+        (
+            "{kind: TrainJob, apiVersion: trainer.kubeflow.org/v1alpha1, metadata: {name: b},\n"
+            "spec: {\n  managedBy: me, runtimeRef: {name: x}}}"
+        ),
+        "standard input:3: TrainJob default/b: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), RULES.values(), ids=RULES)
+def test_the_line_of_a_value_that_breaks_a_rule_is_told(cluster: Any, text: str, message: str) -> None:
+    done = cluster.shunter("run", "-", stdin=text)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_job_that_would_be_replaced_is_refused_with_the_line_of_the_field(cluster: Any, namespace: str, tmp_path: Path) -> None:
+    sound = pytorch_job(namespace)
+    assert run(cluster, sound).returncode == 0
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps({**sound, "spec": {**sound["spec"], "nprocPerNodes": "2"}}, indent=1))
+    line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if "nprocPerNodes" in text)
+    done = cluster.shunter("run", "--replace", str(path))
+    assert done.returncode == 2
+    assert f"{path}:{line}: PyTorchJob {namespace}/bad: " in done.stderr
+    assert 'strict decoding error: unknown field "spec.nprocPerNodes"' in done.stderr
+    assert "Did you mean nprocPerNode?" in done.stderr
+
+
 def test_a_job_without_replica_specs_is_refused(cluster: Any, namespace: str) -> None:
     done = run(cluster, without(pytorch_job(namespace), "spec", "pytorchReplicaSpecs"))
     assert done.returncode == 2

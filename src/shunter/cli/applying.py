@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import re
 import string
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cli.console import say
 from shunter.cli.deleting import delete_and_wait
+from shunter.cli.refusals import refused
 from shunter.cli.target import Target
-from shunter.errors import EnvironmentProblem, InputError, ShunterError
+from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound
@@ -23,9 +23,6 @@ from shunter.operator.overview import JOB_RESOURCES, overview
 
 ADMISSION_SECONDS = 15.0
 """How long a webhook that does not answer yet (the operator is starting again) is waited for."""
-
-NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
-"""The field that Go prints for a fault of none."""
 
 
 async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool) -> list[tuple[Resource, Json]]:
@@ -124,7 +121,7 @@ async def try_out(client: Client, resource: Resource, manifest: Manifest) -> Non
     try:
         await client.create(resource, stand_in, field_validation="Strict", dry_run=True)
     except ApiError as error:
-        raise refusal(manifest, error) from error
+        raise await refused(client, resource, manifest, error, called=name) from error
 
 
 async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
@@ -138,7 +135,7 @@ async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
             return await client.create(resource, manifest.object, field_validation="Strict")
         except ApiError as error:
             if not may_pass(error):
-                raise refusal(manifest, error) from error
+                raise await refused(client, resource, manifest, error) from error
             if asyncio.get_running_loop().time() > deadline:
                 raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
             if not told:
@@ -151,12 +148,3 @@ def may_pass(error: ApiError) -> bool:
     """Whether the server or a webhook is away for a moment. A 500 alone does not say so: it is what a kube-apiserver answers to a
     field of a wrong name or type in an apply."""
     return isinstance(error, ConnectionProblem) or error.code in (502, 503, 504) or "failed calling webhook" in error.message
-
-
-def refusal(manifest: Manifest, error: ApiError) -> ShunterError:
-    """The server's words, with the place of the object."""
-    remedy = error.remedy
-    if isinstance(error, NotFound) and "namespaces" in error.message:
-        remedy = f"Create it first: kubectl create namespace {manifest.object['metadata'].get('namespace')}"
-    message = NO_FIELD.sub("", error.message)
-    return InputError(f"{manifest.place}: {manifest.title}: {message}", remedy)

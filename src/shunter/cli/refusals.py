@@ -1,0 +1,70 @@
+"""A manifest that the server refuses, told in the server's words: with the line of each field that these name, and for an unknown
+field the one that was probably meant."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.errors import InputError, ShunterError
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.manifests import Manifest
+from shunter.kube.refused_fields import path_of, refused_fields
+from shunter.kube.served_fields import nearest_field, served_schemas
+from shunter.migrate.paths import value_at
+
+NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
+"""The field that Go prints for a fault of none."""
+
+
+class Place(NamedTuple):
+    """Where a field that was refused stands, and what may have been meant by it."""
+
+    name: str
+    line: int | None
+    meant: str | None = None
+
+
+async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:
+    """What to tell of a refusal. The server's schemas are read only for an unknown field. `called` is the name under which the
+    server saw the object, if that was another."""
+    fields = refused_fields(error.status, resource.kind)
+    unknown = any(field.fault == "unknown" for field in fields)
+    schemas = await served_schemas(client, resource) if unknown else {}
+    return refusal(manifest, error, places(manifest, resource, error, schemas), called=called)
+
+
+def places(manifest: Manifest, resource: Resource, error: ApiError, schemas: Json) -> list[Place]:
+    """The fields that a refusal names, as far as they can be found in the manifest: a line that may be wrong is none."""
+    found = []
+    for field in refused_fields(error.status, resource.kind):
+        path = path_of(field, manifest.object)
+        line = None if path is None else manifest.line_of(path, or_parent=field.fault == "required")
+        meant = None
+        if path and field.fault == "unknown":
+            meant = nearest_field(schemas, resource, path, value_at(manifest.object, path[:-1]))
+        found.append(Place(field.name.removeprefix("."), line, meant))
+    return found
+
+
+def refusal(manifest: Manifest, error: ApiError, found: list[Place], *, called: str = "") -> ShunterError:
+    """One field's line stands before the server's words, the lines of several below them."""
+    remedy = error.remedy
+    if isinstance(error, NotFound) and "namespaces" in error.message:
+        remedy = f"Create it first: kubectl create namespace {manifest.object['metadata'].get('namespace')}"
+    message = NO_FIELD.sub("", error.message)
+    if called:
+        message = message.replace(f' "{called}" is ', f' "{manifest.object["metadata"]["name"]}" is ')
+    if len(found) == 1:
+        line = found[0].line or manifest.line
+        hint = f"Did you mean {found[0].meant}?" if found[0].meant else remedy
+        return InputError(f"{manifest.source}:{line}: {manifest.title}: {message}", hint)
+    lines = [
+        f"\n       {manifest.source}:{place.line}: {place.name}" + (f" (did you mean {place.meant}?)" if place.meant else "")
+        for place in found
+        if place.line is not None
+    ]
+    return InputError(f"{manifest.place}: {manifest.title}: {message}{''.join(lines)}", remedy)
