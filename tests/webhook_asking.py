@@ -44,6 +44,9 @@ class Nothing(Client):
     async def get(self, resource: Resource, name: str, *arguments: object, **options: object) -> Any:
         raise NotFound(Status(code=404, reason="NotFound", message="not found"))
 
+    async def raw(self, *arguments: object, **options: object) -> bytes:
+        raise NotFound(Status(code=404, reason="NotFound", message="not found"))
+
 
 class Webhooks:
     """All webhooks of both generations; `keep` puts a runtime into their caches."""

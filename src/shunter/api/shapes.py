@@ -94,6 +94,16 @@ class Resources(Struct, frozen=True):
     requests: dict[str, str | int | float] | None = None
 
 
+class Capabilities(Struct, frozen=True):
+    drop: tuple[str, ...] | None = None
+
+
+class SecurityContext(Struct, frozen=True):
+    """What `pod_security.restrictions` looks into."""
+
+    capabilities: Capabilities | None = None
+
+
 class Container(Struct, frozen=True):
     name: str = ""
     image: str | None = None
@@ -105,6 +115,7 @@ class Container(Struct, frozen=True):
     volume_mounts: tuple[Mount, ...] | None = None
     resources: Resources | None = None
     restart_policy: str | None = None
+    security_context: SecurityContext | None = None
 
 
 class PodSpec(Struct, frozen=True):
