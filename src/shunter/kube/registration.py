@@ -27,6 +27,8 @@ class Webhook(NamedTuple):
     resource: Resource
     operations: Sequence[Operation] = ("CREATE", "UPDATE")
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
+    match_policy: Literal["Equivalent", "Exact"] = "Equivalent"
+    """Whether it is also asked about objects written in other versions of the resource, converted."""
     object_selector: Json | None = None
     timeout_seconds: int = 10
 
@@ -138,6 +140,8 @@ def _entry(webhook: Webhook, place: Place, authority: bytes) -> Json:
         "sideEffects": "None",
         "timeoutSeconds": webhook.timeout_seconds,
     }
+    if webhook.match_policy != "Equivalent":
+        entry["matchPolicy"] = webhook.match_policy
     if webhook.object_selector:
         entry["objectSelector"] = webhook.object_selector
     return entry

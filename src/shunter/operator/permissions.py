@@ -135,7 +135,7 @@ def in_canary_namespace() -> list[Grant]:
         *(
             Grant(framework.resource, ("create",), why, kinds=(framework.resource.kind,))
             for framework in FRAMEWORKS
-            if framework.has_webhook
+            if framework.is_judged_at_admission
         ),
         Grant(TRAIN_JOBS, ("create",), why, kinds=V2_KINDS),
     ]

@@ -163,6 +163,12 @@ WILL_WAIT = (
         pytest.param(GangScheduling(), {"schedulingPolicy": {"minAvailable": 2}}, [NO_EFFECT], id="a gang that nobody makes"),
         pytest.param(GangScheduling(), {}, [], id="no gang"),
         pytest.param(GangScheduling("volcano", lambda: True), {}, [WILL_WAIT], id="a gang without its scheduler"),
+        pytest.param(
+            GangScheduling("volcano", lambda: True),
+            {"managedBy": "kueue.x-k8s.io/multikueue"},
+            [],
+            id="a gang of another operator's",
+        ),
         pytest.param(GangScheduling("volcano"), {"schedulingPolicy": {"minAvailable": 2}}, [], id="a gang"),
         pytest.param(None, {"schedulingPolicy": {}}, [], id="nobody knows"),
     ],

@@ -50,6 +50,11 @@ class RunPolicy(Struct, frozen=True):
         doc("Who reconciles the job: kubeflow.org/training-operator (default) or kueue.x-k8s.io/multikueue."),
     ] = None
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this operator reconciles the job, and nobody else."""
+        return self.managed_by in (None, MANAGED_BY_US)
+
 
 class ReplicaSpec(Struct, frozen=True):
     """One role of the job. `restart_policy` "" and `replicas` None mean the kind's default."""

@@ -1,16 +1,17 @@
 """Defaults and validation of MPIJob. Ids in brackets are those of the specification of Training Operator v1.9.
 
-No webhook asks about MPIJobs: the operator judges them when it reconciles, and says one fault at a time (W10).
+No webhook refuses MPIJobs: the operator judges them when it reconciles, and says one fault at a time (W10).
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.shapes import template_fault
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
-from shunter.api.training.mpi import KIND, LAUNCHER, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
+from shunter.api.training.mpi import KIND, LAUNCHER, MPI_OPERATOR, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
 
 LONGEST_NAME = 63
 """The job's name is the value of a label of its pods."""
@@ -36,6 +37,19 @@ def fault(spec: MPIJobSpec) -> str:
     if LAUNCHER not in specs:
         return "MPIReplicaSpec is not valid: Master ReplicaSpec must be present"
     return ""
+
+
+def warnings(job: MPIJob) -> list[str]:
+    """What a writer of the job should hear: a queue that nobody looks at."""
+    queue = (job.metadata.labels or {}).get(QUEUE_LABEL)
+    if not queue or job.spec.run_policy.managed_by == MPI_OPERATOR or is_of_other_version(job):
+        return []
+    text = (
+        f"metadata.labels[{QUEUE_LABEL}]: {queue!r} has no effect: Kueue takes up MPIJobs of {OTHER_VERSION} only, so this job "
+        "starts at once, whatever the quota of the queue; use a TrainJob whose runtime has mlPolicy.mpi, or an MPIJob of "
+        f"{OTHER_VERSION}, which the mpi-operator runs"
+    )
+    return [text]
 
 
 def is_of_other_version(job: MPIJob) -> bool:

@@ -120,7 +120,7 @@ REFUSED = Topic(
     impact="blocking",
     change="unsupported",
     grade="N",
-    explanation="No webhook looks at MPIJobs; the operator judges them when it reconciles, and never starts those with a fault.",
+    explanation="No webhook refuses MPIJobs; the operator judges them when it reconciles, and never starts those with a fault.",
     remedy="Put the fault right first, so that there is something to convert.",
     effort=1,
 )

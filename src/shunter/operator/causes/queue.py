@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, Struct
 from shunter.operator.causes.words import Cause
 from shunter.operator.overview import moment
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PATIENCE = timedelta(seconds=15)
 """How long Kueue may take to make the Workload of a new job."""
 

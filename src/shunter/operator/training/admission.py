@@ -2,6 +2,8 @@
 
 Updates are refused for what they make worse only: what another operator's webhooks let through can still be changed, suspended
 and deleted.
+
+MPIJobs have no webhook upstream. Ours refuses none of them, and they are created without its answer as well: it only warns.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
 
+WARNING_SECONDS = 3
+"""For a webhook that only warns: nobody should wait long for that."""
+
 
 def path(framework: AnyFramework) -> str:
     return f"/validate-kubeflow-org-v1-{framework.resource.kind.lower()}"
@@ -35,25 +40,19 @@ class GangScheduling(NamedTuple):
 
 def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS, gangs: GangScheduling | None = None) -> Mapping[str, Handler]:
     """Every validating webhook by its path. Without `gangs` nothing is said of them."""
-    return {path(framework): _validator(framework, gangs) for framework in frameworks if framework.has_webhook}
+    return {path(framework): _validator(framework, gangs) for framework in frameworks}
 
 
 def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Configuration]:
     """What is to be registered with the API server."""
-    webhooks = [
-        Webhook(
-            name=f"validator.{framework.resource.kind.lower()}.training-operator.kubeflow.org",
-            path=path(framework),
-            resource=framework.resource,
-        )
-        for framework in frameworks
-        if framework.has_webhook
-    ]
+    webhooks = [_webhook(framework) for framework in frameworks]
     return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)] if webhooks else []
 
 
 def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
     """What becomes of a new job's gang that is not as its user may think."""
+    if not policy.is_ours:
+        return []
     found = []
     if not gangs.scheduler and policy.scheduling_policy is not None:
         found.append(
@@ -69,6 +68,15 @@ def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
     return found
 
 
+def _webhook(framework: AnyFramework) -> Webhook:
+    name = f"validator.{framework.resource.kind.lower()}.training-operator.kubeflow.org"
+    webhook = Webhook(name=name, path=path(framework), resource=framework.resource)
+    if framework.is_judged_at_admission:
+        return webhook
+    # Objects of the mpi-operator, of another version, are none of ours.
+    return webhook._replace(failure_policy="Ignore", match_policy="Exact", timeout_seconds=WARNING_SECONDS)
+
+
 def _validator(framework: AnyFramework, gangs: GangScheduling | None) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
         if changes_nothing_judged(request):
@@ -77,6 +85,8 @@ def _validator(framework: AnyFramework, gangs: GangScheduling | None) -> Handler
         try:
             view = shaped(request.object, framework.view)
         except ShapeError as error:
+            if not framework.is_judged_at_admission:
+                return allowed()
             return denied(f"{framework.resource.kind} cannot be read: {error}", code=400)
         old = shaped_if_possible(request.old_object, framework.view)
         faults, warnings = framework.validate(view, old)

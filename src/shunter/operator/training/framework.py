@@ -156,8 +156,8 @@ class Framework(Protocol[Spec, View]):
     """Whether an event tells how each pod exited, or only that of pods which fail and do not stay (M9)."""
     replaced_under: Sequence[str]
     """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
-    has_webhook: bool
-    """Whether admission asks about objects of this kind."""
+    is_judged_at_admission: bool
+    """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them (W10)."""
     kept_kinds: Sequence[KeptKind]
     """What it keeps beside pods and services."""
     least_spec: Json

@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.resources import PODS, SERVICES
-from shunter.api.training.job import MANAGED_BY_US
 from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
 from shunter.operator.training import autoscaler, backoff, deadline, failures, gang, scale_in, suspend, ttl
 from shunter.operator.training.abnormal import abnormal_pod_events
@@ -27,7 +26,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     job, children = observed.job, observed.children
     if job.metadata.deletion_timestamp is not None:
         return NOTHING
-    if job.run_policy.managed_by not in (None, MANAGED_BY_US):
+    if not job.run_policy.is_ours:
         return Plan(events=framework.left_alone(job))
     progress = Progress.of(job, now)
     if job.status.is_finished:

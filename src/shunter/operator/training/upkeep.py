@@ -24,7 +24,7 @@ from shunter.operator.training.writes import create_pod, create_service, delete_
 class NumberedReplicas:
     """The part of a framework that its kind shares with most others."""
 
-    has_webhook = True
+    is_judged_at_admission = True
     shares_environment = True
     tells_exits = True
     replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")

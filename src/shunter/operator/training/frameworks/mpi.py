@@ -41,7 +41,7 @@ class MPI:
     shares_environment = False
     tells_exits = False
     replaced_under: Sequence[str] = ("ExitCode",)
-    has_webhook = False
+    is_judged_at_admission = False
     kept_kinds: Sequence[KeptKind] = (
         KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
         KeptKind(CONFIG_MAPS, HostList, APP),
@@ -71,8 +71,8 @@ class MPI:
         )
 
     def validate(self, view: MPIJob, old: MPIJob | None) -> tuple[list[FieldError], list[str]]:
-        """Nothing: no webhook asks."""
-        return [], []
+        """No faults: those are for `stopped`. A warning of what is not as the job's user may think."""
+        return [], mpi_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:
         """The variables of the launcher, whose first container alone gets them; workers are told nothing."""
