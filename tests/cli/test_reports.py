@@ -57,6 +57,12 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
     ]
 
 
+def test_what_a_missing_package_needs_stands_below_the_last_words() -> None:
+    lines = failure_lines(job(), PODS[:1], {"master-0": ["ModuleNotFoundError: No module named 'mlx.core'"]})
+    assert lines[1] == "| ModuleNotFoundError: No module named 'mlx.core'"
+    assert lines[2].startswith("mlx needs the Python package mlx in its build for the node's hardware")
+
+
 TRACEBACK = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "ValueError: no such layer", "bye"]
 LOST = ["Traceback (most recent call last):", "  x", "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4711"]
 

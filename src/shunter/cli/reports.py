@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from shunter.api.meta import Json
+from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure
@@ -30,7 +31,9 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
     for position, fault in enumerate(_ordered(job, pods, logs)):
         lines.append(str(fault))
         if position == 0:
-            lines += [f"| {line}" for line in last_lines(job, pods, fault, logs)]
+            said = last_lines(job, pods, fault, logs)
+            lines += [f"| {line}" for line in said]
+            lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *said]))) else []
     return lines
 
 

@@ -382,6 +382,23 @@ def test_a_job_of_kubernetes_has_the_same_causes() -> None:
     assert word(native_job(), *late) == "PeersSucceeded"
 
 
+@pytest.mark.parametrize("ended_before", [False, True])
+def test_a_program_that_is_missing_says_what_it_needs(ended_before: bool) -> None:
+    """A kubelet and our node let the container wait, and after a restart only its last end says why."""
+    message = 'exec: "tune": executable file not found in $PATH'
+    ended = {"exitCode": 128, "reason": "StartError", "message": message, "finishedAt": ago(20)}
+    container = (
+        waiting("CrashLoopBackOff", "back-off", restartCount=3, lastState={"terminated": ended})
+        if ended_before
+        else waiting("RunContainerError", message)
+    )
+    told = found(v1_job(), v1_pod("master", **container))
+    assert told is not None
+    assert told.word == ("CrashLoop" if ended_before else "StartError")
+    assert message in told.sentence
+    assert "torchtune needs the Python packages torchtune, torchao and torch" in told.remedy
+
+
 def test_ranks_that_take_turns_are_not_told_to_have_missed_each_other() -> None:
     late = [native_pod(0, **succeeded(60)), native_pod(1, **running(30))]
     assert found(native_job(parallelism=1), *late) is None

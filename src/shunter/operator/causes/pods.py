@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from shunter.api.meta import Json, Struct
+from shunter.operator import needs
 from shunter.operator.causes.events import event_time
 from shunter.operator.overview import member, moment
 
@@ -196,12 +197,15 @@ def _container(label: str, container: Json, now: datetime) -> Held | None:
     if reason == "CreateContainerConfigError":
         return missing_source(label, message) or Held(label=label, word="ConfigError", text=f"container {name}: {message}")
     if reason == "CrashLoopBackOff" or _has_just_failed_again(container, now):
-        return Held(label=label, word="CrashLoop", text=_loop(name, state, last), is_loop=True)
+        ended = state.get("terminated") or last.get("terminated") or {}
+        text, remedy = _loop(name, ended), needs.for_missing(ended.get("message") or "")
+        return Held(label=label, word="CrashLoop", text=text, remedy=remedy, is_loop=True)
     if reason in STARTING and message:
         # Our own node says here what a kubelet says in events only.
         return missing_source(label, message) or Held(label=label, word="VolumeMount", text=message)
     if reason not in STARTING:
-        return Held(label=label, word="StartError", text=f"container {name}: {reason}{f': {message}' if message else ''}")
+        text = f"container {name}: {reason}{f': {message}' if message else ''}"
+        return Held(label=label, word="StartError", text=text, remedy=needs.for_missing(message))
     return None
 
 
@@ -214,10 +218,11 @@ def _has_just_failed_again(container: Json, now: datetime) -> bool:
     return bool((state.get("terminated") or {}).get("exitCode")) or (started is not None and now - started < STEADY)
 
 
-def _loop(name: str, state: Json, last: Json) -> str:
-    ended = state.get("terminated") or last.get("terminated") or {}
+def _loop(name: str, ended: Json) -> str:
     how = f" with exit code {ended['exitCode']}" if ended.get("exitCode") else ""
     how += f" ({ended['reason']})" if ended.get("reason") not in (None, "", "Error") else ""
+    if ended.get("reason") == "StartError" and ended.get("message"):
+        how += f": {ended['message'].strip()}"
     return f"container {name} ends again and again{how}"
 
 

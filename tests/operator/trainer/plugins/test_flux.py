@@ -14,7 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator import needs
 from shunter.operator.trainer.plugins.curve_certificate import certificate, z85
+from shunter.operator.trainer.plugins.flux import SETTINGS
 from shunter.operator.trainer.plugins.flux_scripts import Instance, entrypoint_script, init_script
 from shunter.operator.trainer.render import rendered
 
@@ -150,6 +152,14 @@ def test_the_brokers_configuration_names_all_hosts_and_the_certificate(tmp_path:
         f'curve_cert = "{view}/curve/curve.cert"',
     ):
         assert line in broker
+
+
+def test_an_image_without_flux_is_known_by_what_the_script_says(tmp_path: Path) -> None:
+    script = init_script(Instance("j", "ns", 1, 1, 0, "eth0", "fcfs")).replace("/mnt/flux", str(tmp_path))
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert needs.for_missing(done.stderr).startswith("flux needs Flux below /opt/view")
+    assert SETTINGS["FLUX_VIEW_IMAGE"] in needs.for_missing(done.stderr)
 
 
 def test_the_certificate_is_a_pair_and_not_made_of_what_others_can_read(make_trainjob: Make, runtime_of: Make) -> None:

@@ -1,0 +1,109 @@
+"""What programs of the shipped runtimes need, for whoever finds them missing in an image. Pure.
+
+Shown beside the failure (`describe`, `run`), and in docs/causes.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Need(NamedTuple):
+    """What a framework cannot do without."""
+
+    framework: str
+    """The label `trainer.kubeflow.org/framework` of its runtimes."""
+    image: str
+    """Of the shipped runtime: it holds the programs and packages."""
+    programs: tuple[str, ...]
+    """Names without a directory."""
+    modules: tuple[str, ...]
+    """Of Python, as they are imported."""
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.framework} needs {self.text} (image {self.image})."
+
+
+NEEDS = (
+    Need(
+        "torch",
+        "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime",
+        ("torchrun",),
+        ("torch",),
+        "the Python package torch",
+    ),
+    Need(
+        "torchtune",
+        "ghcr.io/kubeflow/trainer/torchtune-trainer:v2.3.0",
+        ("tune",),
+        ("torchtune", "torchao"),
+        "the Python packages torchtune, torchao and torch, NVIDIA GPUs (the runtimes ask for some; CPUs take very long), and a "
+        "volume at /workspace which the initializers have filled with model and dataset",
+    ),
+    Need(
+        "deepspeed",
+        "ghcr.io/kubeflow/trainer/deepspeed-runtime:v2.3.0",
+        ("deepspeed", "mpirun"),
+        ("deepspeed", "mpi4py"),
+        "the Python packages deepspeed, mpi4py and torch, Open MPI (mpirun), and an ssh server for the user mpiuser",
+    ),
+    Need(
+        "mlx",
+        "ghcr.io/kubeflow/trainer/mlx-runtime:v2.3.0",
+        ("mlx.launch", "mpirun"),
+        ("mlx",),
+        "the Python package mlx in its build for the node's hardware (mlx[cuda] for NVIDIA GPUs, mlx[cpu] without one; the plain "
+        "package is for Apple silicon), Open MPI (mpirun), and an ssh server for the user mpiuser",
+    ),
+    Need(
+        "jax",
+        "nvcr.io/nvidia/jax:25.10-py3",
+        (),
+        ("jax", "jaxlib"),
+        "the Python packages jax and jaxlib, for GPUs in their build for CUDA",
+    ),
+    Need(
+        "xgboost",
+        "ghcr.io/kubeflow/trainer/xgboost-runtime:v2.3.0",
+        (),
+        ("xgboost",),
+        "the Python package xgboost",
+    ),
+    Need(
+        "flux",
+        "ubuntu:jammy",
+        ("flux",),
+        ("flux",),
+        "Flux below /opt/view in the image that the variable FLUX_VIEW_IMAGE of the container names, built for the Linux release "
+        "of the job's own image; without the variable it is ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy",
+    ),
+)
+
+_PROGRAMS = (
+    re.compile(r'exec: "(?:[^"]*/)?([^"/]+)": .*(?:not found|no such file)'),
+    re.compile(r"(?:^|[\s:/])([\w.-]+): (?:command )?not found"),
+    re.compile(r"No such file or directory: '(?:[^']*/)?([^'/]+)'"),
+)
+_FLUX_VIEW = re.compile(r"can(?:no|')t stat '/opt/view/")
+"""In the words of the `cp` by which an init container brings Flux."""
+_MODULE = re.compile(r"No module named '?(\w+)")
+
+
+def for_missing(text: str) -> str:
+    """What the program or Python package needs that `text`, an error, says is missing; empty when it says no such thing."""
+    missing = [match[1] for pattern in _PROGRAMS for match in pattern.finditer(text)]
+    missing += ["flux"] * bool(_FLUX_VIEW.search(text))
+    modules = [match[1] for match in _MODULE.finditer(text)]
+    return " ".join(need.sentence for need in NEEDS if {*need.programs} & {*missing} or {*need.modules} & {*modules})
+
+
+def table() -> Iterator[str]:
+    """The lines of the table in the documentation."""
+    yield "| framework | needs | in the image of the shipped runtime |"
+    yield "|---|---|---|"
+    for need in NEEDS:
+        yield f"| {need.framework} | {need.text} | `{need.image}` |"

@@ -1,0 +1,86 @@
+"""What the shipped runtimes need: one table, complete, and found by the words in which programs are said to be missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.cluster.node.launch.supervisor import execute
+from shunter.operator import needs
+from shunter.operator.trainer.runtimes import shipped
+
+LABEL = "trainer.kubeflow.org/framework"
+ROOT = Path(__file__).parents[2]
+RUNTIMES = {runtime["metadata"]["name"]: runtime for runtime in shipped()}
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_every_shipped_runtime_has_an_entry_with_its_image(name: str) -> None:
+    framework = RUNTIMES[name]["metadata"]["labels"][LABEL]
+    (need,) = [need for need in needs.NEEDS if need.framework == framework]
+    assert need.image in training_images(RUNTIMES[name])
+    assert need.programs or need.modules
+
+
+def training_images(runtime: Json) -> set[str]:
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    pods = [job["template"]["spec"]["template"]["spec"] for job in jobs]
+    return {container["image"] for pod in pods for container in pod["containers"] if container["name"] == "node"}
+
+
+def test_no_entry_is_left_from_a_runtime_that_is_gone() -> None:
+    assert {need.framework for need in needs.NEEDS} == {runtime["metadata"]["labels"][LABEL] for runtime in RUNTIMES.values()}
+
+
+def test_the_documentation_has_the_table() -> None:
+    assert "\n".join(needs.table()) in (ROOT / "docs/causes.md").read_text()
+
+
+@pytest.mark.parametrize("need", needs.NEEDS, ids=lambda need: str(need.framework))
+def test_a_program_that_our_node_misses_is_known(need: needs.Need, tmp_path: Path) -> None:
+    for program in need.programs:
+        assert need.sentence in needs.for_missing(execute([program], {"PATH": str(tmp_path)}))
+        assert need.sentence in needs.for_missing(execute([str(tmp_path / program)], {}))
+
+
+@pytest.mark.parametrize("need", needs.NEEDS, ids=lambda need: str(need.framework))
+def test_a_package_that_python_misses_is_known(need: needs.Need) -> None:
+    for module in need.modules:
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import {module}"], capture_output=True, text=True, check=False)
+        assert need.sentence in needs.for_missing(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        pytest.param(
+            'failed to create containerd task: runc create failed: exec: "tune": executable file not found in $PATH: unknown',
+            "torchtune",
+            id="containerd",
+        ),
+        pytest.param("/bin/sh: 1: mlx.launch: not found", "mlx", id="dash"),
+        pytest.param("bash: line 1: torchrun: command not found", "torch", id="bash"),
+        pytest.param("FileNotFoundError: [Errno 2] No such file or directory: 'mpirun'", "deepspeed", id="python"),
+    ],
+)
+def test_others_words_for_a_missing_program_are_known(text: str, framework: str) -> None:
+    assert f"{framework} needs" in needs.for_missing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'exec: "tune": permission denied',
+        'exec: "no-such-program": executable file not found in $PATH',
+        "FileNotFoundError: [Errno 2] No such file or directory: '/data/tune/x.csv'",
+        "ModuleNotFoundError: No module named 'torchvision'",
+        "ValueError: torch: no such layer",
+    ],
+)
+def test_nothing_is_said_of_what_is_not_missing_or_not_known(text: str) -> None:
+    assert needs.for_missing(text) == ""
