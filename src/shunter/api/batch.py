@@ -10,6 +10,8 @@ import msgspec
 
 from shunter.api.meta import Json, LabelSelector, ObjectMeta, Struct
 
+MOST_PODS = 100_000
+"""Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation), and of anything else here."""
 JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 import msgspec
 from msgspec import Meta
 
+from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, Struct
 from shunter.api.quantity import parse
@@ -22,8 +23,6 @@ from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
-MOST_PODS = 100_000
-"""Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation)."""
 _REMEDY = "Give it the type that v1 asks for."
 _REMEDY_OF_JSON = "Write it as text, in quotes: objects of Kubernetes are JSON."
 _FEWER = f"Ask for at most {MOST_PODS} pods."

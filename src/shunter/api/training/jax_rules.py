@@ -8,7 +8,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.jax import KIND, JAXJob, JAXJobSpec
 from shunter.api.training.job import ReplicaSpec
-from shunter.api.training.validation import container_errors, job_errors, role_errors
+from shunter.api.training.validation import container_errors, job_errors, role_errors, too_many_errors
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -40,4 +40,5 @@ def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     return [
         *role_errors(role, field=field, roles=KIND.roles),
         *container_errors(replica, field=field, container=KIND.container),
+        *too_many_errors(replica, field=field),
     ]

@@ -12,6 +12,7 @@ from shunter.api.shapes import template_fault
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_OPERATOR, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
+from shunter.api.training.validation import too_many_errors
 
 LONGEST_NAME = 63
 """The job's name is the value of a label of its pods."""
@@ -80,6 +81,8 @@ def _replica_fault(role: str, spec: ReplicaSpec) -> str:
             return f"MPIReplicaSpec is not valid: Image is undefined in the container of {role}"
         if not container.get("name"):
             return f"MPIReplicaSpec is not valid: ImageName is undefined in the container of {role}"
+    if too_many := too_many_errors(spec, field=f"spec.{KIND.replica_specs}[{role}]"):
+        return f"MPIReplicaSpec is not valid: {too_many[0]}"
     if role == LAUNCHER and spec.replicas not in (None, 1):
         return "MPIReplicaSpec is not valid: There must be only 1 launcher replica"
     return ""

@@ -15,6 +15,7 @@ from shunter.api.training.validation import (
     name_errors,
     role_errors,
     run_policy_errors,
+    too_many_errors,
 )
 
 _REPLICAS = "spec.pytorchReplicaSpecs"
@@ -82,6 +83,7 @@ def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     return [
         *role_errors(role, field=field, roles=KIND.roles),
         *container_errors(replica, field=field, container=KIND.container),
+        *too_many_errors(replica, field=field),
         *(exactly_one_errors(replica, field=field) if role == MASTER else _at_least_one_errors(replica, field=field)),
     ]
 

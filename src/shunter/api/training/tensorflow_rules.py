@@ -8,7 +8,7 @@ from shunter.api.field_errors import FieldError, forbidden
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.tensorflow import CHIEF, KIND, MASTER, TFJob, TFJobSpec
-from shunter.api.training.validation import container_errors, job_errors
+from shunter.api.training.validation import container_errors, job_errors, too_many_errors
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -48,7 +48,8 @@ def warnings(job: TFJob) -> list[str]:
 
 
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
-    return container_errors(replica, field=f"{_REPLICAS}[{role}]", container=KIND.container)
+    field = f"{_REPLICAS}[{role}]"
+    return [*container_errors(replica, field=field, container=KIND.container), *too_many_errors(replica, field=field)]
 
 
 def _chief_errors(specs: dict[str, ReplicaSpec]) -> list[FieldError]:

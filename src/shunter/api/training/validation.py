@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.names import label_1035_faults
 from shunter.api.shapes import template_fault
 from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, ReplicaSpec, RunPolicy
 
 RUN_POLICY = "spec.runPolicy"
+TOO_MANY = f"must not be more than {MOST_PODS}"
 
 
 def job_errors(
@@ -91,6 +93,13 @@ def template_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
         return []
     at = f"{field}.template.{fault.field}".rstrip(".")
     return [FieldError("FieldValueTypeInvalid", at, f"Invalid value: {fault.text}")]
+
+
+def too_many_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
+    """More pods of one role than anybody has: upstream takes any number, and goes through all of them at every look."""
+    if spec.replicas is None or spec.replicas <= MOST_PODS:
+        return []
+    return [invalid(f"{field}.replicas", spec.replicas, TOO_MANY)]
 
 
 def exactly_one_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:

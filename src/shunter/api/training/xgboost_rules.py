@@ -14,6 +14,7 @@ from shunter.api.training.validation import (
     name_errors,
     role_errors,
     run_policy_errors,
+    too_many_errors,
 )
 from shunter.api.training.xgboost import KIND, MASTER, NO_SPEC, XGBoostJob, XGBoostJobSpec
 
@@ -46,5 +47,6 @@ def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     return [
         *role_errors(role, field=field, roles=KIND.roles),
         *container_errors(replica, field=field, container=KIND.container),
+        *too_many_errors(replica, field=field),
         *(exactly_one_errors(replica, field=field) if role == MASTER else ()),
     ]

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from shunter.api.batch import MOST_PODS
 from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.errors import InputError
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.migrate.reading import MOST_PODS, UnreadableJobError
+from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.rules.hosts import is_own_domain
 from shunter.operator.training.framework import AnyJob
 

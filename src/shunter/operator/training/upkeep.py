@@ -8,6 +8,7 @@ from shunter.api.field_errors import FieldError, aggregate, invalid
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
 from shunter.api.resources import Resource
+from shunter.api.training.validation import TOO_MANY
 from shunter.kube.plan import Failure, Note, Write
 from shunter.operator.training import failures, gang, restart, scale_in
 from shunter.operator.training.children import Children, index, is_own
@@ -62,6 +63,11 @@ class NumberedReplicas:
         if job.status.start_time is None and (faults := _name_faults(self, job)):
             progress = progress.counts(replica_counts(self, job, children))
             return [], progress.failed(_what_is_wrong(job, faults), "Warning")
+        if job.status.start_time is not None and (numbers := _number_faults(observed)):
+            # What the scale subresource, which asks no webhook, has made of a running job.
+            text = f"no pod is made or deleted until this is put right: {aggregate(numbers)}"
+            progress = progress.note("Warning", "TooManyReplicas", text)
+            return [], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
         progress = failures.told(self, job, scale_in.evidence(children), progress)
         pod_writes: list[Write] = []
         service_writes: list[Write] = []
@@ -121,6 +127,10 @@ def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_
         *(delete_service(job.ref, service) for service in superfluous),
         *(create_service(job.ref, body) for body in services(framework, job, replica_type, missing)),
     ]
+
+
+def _number_faults(observed: Observed) -> list[FieldError]:
+    return [fault for fault in observed.faults if fault.body.endswith(TOO_MANY)]
 
 
 def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]:

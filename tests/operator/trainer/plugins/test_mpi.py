@@ -11,13 +11,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_ssh_public_key
 
+from shunter.api.batch import MOST_PODS
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.plugins import ssh_keys
 from shunter.operator.trainer.plugins.mpi import keys_secret
 from shunter.operator.trainer.plugins.ssh_keys import key_pair
-from shunter.operator.trainer.render import rendered
+from shunter.operator.trainer.render import rendered, trainjob_errors
 
 Make = Callable[..., Any]
 POLICY: Json = {"mpi": {"runLauncherAsNode": True}}
@@ -182,3 +183,25 @@ def test_two_nodes_need_a_launcher_and_a_node(
         "have either launcher and node"
     )
     assert refusals(make_trainjob(trainer={"numNodes": nodes}), runtime) == ([wanted] if is_refused else [])
+
+
+@pytest.mark.parametrize(
+    ("policy", "trainer"),
+    [
+        pytest.param(POLICY, {"numNodes": 2**31 - 1}, id="by the job"),
+        pytest.param({**POLICY, "numNodes": 2**31 - 1}, None, id="by the runtime"),
+    ],
+)
+def test_more_pods_than_anybody_has_are_refused_before_their_names_are_written_down(
+    make_trainjob: Make, runtime_of: Make, policy: Json, trainer: Json | None
+) -> None:
+    with pytest.raises(BuildError, match=f"there must not be more than {MOST_PODS}") as caught:
+        rendered(make_trainjob(trainer=trainer), runtime_of(policy, trainer="node", node={}, launcher={}))
+    assert "numNodes" in caught.value.remedy
+
+
+def test_admission_names_the_number_of_nodes_that_nobody_has(make_trainjob: Make, runtime_of: Make) -> None:
+    runtime = runtime_of(POLICY, trainer="node", node={}, launcher={})
+    (fault,) = trainjob_errors(make_trainjob(trainer={"numNodes": MOST_PODS + 1}), runtime)
+    assert str(fault) == f"spec.trainer.numNodes: Invalid value: {MOST_PODS + 1}: must not be more than {MOST_PODS}"
+    assert not trainjob_errors(make_trainjob(trainer={"numNodes": MOST_PODS}), runtime)

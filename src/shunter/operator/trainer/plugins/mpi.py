@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping
 
+from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, SECRETS
@@ -56,6 +57,12 @@ class MPI(Plugin):
         wanted = model.job.spec.trainer.num_nodes if model.job.spec.trainer else None
         if nodes is not None and wanted is not None:
             nodes.count = max(wanted - 1, 1) if model.is_launcher_node else wanted
+        # Their names are written into one file; for other jobs numbers are the business of who makes the pods.
+        if (count := sum(pods.replicas * pods.count for pods in _training(model))) > MOST_PODS:
+            raise BuildError(
+                f"an MPI job of {count} pods: there must not be more than {MOST_PODS}",
+                "Lower spec.trainer.numNodes of the job, or spec.mlPolicy.numNodes and replicas of the runtime.",
+            )
         for pods in model.pod_sets:
             if pods.name in (NODE, LAUNCHER):
                 _add_keys(model.job, pods, policy)
@@ -88,6 +95,8 @@ class MPI(Plugin):
         faults = reserved_environment_errors(asked.job, OPEN_MPI_ENVIRONMENT)
         trainer = asked.job.spec.trainer
         nodes = trainer.num_nodes if trainer else None
+        if nodes is not None and nodes > MOST_PODS:
+            faults.insert(0, invalid("spec.trainer.numNodes", nodes, f"must not be more than {MOST_PODS}"))
         lacks_jobs = any(templates.replicated_job(asked.template, name) is None for name in (LAUNCHER, NODE))
         if nodes is not None and nodes > 1 and policy.run_launcher_as_node and lacks_jobs:
             detail = "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
