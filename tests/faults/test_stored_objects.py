@@ -208,6 +208,26 @@ async def test_all_that_upstream_stored_can_be_changed_and_deleted(
     assert not bugs, "\n".join(bugs[:10])
 
 
+@pytest.mark.skipif(EVERY_MODE, reason="every object is done in every mode")
+def test_no_object_is_left_out_and_every_mode_has_its_share() -> None:
+    def of(mode: str) -> list[str]:
+        done = [one for one in stored_objects(mode) if one.resource.kind not in RUNTIMES]
+        return [str(one).replace(f"s-{mode.lower()}-", "") for one in done]
+
+    in_turns = [name for mode in MODES for name in of(mode)]
+    assert len(in_turns) == len({*in_turns})
+    assert {*in_turns} == {*every_job()}
+    assert min(len(of(mode)) for mode in MODES) > 100
+
+
+def every_job() -> Iterator[str]:
+    for folder in FOLDERS:
+        for case in cases(RECORDINGS / folder):
+            for stored in _of_case(case, case.name):
+                if stored.resource.kind not in RUNTIMES:
+                    yield str(stored)
+
+
 async def store(client: Client, objects: list[Stored]) -> None:
     """Past our webhooks, which nobody has registered yet."""
     for namespace in dict.fromkeys(stored.namespace for stored in objects):
