@@ -201,6 +201,7 @@ async def a_pod_that_its_node_ends_is_replaced(life: Life) -> None:
         conditions=[created("TFJob"), runs("TFJob", f"{life.namespace}/j")],
         states=["Created", "Running", "Restarting", "Running"],
         events=[
+            "RankFailed: pod j-worker-0: DeadlineExceeded: Pod was active on the node longer than the specified deadline",
             "SuccessfulDeletePod: Deleted pod: j-worker-0",
             "TFJobRestarting: job j is restarting because Worker replica(s) failed.",
         ],

@@ -91,6 +91,7 @@ async def a_retryable_exit_code_replaces_the_pod(life: Life) -> None:
             "PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed.",
             "PyTorchJobRestarting: job j is restarting because Worker replica(s) failed.",
             "PyTorchJobSucceeded: PyTorchJob j is successfully completed.",
+            "RankFailed: pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT)",
             "SuccessfulDeletePod: Deleted pod: j-worker-0",
         ],
         left=["Pod j-master-0 Succeeded", "Pod j-worker-0 Running", "Service j-master-0", "Service j-worker-0"],
@@ -132,6 +133,7 @@ async def a_tensorflow_job_is_over_with_its_first_worker(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 0",
             "ExitedWithCode: Pod: NS.j-worker-1 exited with code 137",
+            "RankFailed: pod j-worker-1, container tensorflow: Error, exit code 137 (SIGKILL)",
             "SuccessfulDeletePod: Deleted pod: j-ps-0",
             "SuccessfulDeletePod: Deleted pod: j-worker-1",
             "SuccessfulDeleteService: Deleted service: j-ps-0",

@@ -17,7 +17,7 @@ def test_new_namespace_gets_its_account_and_the_authority() -> None:
         ("ConfigMap", "kube-root-ca.crt"),
         ("ServiceAccount", "default"),
     ]
-    assert bodies[1]["data"] == {"ca.crt": "PEM"}
+    assert bodies[0]["data"] == {"ca.crt": "PEM"}
 
 
 def test_changed_authority_is_put_right() -> None:

@@ -14,20 +14,23 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from shunter.api.batch import Job, JobCondition, JobStatus
+from shunter.api.batch import Job, JobCondition
+from shunter.api.batch import JobStatus as BatchJobStatus
 from shunter.api.core import Pod, Service
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
+from shunter.api.training.job import JobStatus
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.verdict import completed, verdict_of
 from shunter.cluster.controllers.jobset import failure_policy, success_policy
 from shunter.cluster.controllers.jobset.children import Children as JobChildren
 from shunter.cluster.controllers.jobset.progress import Progress
-from shunter.kube.plan import Delete
+from shunter.kube.plan import Delete, Plan
 from shunter.migrate.proof.differences import Matched, Pair
 from shunter.migrate.proof.pods import V1, V2, Replica
 from shunter.operator.training.children import children_of
+from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 from shunter.operator.training.services import desired_services
@@ -163,8 +166,7 @@ class _V1:
 
     def ending(self, case: Case) -> Ending:
         pods = [self._pods.pod(replica, case, mark) for mark, replica in self._replicas]
-        observed = Observed(job=self._job, children=children_of(self._job, pods, self._services))
-        seen = plan(self._side.framework, observed, _NOW)
+        seen = self._look(self._job, pods)
         conditions = seen.status.wanted.get("conditions", ()) if seen.status else ()
         states = {one["type"] for one in conditions if one["status"] == "True"}
         if "Failed" in states:
@@ -173,8 +175,15 @@ class _V1:
             return "succeeds"
         if case.restarts:
             return "goes on"
-        again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in seen.writes)
+        # A failure is told in the status before its pod goes: then the next look deletes it.
+        told = msgspec.convert(seen.status.wanted, JobStatus) if seen.status else self._job.status
+        following = self._look(msgspec.structs.replace(self._job, status=told), pods)
+        again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in (*seen.writes, *following.writes))
         return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"
+
+
+    def _look(self, job: AnyJob, pods: list[Pod]) -> Plan:
+        return plan(self._side.framework, Observed(job=job, children=children_of(job, pods, self._services)), _NOW)
 
 
 class _V2:
@@ -212,13 +221,13 @@ class _V2:
         if case.restarts:
             # Pods that do not start again in place have been replaced: the Job counts those that failed.
             replaced = sum(mark in case.ended and not _starts_again(replica, case.ended[mark]) for mark, replica in members)
-            job = msgspec.structs.replace(job, status=JobStatus(failed=case.restarts * replaced))
+            job = msgspec.structs.replace(job, status=BatchJobStatus(failed=case.restarts * replaced))
         tally = Tally.of(job, pods, _NOW)
         verdict = verdict_of(tally, _NOW) or completed(tally, len(tally.active))
         if verdict is None:
             return job
         condition = JobCondition(type="Complete" if verdict.success else "Failed", status="True", reason=verdict.reason)
-        return msgspec.structs.replace(job, status=JobStatus(conditions=(condition,)))
+        return msgspec.structs.replace(job, status=BatchJobStatus(conditions=(condition,)))
 
 
 class _Pods:
