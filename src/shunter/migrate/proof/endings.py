@@ -181,7 +181,6 @@ class _V1:
         again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in (*seen.writes, *following.writes))
         return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"
 
-
     def _look(self, job: AnyJob, pods: list[Pod]) -> Plan:
         return plan(self._side.framework, Observed(job=job, children=children_of(job, pods, self._services)), _NOW)
 
