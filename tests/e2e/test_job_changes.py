@@ -207,7 +207,7 @@ async def a_pod_that_its_node_ends_is_replaced(life: Life) -> None:
         ],
         counts={"Chief": {"active": 1}, "Worker": {"active": 1}},
     )
-    await life.is_described("j-worker-0: Pod was active on the node longer than the specified deadline")
+    await life.is_described("j-worker-0: DeadlineExceeded: Pod was active on the node longer than the specified deadline")
 
 
 @story

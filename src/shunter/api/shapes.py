@@ -143,6 +143,11 @@ class PodTemplate(Struct, frozen=True):
     spec: PodSpec | None = None
 
 
+def is_template(value: Json) -> bool:
+    """Whether a pod template has the types that code relies on, be its quantities what they may."""
+    return shaped_if_possible(value, PodTemplate) is not None
+
+
 def template_fault(template: Json) -> ShapeError | None:
     """The first part of a pod template that is not what it should be."""
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from shunter.api.meta import Json
-from shunter.api.shapes import template_fault
+from shunter.api.shapes import is_template
 from shunter.api.training.job import ReplicaSpec, RunPolicy
 from shunter.api.training.job_kind import JobKind, Port
 
@@ -36,7 +36,7 @@ def with_canonical_roles(specs: Mapping[str, ReplicaSpec], roles: Iterable[str])
 def replica_with_defaults(spec: ReplicaSpec, kind: JobKind, *, replicas: int = 1) -> ReplicaSpec:
     """One role with its number of pods, restart policy (D1) and default port (D2). A template that cannot be read, which is for
     validation to name, counts as empty."""
-    template = {} if template_fault(spec.template) else spec.template
+    template = spec.template if is_template(spec.template) else {}
     return ReplicaSpec(
         replicas=replicas if spec.replicas is None else spec.replicas,
         template=template_with_port(template, container=kind.container, port=kind.port) if kind.port else template,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shunter.api.kueue import QUEUE_LABEL
-from shunter.api.shapes import template_fault
+from shunter.api.shapes import is_template, template_fault
 from shunter.api.training.defaults import run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_OPERATOR, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
@@ -99,7 +99,7 @@ def _run_policy(spec: MPIJobSpec) -> RunPolicy:
 def _with_defaults(spec: ReplicaSpec, replicas: int) -> ReplicaSpec:
     return replace(
         spec,
-        template={} if template_fault(spec.template) else spec.template,
+        template=spec.template if is_template(spec.template) else {},
         replicas=replicas if spec.replicas is None else spec.replicas,
         restart_policy=spec.restart_policy or KIND.restart_policy,
     )

@@ -7,6 +7,7 @@ coscheduling, under that scheduler's name.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fractions import Fraction
 
 import msgspec
@@ -195,14 +196,17 @@ def wanted_spec(job: AnyJob, gang: Gang) -> Json:
 
 def least_resources(job: AnyJob, members: int) -> Json:
     """What the containers of the first `members` pods request together: limits count where a container requests nothing at all,
-    init containers and overhead do not count (X11)."""
+    init containers and overhead do not count (X11). What is no quantity is left out: the API server refuses such pods, and says
+    why."""
     total: dict[str, tuple[Fraction, bool]] = {}
     for role in job.replicas:
         pods = min(job.replica_count(role), members)
         members -= pods
         for name, quantity in _requested(_pod_spec(job, role).get("containers") or []) if pods > 0 else ():
-            amount, binary = total.get(name, (Fraction(0), is_binary(quantity)))
-            total[name] = amount + pods * parse(quantity), binary
+            with suppress(ValueError):
+                each = parse(quantity)
+                amount, binary = total.get(name, (Fraction(0), is_binary(quantity)))
+                total[name] = amount + pods * each, binary
     return {name: format_milli(amount, binary=binary) for name, (amount, binary) in total.items()}
 
 
