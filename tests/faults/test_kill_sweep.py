@@ -161,9 +161,10 @@ async def flipped(
         await history.quiet(stage.namespace, seconds=QUIET)
         if not taken_back.is_set():
             await take_back()
-        await history.until(runs, otherwise=lambda: f"{set_before}, {taken_back_before}, {is_killed}: {stage.shown()}")
-        await history.quiet(stage.namespace, seconds=QUIET)
-        assert runs()
+        # On a loaded machine all may run still before what was set is heeded, and nothing happen for a moment in its midst.
+        for _ in range(2):
+            await history.until(runs, otherwise=lambda: f"{set_before}, {taken_back_before}, {is_killed}: {stage.shown()}")
+            await history.quiet(stage.namespace, seconds=QUIET)
     about = f"set before write {set_before}, taken back before write {taken_back_before}, killed: {is_killed}"
     invariants.check(history, stage.namespace)
     for seen in history.of(flip.resource, stage.namespace):
