@@ -65,7 +65,7 @@ class ControlPlane:
 
     `audit` writes a line of Metadata level for every request; `durable` lets etcd sync to the disk, as it does in production;
     `plain_pods` stores pods as they are sent: without tokens of service accounts and without tolerations of their namespace;
-    `feature_gates` are the API server's.
+    `feature_gates` are the API server's; `disabled_controllers` are those of kube-controller-manager that do not run.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class ControlPlane:
         durable: bool = False,
         plain_pods: bool = False,
         feature_gates: Mapping[str, bool] = {},
+        disabled_controllers: Collection[str] = (),
     ) -> None:
         unknown = set(parts) - set(PARTS)
         if unknown:
@@ -88,6 +89,7 @@ class ControlPlane:
         self._durable = durable
         self._plain_pods = plain_pods
         self._feature_gates = feature_gates
+        self._disabled_controllers = disabled_controllers
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._tether: tuple[int, int] | None = None
 
@@ -179,6 +181,7 @@ class ControlPlane:
             durable=self._durable,
             plain_pods=self._plain_pods or "kube-controller-manager" not in self.parts,
             feature_gates=self._feature_gates,
+            disabled_controllers=self._disabled_controllers,
         )
         self._write_files()
         self._spawn("etcd")

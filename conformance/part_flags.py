@@ -5,7 +5,7 @@ Every part has its own defaults, except where a test would only wait for them or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,15 @@ Flags = dict[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What differs between control planes. `plain_pods`: admission adds nothing to pods, nor asks for their service account."""
+    """What differs between control planes. `plain_pods`: admission adds nothing to pods, nor asks for their service account.
+    `disabled_controllers`: those of kube-controller-manager that do not run."""
 
     ports: Mapping[str, int]
     audit: bool
     durable: bool
     plain_pods: bool
     feature_gates: Mapping[str, bool]
+    disabled_controllers: Collection[str]
 
 
 def command_line(part: str, settings: Settings) -> list[str]:
@@ -97,6 +99,7 @@ def _controller_manager(settings: Settings) -> Flags:
         "root-ca-file": "ca.crt",
         # Until a silent node is NotReady; nodes renew their lease every 10 s.
         "node-monitor-grace-period": "30s",
+        "controllers": ",".join(["*", *(f"-{name}" for name in settings.disabled_controllers)]),
     }
 
 

@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.conformance, pytest.mark.timeout(180)]
 
 NewNode = Callable[..., ProcessNode]
 
+NOT_YET_KNOWN = "node requested token bound to a pod scheduled on a different node"
+
 WHO_AM_I = """
 import json, os, ssl, urllib.request
 account = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -250,10 +252,14 @@ def test_credentials_of_a_node_are_enough(control_plane: ControlPlane, new_node:
     node.run_pod("q", "sleep 1000")
     node.wait_for_phase("q", "Running")
     node.kubectl("delete", "pod", "q")
+    entries = map(json.loads, control_plane.audit_log().read_text().splitlines())
+    asked = [(entry["requestURI"], entry.get("responseStatus") or {}) for entry in entries if entry["user"]["username"] == user]
     refused = [
-        entry["requestURI"]
-        for entry in map(json.loads, control_plane.audit_log().read_text().splitlines())
-        if entry["user"]["username"] == user and (entry.get("responseStatus") or {}).get("code") == 403
+        path
+        for number, (path, answer) in enumerate(asked)
+        if answer.get("code") == 403
+        # The server may not know yet that it has just given the pod to this node; then the node asks again.
+        and not (NOT_YET_KNOWN in answer["message"] and (path, 201) in [(one, its.get("code")) for one, its in asked[number:]])
     ]
     # Asked for once: nodes that may not read it trust the kubeconfig's authority instead.
     assert refused == ["/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"]

@@ -18,7 +18,7 @@ from shunter.kube.reflector import Timing
 
 QUIET = 0.4
 """Seconds without a change after which a cluster is taken as being at rest."""
-WITHIN = 60.0
+WITHIN = 120.0
 """Seconds in which a step must come to its end, whatever the faults."""
 
 Disturb = Callable[[Operator], object]

@@ -32,10 +32,16 @@ _AGE = re.compile(r"(\d+[smhdy])+")
 _RECENT_SECONDS = 86400 * 2
 
 
-class Normal:
-    """The normaliser of one case."""
+def times(text: str) -> frozenset[str]:
+    """The moments that stand in a text, to the second."""
+    return frozenset(match[0][:19] for match in _TIME.finditer(text))
 
-    def __init__(self, replaced: dict[str, str], *, timed: bool = False) -> None:
+
+class Normal:
+    """The normaliser of one case. The moments in `written` are the case's own words and stay, however recent they are."""
+
+    def __init__(self, replaced: dict[str, str], *, timed: bool = False, written: frozenset[str] = frozenset()) -> None:
+        self._written = written
         self._replaced = sorted(replaced.items(), key=lambda pair: -len(pair[0]))
         self._timed = timed
         self._seen: dict[str, dict[str, str]] = {}
@@ -107,6 +113,8 @@ class Normal:
 
     def _time(self, match: re.Match[str]) -> str:
         """Times of the run; those that stand in the case stay."""
+        if match[0][:19] in self._written:
+            return match[0]
         moment = datetime.fromisoformat(match[0][:19] + "+00:00")
         if abs((datetime.now(UTC) - moment).total_seconds()) > _RECENT_SECONDS:
             return match[0]

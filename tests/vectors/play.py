@@ -14,7 +14,7 @@ import yaml
 
 from vectors.case import Case, CaseFile, Json, request, verb
 from vectors.hooks import Hooks
-from vectors.normal import Normal
+from vectors.normal import Normal, times
 
 _DEADLINE = 20.0
 """Seconds until something that a case waits for must have come."""
@@ -82,6 +82,7 @@ class _Player:
         self._normal = Normal(
             {namespace: "{ns}", server.hooks.bundle: "{bundle}", f"127.0.0.1:{server.hooks.port}": "{hooks}"},
             timed=case.timed,
+            written=times(json.dumps(case.steps)),
         )
 
     async def run(self) -> list[Json]:

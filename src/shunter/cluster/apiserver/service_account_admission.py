@@ -24,8 +24,9 @@ ROOT_CA = "kube-root-ca.crt"
 _VOLUME_PREFIX = "kube-api-access-"
 _TOKEN_SECONDS = 3607
 """Not a whole hour: real API servers know by it the tokens that clients are known to read again in time."""
-_CREATION_SECONDS = 1.5
-"""How long a pod of a new namespace waits for the account that the controller makes there; as long as the original."""
+_CREATION_SECONDS = 10.0
+"""How long a pod of a new namespace waits for the account that the controller makes there. The original waits up to two seconds,
+which is too short on a laptop that is busy with training."""
 
 
 async def admit(backend: Backend, served: Served, pod: Json) -> None:
