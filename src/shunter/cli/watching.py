@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 60.0
 """How long a server may be silent: longer than any restart of one, shorter than a person waits without wondering."""
 
 
-class Seen(NamedTuple):
+class WatchedObject(NamedTuple):
     """An object as it is now, or, with `gone`, as it was last."""
 
     object: Json
@@ -34,7 +34,7 @@ async def follow(
     field_selector: str = "",
     known: Sequence[Json] = (),
     on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
-) -> AsyncIterator[Seen]:
+) -> AsyncIterator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
     meanwhile, or since the caller saw them (`known`), are reported gone.
 
@@ -51,10 +51,10 @@ async def follow(
             named = ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items)
             present = {item["metadata"]["uid"]: item for item in named}
             for uid in [uid for uid in last if uid not in present]:
-                yield Seen(last.pop(uid), gone=True)
+                yield WatchedObject(last.pop(uid), gone=True)
             for uid, item in present.items():
                 last[uid] = item
-                yield Seen(item)
+                yield WatchedObject(item)
             changes = client.watch(
                 resource,
                 namespace,
@@ -71,7 +71,7 @@ async def follow(
                         last.pop(uid, None)
                     else:
                         last[uid] = change.object
-                    yield Seen(change.object, gone=change.type == "DELETED")
+                    yield WatchedObject(change.object, gone=change.type == "DELETED")
         except Gone:
             await asyncio.sleep(RETRY_SECONDS)
         except (ConnectionProblem, ServerProblem) as problem:

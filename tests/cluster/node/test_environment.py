@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.downward import Surroundings, field_value, resource_value
+from shunter.cluster.node.downward import PodContext, field_value, resource_value
 from shunter.cluster.node.environment import declared_environment, program, unknown_program, unsupported_source
 from shunter.cluster.node.expansion import expand
 from shunter.cluster.node.quantities import binary_bytes, quantity
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey, references
 
-AROUND = Surroundings("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
+CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
 SOURCES = Sources(
     {"cm": {"data": {"a": "A", "b": "B"}, "binaryData": {"c": base64.b64encode(b"\xff").decode()}}},
     {"s": {"data": {"k": base64.b64encode(b"K").decode()}}},
@@ -41,7 +41,7 @@ def test_references(text: str, expected: str) -> None:
 
 
 def environment(*variables: Any, **container: Any) -> dict[str, str]:
-    return declared_environment(POD, {"name": "c", "env": list(variables), **container}, sources=SOURCES, around=AROUND)
+    return declared_environment(POD, {"name": "c", "env": list(variables), **container}, sources=SOURCES, context=CONTEXT)
 
 
 def test_later_variables_win_and_see_only_earlier_ones() -> None:
@@ -52,7 +52,7 @@ def test_later_variables_win_and_see_only_earlier_ones() -> None:
 def test_variables_may_refer_to_what_every_container_is_given_without_declaring_it() -> None:
     container = {"name": "c", "env": [{"name": "A", "value": "$(HOST) $(OWN)"}, {"name": "HOST", "value": "mine"}]}
     given = {"HOST": "given", "OWN": "given"}
-    declared = declared_environment(POD, container, sources=SOURCES, around=AROUND, given=given)
+    declared = declared_environment(POD, container, sources=SOURCES, context=CONTEXT, given=given)
     assert declared == {"A": "given given", "HOST": "mine"}
 
 
@@ -106,7 +106,7 @@ def test_a_source_that_nobody_here_reads_is_named() -> None:
     ],
 )
 def test_fields(path: str, expected: str) -> None:
-    assert field_value(path, POD, AROUND) == expected
+    assert field_value(path, POD, CONTEXT) == expected
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_fields(path: str, expected: str) -> None:
 )
 def test_resources(reference: Any, expected: str) -> None:
     container = {"name": "c", "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi"}}}
-    assert resource_value(reference, container, AROUND) == expected
+    assert resource_value(reference, container, CONTEXT) == expected
 
 
 def test_command_and_args_are_expanded() -> None:

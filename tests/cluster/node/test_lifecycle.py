@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.containers import Attempt, Role, Seen
+from shunter.cluster.node.containers import Attempt, ContainerState, Role
 from shunter.cluster.node.lifecycle import Decision, back_off, decide, decide_stop, next_streak, will_restart
 from shunter.cluster.node.pod_status import pod_phase
 
@@ -24,16 +24,16 @@ def spec(policy: str, *, inits: tuple[str, ...] = (), sidecars: tuple[str, ...] 
     }
 
 
-def init(attempt: Attempt | None = None, **known: Any) -> Seen:
-    return Seen(Role.INIT, attempt, **known)
+def init(attempt: Attempt | None = None, **known: Any) -> ContainerState:
+    return ContainerState(Role.INIT, attempt, **known)
 
 
-def sidecar(attempt: Attempt | None = None, **known: Any) -> Seen:
-    return Seen(Role.SIDECAR, attempt, **known)
+def sidecar(attempt: Attempt | None = None, **known: Any) -> ContainerState:
+    return ContainerState(Role.SIDECAR, attempt, **known)
 
 
-def main(attempt: Attempt | None = None, **known: Any) -> Seen:
-    return Seen(Role.MAIN, attempt, **known)
+def main(attempt: Attempt | None = None, **known: Any) -> ContainerState:
+    return ContainerState(Role.MAIN, attempt, **known)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def main(attempt: Attempt | None = None, **known: Any) -> Seen:
         ),
     ],
 )
-def test_the_next_step(wanted_spec: Any, containers: dict[str, Seen], decision: Decision) -> None:
+def test_the_next_step(wanted_spec: Any, containers: dict[str, ContainerState], decision: Decision) -> None:
     assert decide(wanted_spec, containers, NOW) == decision
 
 

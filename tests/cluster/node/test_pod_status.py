@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.containers import Attempt, Role, Seen, Waiting
-from shunter.cluster.node.pod_status import Situation, pod_phase, pod_status, qos_class
+from shunter.cluster.node.containers import Attempt, ContainerState, Role, Waiting
+from shunter.cluster.node.pod_status import PodObservation, pod_phase, pod_status, qos_class
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 RUNNING = Attempt(0, "id", started_at=1000.0)
@@ -22,28 +22,28 @@ def spec(policy: str = "Never", **parts: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("policy", "seen", "ending", "phase"),
+    ("policy", "state", "ending", "phase"),
     [
-        pytest.param("Never", Seen(Role.MAIN), False, "Pending", id="not-started"),
-        pytest.param("Never", Seen(Role.MAIN, Attempt(0, "id")), False, "Pending", id="being-launched"),
-        pytest.param("Never", Seen(Role.MAIN, RUNNING), False, "Running", id="running"),
-        pytest.param("Never", Seen(Role.MAIN, DONE), False, "Succeeded", id="done"),
-        pytest.param("Never", Seen(Role.MAIN, FAILED), False, "Failed", id="failed-for-good"),
-        pytest.param("OnFailure", Seen(Role.MAIN, FAILED), False, "Running", id="will-restart"),
-        pytest.param("OnFailure", Seen(Role.MAIN, Attempt(1, "id"), FAILED), False, "Running", id="is-restarting"),
-        pytest.param("Always", Seen(Role.MAIN, DONE), False, "Running", id="always-restarts"),
-        pytest.param("Always", Seen(Role.MAIN, FAILED), True, "Failed", id="stopped-with-failure"),
-        pytest.param("Always", Seen(Role.MAIN, DONE), True, "Succeeded", id="stopped-well"),
+        pytest.param("Never", ContainerState(Role.MAIN), False, "Pending", id="not-started"),
+        pytest.param("Never", ContainerState(Role.MAIN, Attempt(0, "id")), False, "Pending", id="being-launched"),
+        pytest.param("Never", ContainerState(Role.MAIN, RUNNING), False, "Running", id="running"),
+        pytest.param("Never", ContainerState(Role.MAIN, DONE), False, "Succeeded", id="done"),
+        pytest.param("Never", ContainerState(Role.MAIN, FAILED), False, "Failed", id="failed-for-good"),
+        pytest.param("OnFailure", ContainerState(Role.MAIN, FAILED), False, "Running", id="will-restart"),
+        pytest.param("OnFailure", ContainerState(Role.MAIN, Attempt(1, "id"), FAILED), False, "Running", id="is-restarting"),
+        pytest.param("Always", ContainerState(Role.MAIN, DONE), False, "Running", id="always-restarts"),
+        pytest.param("Always", ContainerState(Role.MAIN, FAILED), True, "Failed", id="stopped-with-failure"),
+        pytest.param("Always", ContainerState(Role.MAIN, DONE), True, "Succeeded", id="stopped-well"),
     ],
 )
-def test_phase_of_a_single_container(policy: str, seen: Seen, ending: bool, phase: str) -> None:
-    assert pod_phase(spec(policy), {"main": seen}, ending=ending) == phase
+def test_phase_of_a_single_container(policy: str, state: ContainerState, ending: bool, phase: str) -> None:
+    assert pod_phase(spec(policy), {"main": state}, ending=ending) == phase
 
 
-def status(containers: dict[str, Seen], wanted_spec: Any = None, before: Any = None, **situation: Any) -> Any:
+def status(containers: dict[str, ContainerState], wanted_spec: Any = None, before: Any = None, **observation: Any) -> Any:
     pod = {"metadata": {"name": "p", "generation": 1}, "spec": wanted_spec or spec(), "status": before or {}}
-    known = {"host_ip": "10.0.0.1", "pod_ip": "10.1.0.2", "has_sandbox": True, "started_at": 990.0, **situation}
-    return pod_status(pod, containers, Situation(**known), NOW)
+    known = {"host_ip": "10.0.0.1", "pod_ip": "10.1.0.2", "has_sandbox": True, "started_at": 990.0, **observation}
+    return pod_status(pod, containers, PodObservation(**known), NOW)
 
 
 def conditions(shown: Any) -> dict[str, str]:
@@ -51,20 +51,22 @@ def conditions(shown: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("state", "expected"),
     [
-        pytest.param(Seen(Role.MAIN, RUNNING, **UP), ("True", "True", "True"), id="ready"),
+        pytest.param(ContainerState(Role.MAIN, RUNNING, **UP), ("True", "True", "True"), id="ready"),
         pytest.param(
-            Seen(Role.MAIN, RUNNING, started=True),
+            ContainerState(Role.MAIN, RUNNING, started=True),
             ("True", "False ContainersNotReady", "False ContainersNotReady"),
             id="unready",
         ),
-        pytest.param(Seen(Role.MAIN, DONE), ("True PodCompleted", "False PodCompleted", "False PodCompleted"), id="completed"),
-        pytest.param(Seen(Role.MAIN, FAILED), ("True", "False PodFailed", "False PodFailed"), id="failed"),
+        pytest.param(
+            ContainerState(Role.MAIN, DONE), ("True PodCompleted", "False PodCompleted", "False PodCompleted"), id="completed"
+        ),
+        pytest.param(ContainerState(Role.MAIN, FAILED), ("True", "False PodFailed", "False PodFailed"), id="failed"),
     ],
 )
-def test_conditions(seen: Seen, expected: tuple[str, str, str]) -> None:
-    shown = conditions(status({"main": seen}))
+def test_conditions(state: ContainerState, expected: tuple[str, str, str]) -> None:
+    shown = conditions(status({"main": state}))
     assert (shown["Initialized"], shown["Ready"], shown["ContainersReady"]) == expected
     assert shown["PodScheduled"] == shown["PodReadyToStartContainers"] == "True"
 
@@ -74,7 +76,7 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     foreign = {"type": "example.com/gate", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
     shown = {
         one["type"]: one
-        for one in status({"main": Seen(Role.MAIN, RUNNING, **UP)}, before={"conditions": [old, foreign]})["conditions"]
+        for one in status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, before={"conditions": [old, foreign]})["conditions"]
     }
     assert shown["Ready"]["lastTransitionTime"] == "2020-01-01T00:00:00Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-11-21T12:00:00Z"
@@ -83,7 +85,7 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
 
 def test_a_readiness_gate_holds_readiness_back() -> None:
     gated = spec(readinessGates=[{"conditionType": "example.com/gate"}])
-    shown = status({"main": Seen(Role.MAIN, RUNNING, **UP)}, gated)
+    shown = status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, gated)
     ready = next(one for one in shown["conditions"] if one["type"] == "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
     assert ready["message"] == 'corresponding condition of pod readiness gate "example.com/gate" does not exist.'
@@ -91,27 +93,31 @@ def test_a_readiness_gate_holds_readiness_back() -> None:
 
 def test_an_uninitialized_pod_names_its_incomplete_containers() -> None:
     wanted = spec(initContainers=[{"name": "a"}, {"name": "b"}])
-    shown = status({"a": Seen(Role.INIT, DONE), "b": Seen(Role.INIT, RUNNING), "main": Seen(Role.MAIN)}, wanted)
+    shown = status(
+        {"a": ContainerState(Role.INIT, DONE), "b": ContainerState(Role.INIT, RUNNING), "main": ContainerState(Role.MAIN)}, wanted
+    )
     condition = next(one for one in shown["conditions"] if one["type"] == "Initialized")
     assert (shown["phase"], condition["message"]) == ("Pending", "containers with incomplete status: [b]")
     assert shown["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
 
 
 def test_a_container_in_back_off_shows_its_last_run() -> None:
-    seen = Seen(Role.MAIN, FAILED._replace(number=2), waiting=Waiting("CrashLoopBackOff", "back-off"))
-    shown = status({"main": seen}, spec("Always"))["containerStatuses"][0]
+    state = ContainerState(Role.MAIN, FAILED._replace(number=2), waiting=Waiting("CrashLoopBackOff", "back-off"))
+    shown = status({"main": state}, spec("Always"))["containerStatuses"][0]
     assert shown["state"] == {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
     assert shown["lastState"]["terminated"]["exitCode"] == 1
     assert shown["restartCount"] == 2
 
 
-@pytest.mark.parametrize(("seen", "phase"), [(Seen(Role.MAIN), "Failed"), (Seen(Role.MAIN, DONE), "Succeeded")])
-def test_a_pod_that_ended_has_a_final_phase_whether_it_ever_ran(seen: Seen, phase: str) -> None:
-    assert status({"main": seen}, ending=True, ended=True)["phase"] == phase
+@pytest.mark.parametrize(
+    ("state", "phase"), [(ContainerState(Role.MAIN), "Failed"), (ContainerState(Role.MAIN, DONE), "Succeeded")]
+)
+def test_a_pod_that_ended_has_a_final_phase_whether_it_ever_ran(state: ContainerState, phase: str) -> None:
+    assert status({"main": state}, ending=True, ended=True)["phase"] == phase
 
 
 def test_a_finished_pod_never_changes_its_phase() -> None:
-    shown = status({"main": Seen(Role.MAIN, RUNNING, **UP)}, before={"phase": "Failed", "reason": "Evicted"})
+    shown = status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, before={"phase": "Failed", "reason": "Evicted"})
     assert (shown["phase"], shown["reason"]) == ("Failed", "Evicted")
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from full_disk import SmallDisk
-from shunter.cluster.node.downward import Surroundings
+from shunter.cluster.node.downward import PodContext
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, uncovered, volume_source
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey
 from shunter.cluster.node.volumes import VolumeFile, volume_files, write_files
 
-AROUND = Surroundings("10.1.0.2", "10.0.0.1", {})
+CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {})
 SOURCES = Sources(
     {"cm": {"data": {"a": "A", "b": "B"}, "binaryData": {"c": base64.b64encode(b"\xff").decode()}}},
     {"s": {"data": {"k": base64.b64encode(b"K").decode()}}},
@@ -82,7 +82,7 @@ POD: Any = {
     ],
 )
 def test_files(volume: Any, expected: dict[str, tuple[bytes, int]]) -> None:
-    assert volume_files({"name": "v", **volume}, POD, SOURCES, AROUND) == {
+    assert volume_files({"name": "v", **volume}, POD, SOURCES, CONTEXT) == {
         path: VolumeFile(*file) for path, file in expected.items()
     }
 
@@ -106,7 +106,7 @@ def test_files(volume: Any, expected: dict[str, tuple[bytes, int]]) -> None:
 )
 def test_what_is_missing_is_named(volume: Any, message: str) -> None:
     with pytest.raises(MissingSourceError) as raised:
-        volume_files({"name": "v", **volume}, POD, SOURCES, AROUND)
+        volume_files({"name": "v", **volume}, POD, SOURCES, CONTEXT)
     assert str(raised.value) == message
 
 
@@ -141,7 +141,7 @@ def test_a_full_disk_leaves_the_files_as_they_were_and_no_half_of_the_new_ones(s
 def test_a_container_that_is_not_there_is_named() -> None:
     item = {"path": "cpu", "resourceFieldRef": {"containerName": "none", "resource": "limits.cpu"}}
     with pytest.raises(ValueError, match="container none not found"):
-        volume_files({"name": "v", "downwardAPI": {"items": [item]}}, POD, SOURCES, AROUND)
+        volume_files({"name": "v", "downwardAPI": {"items": [item]}}, POD, SOURCES, CONTEXT)
 
 
 def test_a_change_goes_on_where_one_was_killed_and_leaves_what_is_not_ours(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node import attempts, lifecycle
-from shunter.cluster.node.containers import Attempt, Containers, Seen, Waiting, declared
+from shunter.cluster.node.containers import Attempt, Containers, ContainerState, Waiting, declared
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.probing import Health, Prober, Reports
@@ -16,7 +16,7 @@ from shunter.cluster.node.stopping import Stopper
 EventType = Literal["Normal", "Warning"]
 
 
-class Surface(NamedTuple):
+class PodCallbacks(NamedTuple):
     """What the set needs of its pod: where to reach its ports, whom to wake, how to record an event (type, reason, message), how
     long containers get to stop, and what to do when an attempt is over (container, number)."""
 
@@ -30,23 +30,23 @@ class Surface(NamedTuple):
 class ContainerSet:
     """Knows every container of a pod spec by name."""
 
-    def __init__(self, spec: Json, directory: PodDirectory, launcher: Launcher, surface: Surface) -> None:
+    def __init__(self, spec: Json, directory: PodDirectory, launcher: Launcher, callbacks: PodCallbacks) -> None:
         self._specs = {container["name"]: container for container, _ in declared(spec)}
-        self._seen = {container["name"]: Seen(role) for container, role in declared(spec)}
+        self._states = {container["name"]: ContainerState(role) for container, role in declared(spec)}
         self._directory = directory
         self._launcher = launcher
-        self._surface = surface
+        self._callbacks = callbacks
         self._watches: dict[str, attempts.AttemptWatch] = {}
         self._probers: dict[str, Prober] = {}
         self._stoppers: dict[str, Stopper] = {}
 
     @property
-    def seen(self) -> Containers:
-        return self._seen
+    def states(self) -> Containers:
+        return self._states
 
     @property
     def any_active(self) -> bool:
-        return any(seen.is_active for seen in self._seen.values())
+        return any(state.is_active for state in self._states.values())
 
     def spec(self, name: str) -> Json:
         return self._specs[name]
@@ -60,85 +60,87 @@ class ContainerSet:
 
     def adopt(self) -> None:
         """Takes over what an earlier agent left running, and learns what has ended since."""
-        for name, seen in self._seen.items():
+        for name, state in self._states.items():
             known: list[Attempt] = []
             for number in self._directory.attempts(name):
                 directory = self._directory.attempt(name, number)
                 events = attempts.adopt(directory)
                 found = attempts.observed(directory, number, self._specs[name], alive=events is not None)
                 if events is not None:
-                    self._watches[name] = attempts.AttemptWatch(events, self._surface.wake)
+                    self._watches[name] = attempts.AttemptWatch(events, self._callbacks.wake)
                 if found is None:
                     attempts.discard(directory)
                 else:
                     known.append(found)
             if known:
                 previous = known[-2] if len(known) > 1 else None
-                self._seen[name] = seen._replace(attempt=known[-1], previous=previous, streak=known[-1].number)
+                self._states[name] = state._replace(attempt=known[-1], previous=previous, streak=known[-1].number)
                 if known[-1].is_running:
                     self._watch_health(name, known[-1].number)
 
     def observe(self) -> None:
         """Brings what is known about running attempts up to date."""
         for name, watch in list(self._watches.items()):
-            seen = self._seen[name]
-            assert seen.attempt is not None
-            number = seen.attempt.number
+            state = self._states[name]
+            assert state.attempt is not None
+            number = state.attempt.number
             directory = self._directory.attempt(name, number)
             found = attempts.observed(directory, number, self._specs[name], alive=watch.is_alive, told=watch.told)
             if found is None:
                 # The launcher was killed before it forked: the attempt can never run, so its number is free again.
                 self._unfollow(name)
                 attempts.discard(directory)
-                self._seen[name] = seen._replace(attempt=seen.previous, previous=None)
-            elif found != seen.attempt:
-                self._seen[name] = seen._replace(attempt=found)
-                if found.started_at and not seen.attempt.started_at:
-                    self._surface.note("Normal", "Started", "Container started")
+                self._states[name] = state._replace(attempt=state.previous, previous=None)
+            elif found != state.attempt:
+                self._states[name] = state._replace(attempt=found)
+                if found.started_at and not state.attempt.started_at:
+                    self._callbacks.note("Normal", "Started", "Container started")
                     if found.is_running:
                         self._watch_health(name, number)
                 if found.is_over:
                     self._end(name, found)
 
     def next_number(self, name: str) -> int:
-        attempt = self._seen[name].attempt
+        attempt = self._states[name].attempt
         return attempt.number + 1 if attempt is not None else 0
 
     def follow(self, name: str, events: int) -> None:
         """The next attempt of a container was handed to the launcher; `events` is its FIFO."""
-        seen, number = self._seen[name], self.next_number(name)
-        if seen.attempt is not None:
-            attempts.discard_root(self._directory.attempt(name, seen.attempt.number))
-        if seen.previous is not None:
-            attempts.discard(self._directory.attempt(name, seen.previous.number))
-        self._seen[name] = Seen(
-            seen.role,
+        state, number = self._states[name], self.next_number(name)
+        if state.attempt is not None:
+            attempts.discard_root(self._directory.attempt(name, state.attempt.number))
+        if state.previous is not None:
+            attempts.discard(self._directory.attempt(name, state.previous.number))
+        self._states[name] = ContainerState(
+            state.role,
             attempt=Attempt(number, attempts.attempt_id(self._directory.attempt(name, number))),
-            previous=seen.attempt,
-            streak=lifecycle.next_streak(seen),
+            previous=state.attempt,
+            streak=lifecycle.next_streak(state),
         )
-        self._watches[name] = attempts.AttemptWatch(events, self._surface.wake)
+        self._watches[name] = attempts.AttemptWatch(events, self._callbacks.wake)
 
     def wait(self, name: str, waiting: Waiting | None) -> None:
         """Why a container that does not run waits, as its status shall show it."""
-        self._seen[name] = self._seen[name]._replace(waiting=waiting)
+        self._states[name] = self._states[name]._replace(waiting=waiting)
 
     def stop(self, name: str, grace_seconds: float, message: str) -> None:
         """Begins to stop a container, or brings its end forward. One that is being launched tells us when it has started."""
-        seen = self._seen[name]
-        if seen.attempt is None or not seen.attempt.is_running:
+        state = self._states[name]
+        if state.attempt is None or not state.attempt.is_running:
             return
         if name not in self._stoppers:
-            directory = self._directory.attempt(name, seen.attempt.number)
-            self._stoppers[name] = Stopper(self._launcher, directory, self._specs[name], self._surface.probe_address())
-            self._surface.note("Normal", "Killing", message)
-        self._stoppers[name].stop(grace_seconds, lambda complaint: self._surface.note("Warning", "FailedPreStopHook", complaint))
+            directory = self._directory.attempt(name, state.attempt.number)
+            self._stoppers[name] = Stopper(self._launcher, directory, self._specs[name], self._callbacks.probe_address())
+            self._callbacks.note("Normal", "Killing", message)
+        self._stoppers[name].stop(
+            grace_seconds, lambda complaint: self._callbacks.note("Warning", "FailedPreStopHook", complaint)
+        )
 
     def _end(self, name: str, attempt: Attempt) -> None:
         self._unfollow(name)
-        self._surface.ended(name, attempt.number)
+        self._callbacks.ended(name, attempt.number)
         if attempt.reason == "StartError":
-            self._surface.note("Warning", "Failed", f"Error: {attempt.message}")
+            self._callbacks.note("Warning", "Failed", f"Error: {attempt.message}")
 
     def _unfollow(self, name: str) -> None:
         for followed in (self._watches, self._probers, self._stoppers):
@@ -147,16 +149,16 @@ class ContainerSet:
 
     def _watch_health(self, name: str, number: int) -> None:
         """Starts the probes of a container that runs, after its postStart hook."""
-        container, note = self._specs[name], self._surface.note
+        container, note = self._specs[name], self._callbacks.note
 
         def restart(kind: str) -> None:
             seconds = container[f"{kind}Probe"].get("terminationGracePeriodSeconds")
-            grace = self._surface.grace() if seconds is None else float(seconds)
+            grace = self._callbacks.grace() if seconds is None else float(seconds)
             self.stop(name, grace, f"Container {name} failed {kind} probe, will be restarted")
 
         def post_start_failed(complaint: str) -> None:
             note("Warning", "FailedPostStartHook", complaint)
-            self.stop(name, self._surface.grace(), "FailedPostStartHook")
+            self.stop(name, self._callbacks.grace(), "FailedPostStartHook")
 
         reports = Reports(
             changed=lambda health: self._set_health(name, health),
@@ -165,10 +167,10 @@ class ContainerSet:
             post_start_failed=post_start_failed,
         )
         directory = self._directory.attempt(name, number)
-        prober = Prober(self._launcher, directory, container, self._surface.probe_address(), reports)
+        prober = Prober(self._launcher, directory, container, self._callbacks.probe_address(), reports)
         self._probers[name] = prober
         self._set_health(name, prober.health)
 
     def _set_health(self, name: str, health: Health) -> None:
-        self._seen[name] = self._seen[name]._replace(started=health.started, ready=health.ready)
-        self._surface.wake()
+        self._states[name] = self._states[name]._replace(started=health.started, ready=health.ready)
+        self._callbacks.wake()

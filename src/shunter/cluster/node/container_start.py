@@ -16,7 +16,7 @@ from shunter.cluster.node import attempts
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import Cgroups
 from shunter.cluster.node.containers import declared
-from shunter.cluster.node.downward import Surroundings
+from shunter.cluster.node.downward import PodContext
 from shunter.cluster.node.environment import declared_environment, unknown_program, unsupported_source
 from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
@@ -46,7 +46,7 @@ class StartProblem(Exception):
         self.event_message = event_message
 
 
-class Equipment(NamedTuple):
+class StartDependencies(NamedTuple):
     """What starting a container takes, shared by all pods of the node."""
 
     client: Client
@@ -63,8 +63,8 @@ class Equipment(NamedTuple):
 class ContainerStarter:
     """Starts the attempts of one pod. `prepare` must have succeeded before `start`."""
 
-    def __init__(self, equipment: Equipment, directory: PodDirectory) -> None:
-        self._equipment = equipment
+    def __init__(self, dependencies: StartDependencies, directory: PodDirectory) -> None:
+        self._dependencies = dependencies
         self._directory = directory
         self._sources = Sources({}, {}, {})
         self._volumes: dict[str, Path] = {}
@@ -73,7 +73,7 @@ class ContainerStarter:
 
     def adopt(self) -> None:
         """Takes over the sandbox that an earlier agent made, if it is still there."""
-        self.address = self._equipment.runtime.adopt_sandbox(self._directory)
+        self.address = self._dependencies.runtime.adopt_sandbox(self._directory)
 
     async def prepare(self, pod: AssignedPod) -> None:
         """Sandbox and volumes. Raises StartProblem; what was done stays, so it may be called again."""
@@ -84,7 +84,7 @@ class ContainerStarter:
                 try:
                     self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
                     files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
-                    self.address = await self._equipment.runtime.create_sandbox(body, self._directory)
+                    self.address = await self._dependencies.runtime.create_sandbox(body, self._directory)
                 except (EnvironmentProblem, OSError) as error:
                     what = error.message if isinstance(error, EnvironmentProblem) else str(error)
                     raise StartProblem(
@@ -98,7 +98,7 @@ class ContainerStarter:
             try:
                 source = volume_source(self._sources.resolved(volume), self._directory)
                 if is_from_api(volume):
-                    write_files(source, volume_files(volume, body, self._sources, self._surroundings()))
+                    write_files(source, volume_files(volume, body, self._sources, self._context()))
                 self._volumes[volume["name"]] = source
             except (MissingSourceError, ValueError, OSError) as error:
                 message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
@@ -114,7 +114,7 @@ class ContainerStarter:
             if is_from_api(volume):
                 with suppress(MissingSourceError):
                     source = volume_source(volume, self._directory)
-                    write_files(source, volume_files(volume, body, self._sources, self._surroundings()))
+                    write_files(source, volume_files(volume, body, self._sources, self._context()))
 
     async def start(self, pod: AssignedPod, container: Json, number: int) -> int:
         """Launches one attempt and returns the read end of its events FIFO. Raises StartProblem."""
@@ -128,20 +128,20 @@ class ContainerStarter:
         try:
             if problem := unsupported_source(container):
                 raise ValueError(problem)
-            found = self._equipment.images.find(image)
-            platform = api_server_variables(*self._equipment.runtime.api_server(body))
+            found = self._dependencies.images.find(image)
+            platform = api_server_variables(*self._dependencies.runtime.api_server(body))
             links = self._service_variables(pod)
             declared = declared_environment(
-                body, container, sources=self._sources, around=self._surroundings(), given={**platform, **links}
+                body, container, sources=self._sources, context=self._context(), given={**platform, **links}
             )
             environment = {**links, **declared}
             request = ContainerRequest(
                 body, container, self._directory, number, found, environment, platform,
                 self._mounts(pod.spec, container, environment),
-                self._equipment.cgroups.create(self._group(container["name"], number), limits(container)),
+                self._dependencies.cgroups.create(self._group(container["name"], number), limits(container)),
             )  # fmt: skip
             spec = {
-                **self._equipment.runtime.attempt_spec(request),
+                **self._dependencies.runtime.attempt_spec(request),
                 "unknown_program": unknown_program(container, found.entrypoint),
             }
         except ImageError as error:
@@ -158,7 +158,7 @@ class ContainerStarter:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
         try:
             attempts.create(directory, {**spec, **_standard_streams(container)})
-            return await self._equipment.launcher.run_attempt(directory)
+            return await self._dependencies.launcher.run_attempt(directory)
         except FileExistsError:
             raise
         except OSError as error:
@@ -168,20 +168,20 @@ class ContainerStarter:
 
     def release_group(self, container: str, number: int) -> None:
         """Removes the cgroup of an attempt that has ended."""
-        self._equipment.cgroups.remove(self._group(container, number))
+        self._dependencies.cgroups.remove(self._group(container, number))
 
     async def release(self, spec: Json) -> None:
         """Frees what a finished pod needs no more (address, mounts, written layers); logs and states stay."""
         for container, _ in declared(spec):
             for number in self._directory.attempts(container["name"]):
                 attempts.discard_root(self._directory.attempt(container["name"], number))
-        self._equipment.cgroups.remove(self._directory.uid)
-        await self._equipment.runtime.release_sandbox(self._directory)
+        self._dependencies.cgroups.remove(self._directory.uid)
+        await self._dependencies.runtime.release_sandbox(self._directory)
 
     async def remove(self) -> None:
         """Removes everything of the pod."""
-        self._equipment.cgroups.remove(self._directory.uid)
-        await self._equipment.runtime.remove_sandbox(self._directory)
+        self._dependencies.cgroups.remove(self._directory.uid)
+        await self._dependencies.runtime.remove_sandbox(self._directory)
 
     def _group(self, container: str, number: int) -> str:
         # One per attempt: the kernel's count of memory kills never goes back to zero.
@@ -194,16 +194,16 @@ class ContainerStarter:
     def _service_variables(self, pod: AssignedPod) -> dict[str, str]:
         if pod.spec.get("enableServiceLinks") is False:
             return {}
-        return service_variables(self._equipment.services(pod.metadata.namespace))
+        return service_variables(self._dependencies.services(pod.metadata.namespace))
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(self.address, self._equipment.host_ip, self._equipment.capacity)
+    def _context(self) -> PodContext:
+        return PodContext(self.address, self._dependencies.host_ip, self._dependencies.capacity)
 
     async def _fetch(self, pod: AssignedPod) -> Sources:
         try:
             known = self._sources.tokens or stored_tokens(pod.spec, self._directory)
             tokens = {key: token for key, token in known.items() if is_fresh(token, key, time.time())}
-            return await fetch_sources(self._equipment.client, pod, tokens)
+            return await fetch_sources(self._dependencies.client, pod, tokens)
         except ApiError as error:
             message = f"the API server did not give what the pod refers to: {error.message}"
             raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error

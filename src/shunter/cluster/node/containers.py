@@ -50,7 +50,7 @@ class Waiting(NamedTuple):
     message: str = ""
 
 
-class Seen(NamedTuple):
+class ContainerState(NamedTuple):
     """One container: its newest attempt (None before the first), the one before it, and what probes say of it."""
 
     role: Role
@@ -80,7 +80,7 @@ class Seen(NamedTuple):
         return self.attempt is not None and self.attempt.exit_code == 0
 
 
-Containers = Mapping[str, Seen]
+Containers = Mapping[str, ContainerState]
 
 
 def declared(spec: Json) -> Iterator[tuple[Json, Role]]:

@@ -17,7 +17,7 @@ from shunter.cluster.node.quantities import in_units_of, quantity
 _SUBSCRIPT = re.compile(r"^metadata\.(labels|annotations)\['(.+)'\]$")
 
 
-class Surroundings(NamedTuple):
+class PodContext(NamedTuple):
     """What only the node knows about a pod: its addresses, and what the machine has (cores, bytes) where no limit is set."""
 
     pod_ip: str
@@ -25,7 +25,7 @@ class Surroundings(NamedTuple):
     allocatable: Mapping[str, Fraction]
 
 
-def field_value(path: str, pod: Json, around: Surroundings) -> str:
+def field_value(path: str, pod: Json, context: PodContext) -> str:
     """The text of a `fieldRef`. Raises ValueError for a path that Kubernetes does not offer."""
     metadata, spec = pod["metadata"], pod["spec"]
     match path:
@@ -38,9 +38,9 @@ def field_value(path: str, pod: Json, around: Surroundings) -> str:
         case "spec.serviceAccountName":
             return str(spec.get("serviceAccountName", ""))
         case "status.podIP" | "status.podIPs":
-            return around.pod_ip
+            return context.pod_ip
         case "status.hostIP" | "status.hostIPs":
-            return around.host_ip
+            return context.host_ip
     if subscript := _SUBSCRIPT.match(path):
         return str((metadata.get(subscript[1]) or {}).get(subscript[2], ""))
     raise ValueError(f"unsupported fieldPath: {path}")
@@ -55,7 +55,7 @@ def named_container(pod: Json, name: str) -> Json:
     raise ValueError(f"container {name} not found")
 
 
-def resource_value(reference: Json, container: Json, around: Surroundings) -> str:
+def resource_value(reference: Json, container: Json, context: PodContext) -> str:
     """The text of a `resourceFieldRef` such as `limits.memory`. A limit that is not set is what the machine has."""
     kind, _, name = reference["resource"].partition(".")
     divisor = quantity(reference.get("divisor") or 1) or Fraction(1)
@@ -63,7 +63,7 @@ def resource_value(reference: Json, container: Json, around: Surroundings) -> st
     if declared is not None:
         return in_units_of(quantity(declared), divisor)
     if kind == "limits":
-        return in_units_of(around.allocatable.get(name, Fraction(0)), divisor)
+        return in_units_of(context.allocatable.get(name, Fraction(0)), divisor)
     return "0"
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import Surroundings, field_value, named_container, resource_value
+from shunter.cluster.node.downward import PodContext, field_value, named_container, resource_value
 from shunter.cluster.node.expansion import expand, expand_all
 from shunter.cluster.node.references import MissingSourceError, Sources
 
 
 def declared_environment(
-    pod: Json, container: Json, *, sources: Sources, around: Surroundings, given: Mapping[str, str] = {}
+    pod: Json, container: Json, *, sources: Sources, context: PodContext, given: Mapping[str, str] = {}
 ) -> dict[str, str]:
     """What the pod says the environment is; it overrides the image's. Values may refer to what is `given` without being declared.
 
@@ -32,7 +32,7 @@ def declared_environment(
                 declared.update({prefix + key: value.decode() for key, value in (entries or {}).items()})
     known.update(declared)
     for variable in container.get("env") or ():
-        value = _value(variable, pod, container, known, sources, around)
+        value = _value(variable, pod, container, known, sources, context)
         if value is not None:
             declared[variable["name"]] = known[variable["name"]] = value
     return declared
@@ -71,17 +71,17 @@ def _no_entrypoint(container: Json) -> str:
 
 
 def _value(
-    variable: Json, pod: Json, container: Json, known: Mapping[str, str], sources: Sources, around: Surroundings
+    variable: Json, pod: Json, container: Json, known: Mapping[str, str], sources: Sources, context: PodContext
 ) -> str | None:
     """None when the variable's optional source does not exist: the variable is left out."""
     if variable.get("value"):
         return expand(str(variable["value"]), known)
     source = variable.get("valueFrom") or {}
     if "fieldRef" in source:
-        return field_value(source["fieldRef"]["fieldPath"], pod, around)
+        return field_value(source["fieldRef"]["fieldPath"], pod, context)
     if "resourceFieldRef" in source:
         name = source["resourceFieldRef"].get("containerName")
-        return resource_value(source["resourceFieldRef"], named_container(pod, name) if name else container, around)
+        return resource_value(source["resourceFieldRef"], named_container(pod, name) if name else container, context)
     for kind, title, find in (
         ("configMapKeyRef", "ConfigMap", sources.config_map),
         ("secretKeyRef", "Secret", sources.secret),

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shunter.cluster.node.begun import Begun, LauncherError
 from shunter.cluster.node.launch import sockets, user_namespace, zygote
+from shunter.cluster.node.launcher_call import LauncherCall, LauncherError
 
 __all__ = ["Launcher", "LauncherError"]
 
@@ -117,13 +117,13 @@ class Launcher:
     async def connect_inside(self, namespace: str, port: int, timeout: float) -> socket.socket:
         """A TCP connection to the loopback of the network that a file stands for, or, without one, of the one pods share with the
         node. Raises LauncherError."""
-        begun = await self.begin("connect inside", namespace=namespace, port=port, timeout=timeout)
-        connection = socket.socket(fileno=begun.descriptors.pop())
+        call = await self.begin("connect inside", namespace=namespace, port=port, timeout=timeout)
+        connection = socket.socket(fileno=call.descriptors.pop())
         connection.setblocking(False)
-        begun.close()
+        call.close()
         return connection
 
-    async def begin(self, do: str, **arguments: Any) -> Begun:
+    async def begin(self, do: str, **arguments: Any) -> LauncherCall:
         """What the request began, once it has. Raises LauncherError when it could not."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
@@ -133,7 +133,7 @@ class Launcher:
         except BaseException:
             ours.close()
             raise
-        return await Begun.receive(ours)
+        return await LauncherCall.receive(ours)
 
     async def _ask(self, do: str, arguments: dict[str, Any], *, descriptors: int) -> tuple[Any, list[socket.socket]]:
         """The answer to a request, and the sockets that came with it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.containers import Containers, Role, Seen, declared
+from shunter.cluster.node.containers import Containers, ContainerState, Role, declared
 
 FIRST_BACK_OFF = 10.0
 MAX_BACK_OFF = 300.0
@@ -34,34 +34,34 @@ class Decision(NamedTuple):
 def decide(spec: Json, containers: Containers, now: float) -> Decision:
     """The next steps of a pod that shall run."""
     mains = [(container, containers[container["name"]]) for container, role in declared(spec) if role is Role.MAIN]
-    if all(_is_final(spec, container, seen) for container, seen in mains):
+    if all(_is_final(spec, container, state) for container, state in mains):
         return decide_stop(spec, containers)  # sidecars have nobody left to serve
-    initialized = any(seen.attempt is not None for _, seen in mains)
+    initialized = any(state.attempt is not None for _, state in mains)
     start: list[str] = []
     waits: list[tuple[str, float]] = []
     for container, role in declared(spec):
         name = container["name"]
-        seen = containers[name]
+        state = containers[name]
         if role is Role.INIT and initialized:
             continue
-        if role is Role.INIT and seen.is_over and seen.has_succeeded:
+        if role is Role.INIT and state.is_over and state.has_succeeded:
             continue
-        if role is Role.INIT and _is_final(spec, container, seen):
+        if role is Role.INIT and _is_final(spec, container, state):
             return decide_stop(spec, containers)
-        if not seen.is_active and not _is_final(spec, container, seen):
-            wait = restart_wait(seen, now)
+        if not state.is_active and not _is_final(spec, container, state):
+            wait = restart_wait(state, now)
             if wait > 0:
                 waits.append((name, wait))
             else:
                 start.append(name)
-        if not initialized and (role is Role.INIT or (role is Role.SIDECAR and not (seen.is_running and seen.started))):
+        if not initialized and (role is Role.INIT or (role is Role.SIDECAR and not (state.is_running and state.started))):
             break
     return Decision(tuple(start), (), tuple(waits))
 
 
 def decide_stop(spec: Json, containers: Containers) -> Decision:
     """The next steps of a pod that shall end: everything but sidecars at once, then sidecars from the last to the first."""
-    active = [name for name, seen in containers.items() if seen.is_active]
+    active = [name for name, state in containers.items() if state.is_active]
     if not active:
         return Decision(finished=True)
     workers = [name for name in active if containers[name].role is not Role.SIDECAR]
@@ -71,11 +71,11 @@ def decide_stop(spec: Json, containers: Containers) -> Decision:
     return Decision(stop=(max(active, key=order.index),))
 
 
-def restart_wait(seen: Seen, now: float) -> float:
+def restart_wait(state: ContainerState, now: float) -> float:
     """Seconds that a container which is not running has to wait before its next start; 0 or less means none."""
-    if seen.attempt is None or seen.attempt.seconds >= RESET_AFTER:
+    if state.attempt is None or state.attempt.seconds >= RESET_AFTER:
         return 0.0
-    return seen.attempt.finished_at + back_off(seen.streak) - now
+    return state.attempt.finished_at + back_off(state.streak) - now
 
 
 def back_off(streak: int) -> float:
@@ -83,11 +83,11 @@ def back_off(streak: int) -> float:
     return min(FIRST_BACK_OFF * 2.0 ** min(streak - 1, 10), MAX_BACK_OFF) if streak else 0.0
 
 
-def next_streak(seen: Seen) -> int:
+def next_streak(state: ContainerState) -> int:
     """The streak of the run that follows this one."""
-    if seen.attempt is None or seen.attempt.seconds >= RESET_AFTER:
-        return 1 if seen.attempt is not None else 0
-    return seen.streak + 1
+    if state.attempt is None or state.attempt.seconds >= RESET_AFTER:
+        return 1 if state.attempt is not None else 0
+    return state.streak + 1
 
 
 def will_restart(spec: Json, container: Json, role: Role, exit_code: int) -> bool:
@@ -109,8 +109,8 @@ def _is_met(rule: Json, exit_code: int) -> bool:
     return is_named if codes["operator"] == "In" else not is_named
 
 
-def _is_final(spec: Json, container: Json, seen: Seen) -> bool:
+def _is_final(spec: Json, container: Json, state: ContainerState) -> bool:
     """Whether a container has ended for good."""
-    if seen.attempt is None or seen.attempt.exit_code is None:
+    if state.attempt is None or state.attempt.exit_code is None:
         return False
-    return not will_restart(spec, container, seen.role, seen.attempt.exit_code)
+    return not will_restart(spec, container, state.role, state.attempt.exit_code)

@@ -17,7 +17,7 @@ from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import find_cgroups
-from shunter.cluster.node.container_start import Equipment
+from shunter.cluster.node.container_start import StartDependencies
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KubeletAccess
 from shunter.cluster.node.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
@@ -27,7 +27,7 @@ from shunter.cluster.node.levels import Finding, Trial, find_level
 from shunter.cluster.node.namespaces import NamespaceRuntime
 from shunter.cluster.node.network import PLACES, owner_name
 from shunter.cluster.node.plain import PlainRuntime
-from shunter.cluster.node.pod_worker import PodWorker, Station
+from shunter.cluster.node.pod_worker import NodeServices, PodWorker
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
 from shunter.cluster.node.resources import machine_capacity, shortfalls, with_room_for
 from shunter.cluster.node.runtime import HostPort, Level, Runtime
@@ -106,7 +106,7 @@ class Node:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._publishing = False
         self._runtime: Runtime | None = None
-        self._station: Station | None = None
+        self._node_services: NodeServices | None = None
         self._simulated: SimulatedPods | None = None
         self.ready = asyncio.Event()
         """Set once the node is registered and serves."""
@@ -198,8 +198,8 @@ class Node:
             self._pod_arrived(new)
 
     def _pod_arrived(self, pod: AssignedPod) -> None:
-        assert self._station is not None
-        worker = PodWorker(pod, self._directory.pod(pod.uid), self._station)
+        assert self._node_services is not None
+        worker = PodWorker(pod, self._directory.pod(pod.uid), self._node_services)
         self._workers[pod.uid] = worker
         worker.adopt()
         task = asyncio.ensure_future(worker.run())
@@ -263,7 +263,7 @@ class Node:
         await runtime.start()
         stack.push_async_callback(runtime.stop)
         self._runtime = runtime
-        equipment = Equipment(
+        dependencies = StartDependencies(
             client=self._client,
             runtime=runtime,
             launcher=launcher,
@@ -273,8 +273,8 @@ class Node:
             capacity=self._capacity,
             services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
         )
-        self._station = Station(
-            equipment, self._statuses, self._recorder, self._publish_soon, refusal if self._guest else lambda spec: ""
+        self._node_services = NodeServices(
+            dependencies, self._statuses, self._recorder, self._publish_soon, refusal if self._guest else lambda spec: ""
         )
 
     async def _register(self, description: Description) -> str:

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json, rfc3339
-from shunter.cluster.node.containers import Attempt, Containers, Role, Seen, Waiting, declared
+from shunter.cluster.node.containers import Attempt, Containers, ContainerState, Role, Waiting, declared
 from shunter.cluster.node.lifecycle import will_restart
 
 RUNTIME = "shunter"
 OWNED_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
-class Situation(NamedTuple):
+class PodObservation(NamedTuple):
     """What a status is made of besides the containers. Addresses are empty until known."""
 
     host_ip: str
@@ -35,11 +35,11 @@ class Situation(NamedTuple):
     message: str = ""
 
 
-def pod_status(pod: Json, containers: Containers, situation: Situation, now: datetime) -> Json:
+def pod_status(pod: Json, containers: Containers, observation: PodObservation, now: datetime) -> Json:
     """The whole status, conditions of others included."""
     spec, before = pod["spec"], pod.get("status") or {}
-    phase = situation.phase or pod_phase(spec, containers, ending=situation.ending)
-    if situation.ended and phase not in ("Succeeded", "Failed"):
+    phase = observation.phase or pod_phase(spec, containers, ending=observation.ending)
+    if observation.ended and phase not in ("Succeeded", "Failed"):
         phase = "Failed"
     if before.get("phase") in ("Succeeded", "Failed"):
         phase = before["phase"]
@@ -47,15 +47,15 @@ def pod_status(pod: Json, containers: Containers, situation: Situation, now: dat
     status: Json = {
         "phase": phase,
         "observedGeneration": pod["metadata"].get("generation"),
-        "reason": situation.reason or before.get("reason"),
-        "message": situation.message or before.get("message"),
-        "hostIP": situation.host_ip,
-        "hostIPs": [{"ip": situation.host_ip}],
-        "podIP": situation.pod_ip or None,
-        "podIPs": [{"ip": situation.pod_ip}] if situation.pod_ip else None,
+        "reason": observation.reason or before.get("reason"),
+        "message": observation.message or before.get("message"),
+        "hostIP": observation.host_ip,
+        "hostIPs": [{"ip": observation.host_ip}],
+        "podIP": observation.pod_ip or None,
+        "podIPs": [{"ip": observation.pod_ip}] if observation.pod_ip else None,
         "qosClass": before.get("qosClass") or qos_class(spec),
-        "startTime": before.get("startTime") or rfc3339(datetime.fromtimestamp(situation.started_at, UTC)),
-        "conditions": _conditions(pod, containers, situation, phase, now),
+        "startTime": before.get("startTime") or rfc3339(datetime.fromtimestamp(observation.started_at, UTC)),
+        "conditions": _conditions(pod, containers, observation, phase, now),
         "containerStatuses": [statuses[container["name"]] for container, role in declared(spec) if role is Role.MAIN],
     }
     inits = [statuses[container["name"]] for container, role in declared(spec) if role is not Role.MAIN]
@@ -66,9 +66,9 @@ def pod_status(pod: Json, containers: Containers, situation: Situation, now: dat
 
 def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
     """Pending, Running, Succeeded or Failed (kubelet: getPhase)."""
-    mains = [seen for seen in containers.values() if seen.role is Role.MAIN]
-    sidecars = [seen for seen in containers.values() if seen.role is Role.SIDECAR]
-    initialized = any(seen.attempt is not None and seen.attempt.started_at for seen in mains)
+    mains = [state for state in containers.values() if state.role is Role.MAIN]
+    sidecars = [state for state in containers.values() if state.role is Role.SIDECAR]
+    initialized = any(state.attempt is not None and state.attempt.started_at for state in mains)
     pending_inits = 0
     for container, role in declared(spec):
         if role is not Role.INIT:
@@ -78,12 +78,12 @@ def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
             pending_inits += 1
         elif last.exit_code and not will_restart(spec, container, role, last.exit_code):
             return "Failed"
-    pending_sidecars = sum(1 for seen in sidecars if (not seen.started if seen.is_running else _last_run(seen) is None))
-    waiting = sum(1 for seen in mains if not seen.is_running and _last_run(seen) is None)
-    waiting += sum(1 for seen in sidecars if not seen.is_running and _last_run(seen) is None)
+    pending_sidecars = sum(1 for state in sidecars if (not state.started if state.is_running else _last_run(state) is None))
+    waiting = sum(1 for state in mains if not state.is_running and _last_run(state) is None)
+    waiting += sum(1 for state in sidecars if not state.is_running and _last_run(state) is None)
     if pending_inits or (pending_sidecars and not initialized) or waiting:
         return "Pending"
-    if any(seen.is_running for seen in (*mains, *sidecars)):
+    if any(state.is_running for state in (*mains, *sidecars)):
         return "Running"
     endings = [
         (container, last.exit_code or 0)
@@ -112,10 +112,10 @@ def qos_class(spec: Json) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def with_conditions_of_others(status: Json, seen: Json) -> Json:
-    """A status of ours with what others say about the pod, as it was last `seen` on the server."""
+def with_conditions_of_others(status: Json, observed: Json) -> Json:
+    """A status of ours with what others say about the pod, as it was last observed on the server."""
     conditions = [one for one in status.get("conditions") or () if one["type"] in OWNED_CONDITIONS]
-    conditions += [one for one in seen.get("conditions") or () if one["type"] not in OWNED_CONDITIONS]
+    conditions += [one for one in observed.get("conditions") or () if one["type"] not in OWNED_CONDITIONS]
     return {**status, "conditions": conditions}
 
 
@@ -123,31 +123,31 @@ def is_ready(status: Json) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ())
 
 
-def container_state(seen: Seen, *, has_inits: bool) -> Json:
+def container_state(state: ContainerState, *, has_inits: bool) -> Json:
     """The `state` of a container status."""
-    if seen.waiting is not None:
-        return _waiting_state(seen.waiting)
-    if seen.attempt is None or not (seen.attempt.started_at or seen.attempt.is_over):
+    if state.waiting is not None:
+        return _waiting_state(state.waiting)
+    if state.attempt is None or not (state.attempt.started_at or state.attempt.is_over):
         return _waiting_state(Waiting("PodInitializing" if has_inits else "ContainerCreating"))
-    return _attempt_state(seen.attempt)
+    return _attempt_state(state.attempt)
 
 
 def _container_status(spec: Json, container: Json, containers: Containers) -> Json:
-    seen = containers[container["name"]]
-    state = container_state(seen, has_inits=bool(spec.get("initContainers")))
+    state = containers[container["name"]]
+    described = container_state(state, has_inits=bool(spec.get("initContainers")))
     # A container in back-off waits: its last run moves to lastState.
-    last = seen.attempt if "waiting" in state and seen.is_over else seen.previous
-    shown = seen.attempt if seen.attempt is not None and (seen.attempt.started_at or seen.is_over) else seen.previous
-    done = seen.role is Role.INIT and seen.has_succeeded
+    last = state.attempt if "waiting" in described and state.is_over else state.previous
+    shown = state.attempt if state.attempt is not None and (state.attempt.started_at or state.is_over) else state.previous
+    done = state.role is Role.INIT and state.has_succeeded
     status: Json = {
         "name": container["name"],
-        "state": state,
+        "state": described,
         "lastState": _attempt_state(last) if last is not None else {},
-        "ready": done or (seen.is_running and seen.started and seen.ready),
+        "ready": done or (state.is_running and state.started and state.ready),
         "restartCount": shown.number if shown is not None else 0,
         "image": container.get("image", ""),
         "imageID": "",
-        "started": seen.is_running and seen.started,
+        "started": state.is_running and state.started,
     }
     if shown is not None:
         status["containerID"] = f"{RUNTIME}://{shown.id}"
@@ -178,12 +178,12 @@ def _waiting_state(waiting: Waiting) -> Json:
     return {"waiting": {"reason": waiting.reason, **({"message": waiting.message} if waiting.message else {})}}
 
 
-def _conditions(pod: Json, containers: Containers, situation: Situation, phase: str, now: datetime) -> list[Json]:
+def _conditions(pod: Json, containers: Containers, observation: PodObservation, phase: str, now: datetime) -> list[Json]:
     spec = pod["spec"]
     before = {one["type"]: one for one in (pod.get("status") or {}).get("conditions") or ()}
     ready = _containers_ready(spec, containers, phase)
     wanted = {
-        "PodReadyToStartContainers": ("True" if situation.has_sandbox else "False", "", ""),
+        "PodReadyToStartContainers": ("True" if observation.has_sandbox else "False", "", ""),
         "Initialized": _initialized(spec, containers, phase),
         "Ready": _gated(spec, ready, before.values()),
         "ContainersReady": ready,
@@ -235,7 +235,7 @@ def _gated(spec: Json, ready: tuple[str, str, str], conditions: Iterable[Json]) 
 def _initialized(spec: Json, containers: Containers, phase: str) -> tuple[str, str, str]:
     if phase == "Succeeded":
         return "True", "PodCompleted", ""
-    if any(seen.attempt is not None and seen.attempt.started_at for seen in containers.values() if seen.role is Role.MAIN):
+    if any(state.attempt is not None and state.attempt.started_at for state in containers.values() if state.role is Role.MAIN):
         return "True", "", ""
     incomplete = [container["name"] for container, _ in declared(spec) if not _is_initialized(containers[container["name"]])]
     if incomplete:
@@ -243,21 +243,21 @@ def _initialized(spec: Json, containers: Containers, phase: str) -> tuple[str, s
     return "True", "", ""
 
 
-def _is_initialized(seen: Seen) -> bool:
-    if seen.role is Role.MAIN:
+def _is_initialized(state: ContainerState) -> bool:
+    if state.role is Role.MAIN:
         return True
-    return seen.has_succeeded if seen.role is Role.INIT else seen.is_running and seen.started
+    return state.has_succeeded if state.role is Role.INIT else state.is_running and state.started
 
 
-def _is_ready(seen: Seen) -> bool:
-    return seen.is_running and seen.started and seen.ready
+def _is_ready(state: ContainerState) -> bool:
+    return state.is_running and state.started and state.ready
 
 
-def _last_run(seen: Seen) -> Attempt | None:
+def _last_run(state: ContainerState) -> Attempt | None:
     """The newest attempt that has ended."""
-    if seen.attempt is not None and seen.attempt.is_over:
-        return seen.attempt
-    return None if seen.is_running else seen.previous
+    if state.attempt is not None and state.attempt.is_over:
+        return state.attempt
+    return None if state.is_running else state.previous
 
 
 def _time(moment: float) -> str:

@@ -18,14 +18,21 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node import attempts, lifecycle
 from shunter.cluster.node.assigned_pod import AssignedPod
-from shunter.cluster.node.container_set import ContainerSet, EventType, Surface
-from shunter.cluster.node.container_start import ContainerStarter, Equipment, StartProblem, has_refreshable_volumes
+from shunter.cluster.node.container_set import ContainerSet, EventType, PodCallbacks
+from shunter.cluster.node.container_start import ContainerStarter, StartDependencies, StartProblem, has_refreshable_volumes
 from shunter.cluster.node.containers import Waiting
 from shunter.cluster.node.kubelet_api import ContainerLog, LogUnavailableError
 from shunter.cluster.node.launcher import LauncherError
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.names import Endpoint
-from shunter.cluster.node.pod_status import Situation, container_state, is_ready, pod_phase, pod_status, with_conditions_of_others
+from shunter.cluster.node.pod_status import (
+    PodObservation,
+    container_state,
+    is_ready,
+    pod_phase,
+    pod_status,
+    with_conditions_of_others,
+)
 from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime import host_name
 from shunter.cluster.node.stats import Measured
@@ -48,10 +55,10 @@ _WHOLE_POD = ""
 _DEADLINE_EXCEEDED = ("Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 
-class Station(NamedTuple):
+class NodeServices(NamedTuple):
     """What all workers of a node share."""
 
-    equipment: Equipment
+    dependencies: StartDependencies
     statuses: StatusWriter
     recorder: EventRecorder
     names_changed: Callable[[], None]
@@ -62,20 +69,20 @@ class Station(NamedTuple):
 class PodWorker:
     """Runs one pod. `update` and `vanish` tell it what the API server says; `run` ends when nothing of the pod is left."""
 
-    def __init__(self, pod: AssignedPod, directory: PodDirectory, station: Station) -> None:
+    def __init__(self, pod: AssignedPod, directory: PodDirectory, services: NodeServices) -> None:
         self._pod = pod
         self._directory = directory
-        self._station = station
+        self._node_services = services
         self._wake = asyncio.Event()
-        self._starter = ContainerStarter(station.equipment, directory)
-        surface = Surface(
-            probe_address=lambda: station.equipment.runtime.probe_address(self._starter.address),
+        self._starter = ContainerStarter(services.dependencies, directory)
+        callbacks = PodCallbacks(
+            probe_address=lambda: services.dependencies.runtime.probe_address(self._starter.address),
             wake=self._wake.set,
             note=self._note,
             grace=lambda: self._grace(ending=False),
             ended=self._starter.release_group,
         )
-        self._containers = ContainerSet(pod.spec, directory, station.equipment.launcher, surface)
+        self._containers = ContainerSet(pod.spec, directory, services.dependencies.launcher, callbacks)
         self._retries = RetryTimes()
         self._arrived = time.time()
         self._reported: Json = {}
@@ -113,26 +120,26 @@ class PodWorker:
         """The containers that run, for whoever measures them."""
         metadata = self._pod.metadata
         found = []
-        for name, seen in self._containers.seen.items():
-            if seen.attempt is None or not seen.is_running:
+        for name, state in self._containers.states.items():
+            if state.attempt is None or not state.is_running:
                 continue
-            root = attempts.supervisor(self._directory.attempt(name, seen.attempt.number))
+            root = attempts.supervisor(self._directory.attempt(name, state.attempt.number))
             if root:
-                found.append(Measured(metadata.namespace, metadata.name, self._pod.uid, name, root, seen.attempt.started_at))
+                found.append(Measured(metadata.namespace, metadata.name, self._pod.uid, name, root, state.attempt.started_at))
         return found
 
     def container_log(self, container: str, *, previous: bool) -> ContainerLog:
         """Where a container's log is. Raises LogUnavailableError with kubelet's words."""
         name = self._pod.metadata.name
-        seen = self._containers.seen.get(container)
-        if seen is None:
+        state = self._containers.states.get(container)
+        if state is None:
             raise LogUnavailableError(404, f'container "{container}" in pod "{name}" is not available')
-        attempt = seen.previous if previous else seen.attempt or seen.previous
+        attempt = state.previous if previous else state.attempt or state.previous
         if attempt is None and previous:
             raise LogUnavailableError(400, f'previous terminated container "{container}" in pod "{name}" not found')
         directory = None if attempt is None else self._directory.attempt(container, attempt.number)
         if attempt is None or directory is None or not (directory / "log").exists():
-            reason = container_state(seen, has_inits=bool(self._pod.spec.get("initContainers"))).get("waiting", {}).get("reason")
+            reason = container_state(state, has_inits=bool(self._pod.spec.get("initContainers"))).get("waiting", {}).get("reason")
             raise LogUnavailableError(
                 400, f'container "{container}" in pod "{name}" is waiting to start: {reason or "no logs available yet"}'
             )
@@ -143,27 +150,27 @@ class PodWorker:
 
     def running_container(self, container: str) -> RunningContainer:
         """Where commands are run. Raises StreamRefusedError with kubelet's words."""
-        seen = self._containers.seen.get(container)
-        if seen is None or seen.attempt is None or not seen.attempt.is_running:
+        state = self._containers.states.get(container)
+        if state is None or state.attempt is None or not state.attempt.is_running:
             raise StreamRefusedError(500, f'container not found ("{container}")')
-        directory = self._directory.attempt(container, seen.attempt.number)
+        directory = self._directory.attempt(container, state.attempt.number)
         return RunningContainer(directory, self._containers.spec(container))
 
     def forwarded_pod(self) -> ForwardedPod:
         """Whose ports are forwarded. Raises StreamRefusedError with kubelet's words."""
-        metadata, runtime = self._pod.metadata, self._station.equipment.runtime
-        if not any(seen.is_running for seen in self._containers.seen.values()):
+        metadata, runtime = self._pod.metadata, self._node_services.dependencies.runtime
+        if not any(state.is_running for state in self._containers.states.values()):
             raise StreamRefusedError(500, f'pod not found ("{metadata.name}_{metadata.namespace}")')
         body = self._pod.as_json()
         return ForwardedPod(metadata.name, metadata.uid, lambda port: runtime.connect(body, self._directory, port))
 
     def _is_current_and_active(self, container: str, number: int) -> bool:
-        attempt = self._containers.seen[container].attempt
+        attempt = self._containers.states[container].attempt
         return attempt is not None and attempt.number == number and not attempt.is_over
 
     def update(self, pod: AssignedPod) -> None:
         """The pod changed on the server."""
-        if self._station.statuses.was_overruled(pod):
+        if self._node_services.statuses.was_overruled(pod):
             self._reported = pod.status
             self._wake.set()
         if _relevant(pod) != _relevant(self._pod):
@@ -186,7 +193,7 @@ class PodWorker:
         the address or port of one that runs already."""
         self._starter.adopt()
         self._containers.adopt()
-        self._station.names_changed()
+        self._node_services.names_changed()
 
     async def run(self) -> None:
         """Works until the pod is gone from the server and from this machine."""
@@ -202,9 +209,9 @@ class PodWorker:
                     async with asyncio.timeout(wake_in):
                         await self._wake.wait()
         self.close()
-        self._station.statuses.forget(self._pod.uid)
+        self._node_services.statuses.forget(self._pod.uid)
         await self._remove()
-        self._station.names_changed()
+        self._node_services.names_changed()
 
     async def _remove(self) -> None:
         """Tries until it is done: whatever stayed would keep its address."""
@@ -225,9 +232,9 @@ class PodWorker:
             self._note("Normal", *_DEADLINE_EXCEEDED[1:])
         waits: list[float | None] = []
         if self._is_ending():
-            decision = lifecycle.decide_stop(self._pod.spec, self._containers.seen)
+            decision = lifecycle.decide_stop(self._pod.spec, self._containers.states)
         else:
-            decision = lifecycle.decide(self._pod.spec, self._containers.seen, now)
+            decision = lifecycle.decide(self._pod.spec, self._containers.states, now)
             await self._start_all(decision.start)
             self._show_back_off(decision.back_off)
             waits += [decision.wake_in, self._retries.next_wait(now), self._refresh_volumes(now)]
@@ -244,7 +251,7 @@ class PodWorker:
         return self._vanished or self._overdue or self._pod.is_finished or self._pod.metadata.deletion_timestamp is not None
 
     def _is_settled(self) -> bool:
-        return pod_phase(self._pod.spec, self._containers.seen, ending=self._is_ending()) in ("Succeeded", "Failed")
+        return pod_phase(self._pod.spec, self._containers.states, ending=self._is_ending()) in ("Succeeded", "Failed")
 
     def _deadline(self) -> float | None:
         seconds = self._pod.spec.get("activeDeadlineSeconds")
@@ -264,7 +271,7 @@ class PodWorker:
 
     async def _start_all(self, names: Iterable[str]) -> None:
         """Starts what may start; what cannot start for now shows why."""
-        if names and (refusal := self._station.refusal(self._pod.spec)):
+        if names and (refusal := self._node_services.refusal(self._pod.spec)):
             if not self._refused:
                 self._refused = True
                 self._show_problem(names, StartProblem("Refused", refusal, event="Refused", event_message=refusal))
@@ -293,7 +300,7 @@ class PodWorker:
             self._show_problem(names, problem)
             return False
         self._retries.succeeded(_WHOLE_POD)
-        self._station.names_changed()
+        self._node_services.names_changed()
         return True
 
     def _refresh_volumes(self, now: float) -> float | None:
@@ -318,15 +325,15 @@ class PodWorker:
             self._released = True
             if self._refreshing is not None:
                 self._refreshing.cancel()
-            self._station.names_changed()
+            self._node_services.names_changed()
             await self._starter.release(self._pod.spec)
             self._report(time.time())
         if self._pod.metadata.deletion_timestamp is None or self._vanished:
             return
-        await self._station.statuses.flush(self._pod.uid)
+        await self._node_services.statuses.flush(self._pod.uid)
         metadata = self._pod.metadata
         try:
-            await self._station.equipment.client.delete(
+            await self._node_services.dependencies.client.delete(
                 PODS, metadata.name, metadata.namespace, uid=metadata.uid, grace_period_seconds=0
             )
         except (NotFound, Conflict):
@@ -340,8 +347,8 @@ class PodWorker:
     def _report(self, now: float) -> float | None:
         """Writes the status if it changed; returns the seconds until it has to be looked at again."""
         phase, reason, message = _DEADLINE_EXCEEDED if self._overdue else ("", "", "")
-        situation = Situation(
-            host_ip=self._station.equipment.host_ip,
+        observation = PodObservation(
+            host_ip=self._node_services.dependencies.host_ip,
             pod_ip=self._starter.address or self._pod.status.get("podIP", ""),
             has_sandbox=bool(self._starter.address) and not self._released,
             started_at=self._started_at(),
@@ -354,7 +361,7 @@ class PodWorker:
         # Conditions keep the time they last changed: what was reported counts, whether or not the server has told us of it.
         reported = with_conditions_of_others(self._reported or self._pod.status, self._pod.status)
         base = {**self._pod.as_json(), "status": reported}
-        status = pod_status(base, self._containers.seen, situation, datetime.fromtimestamp(now, UTC))
+        status = pod_status(base, self._containers.states, observation, datetime.fromtimestamp(now, UTC))
         if status == self._reported:
             return None
         quiet = self._arrived + QUIET_START_SECONDS - now
@@ -363,14 +370,14 @@ class PodWorker:
         was_ready = is_ready(self._reported)
         self._reported = status
         if is_ready(status) != was_ready:
-            self._station.names_changed()
-        self._station.statuses.write(self._pod, status)
+            self._node_services.names_changed()
+        self._node_services.statuses.write(self._pod, status)
         return None
 
     def _show_problem(self, names: Iterable[str], problem: StartProblem) -> None:
         for name in names:
             waiting = Waiting(problem.reason, problem.message)
-            if problem.reason == "ErrImagePull" and self._containers.seen[name].waiting is not None:
+            if problem.reason == "ErrImagePull" and self._containers.states[name].waiting is not None:
                 image = self._containers.spec(name).get("image", "")
                 waiting = Waiting("ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {problem.message}')
             self._containers.wait(name, waiting)
@@ -378,16 +385,18 @@ class PodWorker:
 
     def _show_back_off(self, waits: Iterable[tuple[str, float]]) -> None:
         for name, _ in waits:
-            seen = self._containers.seen[name]
-            if seen.waiting is not None and seen.waiting.reason == "CrashLoopBackOff":
+            state = self._containers.states[name]
+            if state.waiting is not None and state.waiting.reason == "CrashLoopBackOff":
                 continue
-            delay = _go_duration(lifecycle.back_off(seen.streak))
+            delay = _go_duration(lifecycle.back_off(state.streak))
             message = f"back-off {delay} restarting failed container={name} pod={self._pod.title}"
             self._containers.wait(name, Waiting("CrashLoopBackOff", message))
             self._note("Warning", "BackOff", f"Back-off restarting failed container {name} in pod {self._pod.title}")
 
     def _note(self, type: EventType, reason: str, message: str) -> None:
-        self._station.recorder.record(Note(regarding=self._pod.ref, type=type, reason=reason, message=message, action="Running"))
+        self._node_services.recorder.record(
+            Note(regarding=self._pod.ref, type=type, reason=reason, message=message, action="Running")
+        )
 
 
 def _relevant(pod: AssignedPod) -> tuple[object, ...]:

@@ -15,8 +15,8 @@ from logging import getLogger
 
 from shunter.api.resources import PODS
 from shunter.cluster.node.assigned_pod import AssignedPod
-from shunter.cluster.node.containers import Attempt, Containers, Role, Seen, declared
-from shunter.cluster.node.pod_status import Situation, pod_status
+from shunter.cluster.node.containers import Attempt, Containers, ContainerState, Role, declared
+from shunter.cluster.node.pod_status import PodObservation, pod_status
 from shunter.cluster.node.status_writer import StatusWriter
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, NotFound
@@ -77,8 +77,8 @@ class SimulatedPods:
     def _report(self, pod: AssignedPod, containers: Containers, started: float, *, ended: bool = False) -> None:
         self._started += 1
         address = pod.status.get("podIP") or f"10.{self._started >> 16 & 255}.{self._started >> 8 & 255}.{self._started & 255}"
-        situation = Situation(host_ip=self._host_ip, pod_ip=address, has_sandbox=True, started_at=started, ended=ended)
-        self._statuses.write(pod, pod_status(pod.as_json(), containers, situation, datetime.now(UTC)))
+        observation = PodObservation(host_ip=self._host_ip, pod_ip=address, has_sandbox=True, started_at=started, ended=ended)
+        self._statuses.write(pod, pod_status(pod.as_json(), containers, observation, datetime.now(UTC)))
 
     async def _delete(self, pod: AssignedPod) -> None:
         if pod.metadata.finalizers and not pod.is_finished:
@@ -109,7 +109,7 @@ def simulated_containers(pod: AssignedPod, started: float, finished: float | Non
         elif finished is not None:
             code = int(_number(pod, EXIT_CODE_ANNOTATION, 0)) if role is Role.MAIN else 0
             attempt = attempt._replace(finished_at=finished, exit_code=code, reason="Error" if code else "Completed")
-        containers[container["name"]] = Seen(role, attempt, started=True, ready=True)
+        containers[container["name"]] = ContainerState(role, attempt, started=True, ready=True)
     return containers
 
 

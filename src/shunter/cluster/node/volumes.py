@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import Surroundings, field_value, named_container, resource_value
+from shunter.cluster.node.downward import PodContext, field_value, named_container, resource_value
 from shunter.cluster.node.references import MissingSourceError, Sources, token_key
 
 _DATA = "..data"
@@ -35,7 +35,7 @@ def is_from_api(volume: Json) -> bool:
     return any(kind in volume for kind in _FROM_API)
 
 
-def volume_files(volume: Json, pod: Json, sources: Sources, around: Surroundings) -> Files:
+def volume_files(volume: Json, pod: Json, sources: Sources, context: PodContext) -> Files:
     """The files of a configMap, secret, downwardAPI or projected volume, by relative path.
 
     Raises MissingSourceError with kubelet's words when something that is not optional does not exist.
@@ -44,14 +44,14 @@ def volume_files(volume: Json, pod: Json, sources: Sources, around: Surroundings
     default_mode = next((volume[kind].get("defaultMode") for kind in _FROM_API if kind in volume), None) or 0o644
     files: dict[str, VolumeFile] = {}
     for projection in projections:
-        files.update(_projected(projection, default_mode, pod, sources, around))
+        files.update(_projected(projection, default_mode, pod, sources, context))
     for path in files:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise MissingSourceError(f"invalid path {path}: must be relative and stay inside the volume")
     return files
 
 
-def _projected(projection: Json, mode: int, pod: Json, sources: Sources, around: Surroundings) -> dict[str, VolumeFile]:
+def _projected(projection: Json, mode: int, pod: Json, sources: Sources, context: PodContext) -> dict[str, VolumeFile]:
     if "configMap" in projection:
         source = projection["configMap"]
         optional = bool(source.get("optional"))
@@ -63,7 +63,7 @@ def _projected(projection: Json, mode: int, pod: Json, sources: Sources, around:
         return _keys(source, entries, mode, "secret", optional)
     if "downwardAPI" in projection:
         return {
-            item["path"]: VolumeFile(_downward(item, pod, around).encode(), item.get("mode") or mode)
+            item["path"]: VolumeFile(_downward(item, pod, context).encode(), item.get("mode") or mode)
             for item in projection["downwardAPI"].get("items") or ()
         }
     if "serviceAccountToken" in projection:
@@ -91,11 +91,11 @@ def _keys(source: Json, entries: dict[str, bytes] | None, mode: int, kind: str, 
     return files
 
 
-def _downward(item: Json, pod: Json, around: Surroundings) -> str:
+def _downward(item: Json, pod: Json, context: PodContext) -> str:
     if "fieldRef" in item:
-        return field_value(item["fieldRef"]["fieldPath"], pod, around)
+        return field_value(item["fieldRef"]["fieldPath"], pod, context)
     reference = item["resourceFieldRef"]
-    return resource_value(reference, named_container(pod, reference["containerName"]), around)
+    return resource_value(reference, named_container(pod, reference["containerName"]), context)
 
 
 def write_files(directory: Path, files: Files) -> bool:

@@ -10,12 +10,12 @@ from functools import cache
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import Surroundings
+from shunter.cluster.node.downward import PodContext
 from shunter.cluster.node.environment import declared_environment
 from shunter.cluster.node.expansion import expand_all
 from shunter.cluster.node.references import Sources
 
-_MACHINE = Surroundings(pod_ip="<address of the pod>", host_ip="<address of its node>", allocatable={})
+_MACHINE = PodContext(pod_ip="<address of the pod>", host_ip="<address of its node>", allocatable={})
 
 
 class Seen(NamedTuple):
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
 
 def seen(pod: Json, container: Json) -> Seen:
     """What a container of an admitted pod sees. Raises ValueError for a reference that Kubernetes does not offer."""
-    environment = declared_environment(pod, container, sources=_UNREAD, around=_MACHINE)
+    environment = declared_environment(pod, container, sources=_UNREAD, context=_MACHINE)
     command = container.get("command")
     return Seen(
         environment,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.begun import Begun, LauncherError
 from shunter.cluster.node.descriptors import Descriptor
 from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.launcher_call import LauncherCall, LauncherError
 from shunter.cluster.node.streams.remote_command import (
     SUCCESS,
     CommandClient,
@@ -53,12 +53,12 @@ async def execute(
 ) -> Json:
     """Runs a command for a client; returns the status that says how it ended."""
     try:
-        begun = await launcher.begin(
+        call = await launcher.begin(
             "command", directory=str(container.directory), argv=argv, streams=options.streams, terminal=options.tty
         )
     except LauncherError as error:
         return internal_error(f"error executing command in container: failed to exec in container: {error.message}")
-    ends = _command_ends(begun, options)
+    ends = _command_ends(call, options)
     try:
         async with _Pumps() as pumps:
             outputs = pumps.start_outputs(client, ends.outputs)
@@ -69,26 +69,26 @@ async def execute(
                 pumps.start(_hang_up(client, ends.terminal))
             if ends.terminal is not None and not outputs:
                 pumps.start(_drain(ends.terminal))
-            code = (await begun.result())["exit_code"]
+            code = (await call.result())["exit_code"]
             await _all(outputs)
     except LauncherError as error:
         return internal_error(f"error executing command in container: {error.message}")
     finally:
         client.ignore_input()
         ends.close()
-        begun.close()
+        call.close()
     return exit_status(argv, code)
 
 
 async def attach(launcher: Launcher, container: RunningContainer, options: CommandOptions, client: CommandClient) -> Json:
     """Shows a client what a container writes from now on, and the container what the client types; returns the last status."""
     try:
-        begun = await launcher.begin("attach", directory=str(container.directory), streams=options.streams)
+        call = await launcher.begin("attach", directory=str(container.directory), streams=options.streams)
     except LauncherError as error:
         return internal_error(f"error attaching to container: {error.message}")
-    connection = Descriptor(begun.descriptors.pop(0))
+    connection = Descriptor(call.descriptors.pop(0))
     has_terminal = bool(container.spec.get("tty"))
-    ends = _attached_ends(begun, options, has_terminal=has_terminal)
+    ends = _attached_ends(call, options, has_terminal=has_terminal)
     try:
         async with _Pumps() as pumps:
             outputs = pumps.start_outputs(client, ends.outputs)
@@ -107,7 +107,7 @@ async def attach(launcher: Launcher, container: RunningContainer, options: Comma
         client.ignore_input()
         connection.close()
         ends.close()
-        begun.close()
+        call.close()
     return SUCCESS
 
 
@@ -180,16 +180,16 @@ async def _say_no_more(connection: Descriptor) -> None:
         await connection.write(b".")
 
 
-def _command_ends(begun: Begun, options: CommandOptions) -> _Ends:
+def _command_ends(call: LauncherCall, options: CommandOptions) -> _Ends:
     if options.tty:
-        terminal = Descriptor(begun.descriptors.pop())
+        terminal = Descriptor(call.descriptors.pop())
         return _Ends(terminal if options.stdin else None, {"stdout": terminal} if options.stdout else {}, terminal)
-    ends = {name: Descriptor(begun.descriptors.pop(0)) for name in options.streams}
+    ends = {name: Descriptor(call.descriptors.pop(0)) for name in options.streams}
     stdin = ends.pop("stdin", None)
     return _Ends(stdin, ends)
 
 
-def _attached_ends(begun: Begun, options: CommandOptions, *, has_terminal: bool) -> _Ends:
-    outputs = {name: Descriptor(begun.descriptors.pop(0)) for name in options.streams if name != "stdin"}
-    target = Descriptor(begun.descriptors.pop()) if begun.descriptors else None
+def _attached_ends(call: LauncherCall, options: CommandOptions, *, has_terminal: bool) -> _Ends:
+    outputs = {name: Descriptor(call.descriptors.pop(0)) for name in options.streams if name != "stdin"}
+    target = Descriptor(call.descriptors.pop()) if call.descriptors else None
     return _Ends(target, outputs, target if has_terminal else None)

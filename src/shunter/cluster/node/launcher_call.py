@@ -1,4 +1,4 @@
-"""Something the launcher began for the agent: descriptors to talk through at once, and an answer when it is over."""
+"""A call to the launcher that is under way: descriptors to talk through at once, and an answer when it is over."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class LauncherError(EnvironmentProblem):
     """The launcher could not do what it was asked; the message is the kernel's."""
 
 
-class Begun:
-    """What goes on at the other end of a channel. Raises LauncherError, from `receive` or `result`, when it could not."""
+class LauncherCall:
+    """One call. Raises LauncherError, from `receive` or `result`, when it could not."""
 
     def __init__(self, channel: socket.socket, descriptors: list[int], data: bytes) -> None:
         self._channel = channel
@@ -27,7 +27,7 @@ class Begun:
         """Whoever takes them out of here closes them."""
 
     @classmethod
-    async def receive(cls, channel: socket.socket) -> Begun:
+    async def receive(cls, channel: socket.socket) -> LauncherCall:
         """Waits for the descriptors; the channel is closed when none come."""
         try:
             data, descriptors = await _receive(channel)
