@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from shunter.cli.ages import age
 from shunter.cli.demo import reported_world_sizes
-from shunter.cli.reports import age, description, failure_lines, headline, is_about, phase
+from shunter.cli.reports import description, failure_lines, headline, is_about, phase
 from shunter.operator.causes import Evidence
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -16,11 +16,14 @@ from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.table import Table
+
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
     from shunter.cli.evidence import Why
     from shunter.kube.client import Client
     from shunter.operator.overview import Overview
+    from shunter.operator.training_progress import Progress
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", autocompletion=job_names, help="Name of the job, or KIND/NAME when two kinds share it.")
@@ -38,8 +41,8 @@ def jobs(
 ) -> None:
     """List training jobs of every kind, in all namespaces unless one is named.
 
-    WHY says in a word what keeps a job from training; describe says more. Kubernetes' own Jobs are among them where they number
-    their pods (completionMode: Indexed).
+    WHY says in a word what keeps a job from training; describe says more. STEP, LOSS, LEFT and CHECKPOINT are there when a
+    program reports its progress. Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
     """
     import asyncio
 
@@ -54,23 +57,34 @@ def jobs(
     if not rows:
         say(choice.nothing(len(found)))
         return
+    print_table(table_of(rows))
+    if unread:
+        say(f"WHY is ? where it is not known: {' and '.join(unread)} could not be listed")
+
+
+def table_of(rows: Sequence[Row]) -> Table:
+    """The list for people; progress has columns only where some program reports it."""
+    from datetime import UTC, datetime
+
     from rich.table import Table
 
+    from shunter.cli.ages import age
     from shunter.cli.display import STATE_COLOURS
-    from shunter.cli.reports import age
+    from shunter.cli.training_progress import cells
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", "AGE", "RAN"):
+    now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
+    reports = any(row.progress for row in rows)
+    progress = ("STEP", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", *progress, "AGE", "RAN"):
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
         state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
         ran = age(job.created, job.finished) if job.finished else ""
         word = why.cause.word if why.cause else "?" * bool(why.unread)
-        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), age(job.created), ran)
-    print_table(table)
-    if unread:
-        say(f"WHY is ? where it is not known: {' and '.join(unread)} could not be listed")
+        how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
+        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), *how_far, age(job.created), ran)
+    return table
 
 
 def describe(
@@ -151,16 +165,17 @@ class Row(NamedTuple):
 
     job: Overview
     why: Why
+    progress: Progress | None
 
     def as_json(self) -> Json:
-        """The job's overview; `why`, `cause` and `remedy` are empty when nothing keeps it from training. `unread` names the kinds
-        that could not be read and might have told."""
+        """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
+        that could not be read and might have told; `progress` is null when its program reports none."""
         import msgspec
 
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
         why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
-        return {**found, **why, "unread": list(self.why.unread)}
+        return {**found, **why, "unread": list(self.why.unread), "progress": msgspec.to_builtins(self.progress)}
 
 
 async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str]]:
@@ -170,11 +185,12 @@ async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str]]:
 
     from shunter.cli.evidence import Why, why_of_all
     from shunter.operator.overview import overview
+    from shunter.operator.training_progress import progress
 
     async with client:
         found = [job for _, job in await all_jobs(client, namespace)]
         why = await why_of_all(client, found, namespace, datetime.now(UTC))
-    rows = [Row(overview(job), why.get(job["metadata"]["uid"], Why(None))) for job in found]
+    rows = [Row(overview(job), why.get(job["metadata"]["uid"], Why(None)), progress(job)) for job in found]
     rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
     return rows, sorted({kind for row in rows for kind in row.why.unread})
 

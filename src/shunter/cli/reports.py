@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from shunter.api.meta import Json
+from shunter.cli.ages import age
+from shunter.cli.training_progress import lines as progress_lines
 from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
+from shunter.operator.training_progress import progress
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
@@ -70,17 +73,6 @@ def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, li
     return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
 
 
-def age(since: datetime | None, until: datetime | None = None) -> str:
-    """`45s`, `3m`, `2h`, `5d`: how long, in the largest unit that says something; empty when unknown."""
-    if since is None:
-        return ""
-    seconds = max(0, int(((until or datetime.now(UTC)) - since).total_seconds()))
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= 2 * size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
-
-
 def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: datetime) -> Iterator[str]:
     """Everything `shunter describe` says of a job, line by line."""
     row = overview(job)
@@ -94,6 +86,8 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     if row.message and row.message != why:
         yield f"           {row.message}"
     yield from _why_lines(job, evidence, now)
+    if (found := progress(job)) is not None:
+        yield from progress_lines(found, pods, now, is_running=row.state == "Running")
     yield f"  Ranks    {row.ranks}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
@@ -105,8 +99,7 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     yield "Pods"
     for pod in sorted(pods, key=lambda pod: (member(job, pod).rank is None, member(job, pod).rank or 0)):
         yield from pod_lines(job, pod)
-    found = faults(pods)
-    if found:
+    if faults(pods):
         yield "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"

@@ -1,0 +1,16 @@
+"""How long ago something was, in few letters. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def age(since: datetime | None, until: datetime | None = None) -> str:
+    """`45s`, `3m`, `2h`, `5d`: how long, in the largest unit that says something; empty when unknown."""
+    if since is None:
+        return ""
+    seconds = max(0, int(((until or datetime.now(UTC)) - since).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

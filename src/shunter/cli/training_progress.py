@@ -1,0 +1,66 @@
+"""Progress in words: the cells of `jobs` and the lines of `describe`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cli.ages import age
+from shunter.operator.training_progress import Checkpoint, Progress, warnings
+
+
+class Cells(NamedTuple):
+    """One row's cells; each is empty when the program did not tell."""
+
+    step: str = ""
+    loss: str = ""
+    left: str = ""
+    checkpoint: str = ""
+
+
+def cells(found: Progress | None, now: datetime, *, is_finished: bool) -> Cells:
+    """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age; of a job that has
+    ended nothing is left to do."""
+    if found is None:
+        return Cells()
+    step = _step(found)
+    if not is_finished and found.is_stale(now) and found.reported:
+        step = f"{step} ({age(found.reported, now)} ago)".strip()
+    left = None if is_finished else found.left(now)
+    return Cells(
+        step=step,
+        loss="" if found.loss is None else f"{found.loss:.4g}",
+        left="" if left is None else age(now - left, now),
+        checkpoint=_checkpoint(found.checkpoint, now),
+    )
+
+
+def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: bool) -> Iterator[str]:
+    """What `describe` says: the report, the newest checkpoint, and what may cost work of a job that runs."""
+    parts = [f"step {_step(found)}"] if found.step is not None else []
+    parts += [f"{found.percentage} %"] if found.percentage is not None else []
+    parts += [f"loss {found.loss:.6g}"] if found.loss is not None else []
+    left = found.left(now) if is_running else None
+    parts += [f"{age(now - left, now)} left"] if left is not None else []
+    parts += [f"reported {age(found.reported, now)} ago"] if found.reported else []
+    yield f"  Progress {', '.join(parts)}"
+    if (checkpoint := found.checkpoint) is not None:
+        saved = f", saved {age(checkpoint.saved, now)} ago" if checkpoint.saved else ""
+        took = f" in {checkpoint.seconds:.3g} s" if checkpoint.seconds is not None else ""
+        yield f"  Checkpoint of step {checkpoint.step}{saved}{took}"
+    if is_running:
+        yield from (f"  Warning  {warning}" for warning in warnings(found, pods, now))
+
+
+def _step(found: Progress) -> str:
+    if found.step is not None:
+        return f"{found.step}/{found.steps}" if found.steps is not None else str(found.step)
+    return f"{found.percentage}%" if found.percentage is not None else ""
+
+
+def _checkpoint(found: Checkpoint | None, now: datetime) -> str:
+    if found is None:
+        return ""
+    return f"{found.step} ({age(found.saved, now)} ago)" if found.saved else str(found.step)

@@ -1,0 +1,129 @@
+"""How far a training is, by what its program reports to the status server: `status.trainerStatus` of a TrainJob. Pure.
+
+Metrics of these names are understood; whoever reports others loses nothing, they stay in the status:
+
+| metric              | value                                          |
+|---------------------|------------------------------------------------|
+| `step`, `steps`     | the last step that was done, of how many       |
+| `loss`              | its loss                                       |
+| `checkpoint.step`   | the step of the newest complete checkpoint     |
+| `checkpoint.time`   | when that was complete, in seconds since 1970  |
+| `checkpoint.seconds`| how long saving it took                        |
+| `checkpoint.every`  | steps between two checkpoints                  |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from shunter.api.meta import Json, Struct
+from shunter.operator.overview import moment
+
+STALE = timedelta(minutes=2)
+"""A report that is older is shown with its age."""
+SILENT = timedelta(minutes=10)
+"""Without a report for so long a program may hang; a long evaluation or compilation takes less."""
+MISSED_CHECKPOINTS = 3
+"""So many are missing before somebody should look: one may be under way, and one may have been skipped for it."""
+
+
+class Checkpoint(Struct, frozen=True):
+    """The newest complete checkpoint, as the program tells it. What it did not tell is None."""
+
+    step: int
+    saved: datetime | None = None
+    seconds: float | None = None
+    """How long the save took."""
+    every: int | None = None
+    """Steps between two checkpoints."""
+
+
+class Progress(Struct, frozen=True):
+    """The last report of a program. What it did not tell is None."""
+
+    reported: datetime | None = None
+    percentage: int | None = None
+    left_seconds: int | None = None
+    """From `reported` on."""
+    step: int | None = None
+    steps: int | None = None
+    loss: float | None = None
+    checkpoint: Checkpoint | None = None
+
+    def left(self, now: datetime) -> timedelta | None:
+        """How long it will still take, by the last report."""
+        if self.left_seconds is None:
+            return None
+        passed = now - self.reported if self.reported else timedelta()
+        return max(timedelta(), timedelta(seconds=self.left_seconds) - passed)
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether the program has been silent for so long that these values may say nothing of the present."""
+        return self.reported is None or now - self.reported > STALE
+
+
+def progress(job: Json) -> Progress | None:
+    """What the program of a job of any kind last reported; None where it never did. Only TrainJobs have such a status."""
+    status = job.get("status", {}).get("trainerStatus")
+    if not status:
+        return None
+    metrics = {metric["name"]: metric.get("value", "") for metric in status.get("metrics") or ()}
+    return Progress(
+        reported=moment(status.get("lastUpdatedTime")),
+        percentage=status.get("progressPercentage"),
+        left_seconds=status.get("estimatedRemainingSeconds"),
+        step=_whole(metrics, "step"),
+        steps=_whole(metrics, "steps"),
+        loss=_number(metrics, "loss"),
+        checkpoint=_checkpoint(metrics),
+    )
+
+
+def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
+    """What may cost work by the report of a running job, each with what follows."""
+    checkpoint, warned = found.checkpoint, list[str]()
+    if found.reported is not None and now - found.reported > SILENT:
+        minutes = int((now - found.reported).total_seconds() // 60)
+        warned.append(f"its program has not reported for {minutes} minutes: it may hang, or its reports may not arrive")
+    if checkpoint is None:
+        return warned
+    if checkpoint.every and found.step is not None and found.step - checkpoint.step > MISSED_CHECKPOINTS * checkpoint.every:
+        warned.append(
+            f"the newest checkpoint is of step {checkpoint.step}, {found.step - checkpoint.step} steps ago, where one is saved "
+            f"every {checkpoint.every}: a restart would lose these steps, so see in its log why it does not save"
+        )
+    graces = [pod["spec"].get("terminationGracePeriodSeconds", 30) for pod in pods]
+    if checkpoint.seconds is not None and graces and 2 * checkpoint.seconds > min(graces):
+        warned.append(
+            f"its last save took {checkpoint.seconds:g} s, more than half of its pods' grace period of {min(graces)} s: a "
+            "preemption may kill it before it has saved, so give it a longer terminationGracePeriodSeconds"
+        )
+    return warned
+
+
+def _checkpoint(metrics: Mapping[str, str]) -> Checkpoint | None:
+    step = _whole(metrics, "checkpoint.step")
+    if step is None:
+        return None
+    seconds = _number(metrics, "checkpoint.time")
+    try:
+        saved = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        saved = None
+    return Checkpoint(step, saved, _number(metrics, "checkpoint.seconds"), _whole(metrics, "checkpoint.every"))
+
+
+def _whole(metrics: Mapping[str, str], name: str) -> int | None:
+    found = _number(metrics, name)
+    return None if found is None or not found.is_integer() else int(found)
+
+
+def _number(metrics: Mapping[str, str], name: str) -> float | None:
+    """A loss that is no number any more (NaN) stays: that is news."""
+    try:
+        found = float(metrics[name])
+    except (KeyError, ValueError):
+        return None
+    return None if math.isinf(found) and name != "loss" else found

@@ -1,0 +1,56 @@
+"""Progress in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shunter.cli.evidence import Why
+from shunter.cli.jobs import Row, table_of
+from shunter.cli.training_progress import Cells, cells, lines
+from shunter.operator.overview import Overview
+from shunter.operator.training_progress import Checkpoint, Progress
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+JUST_NOW = NOON - timedelta(seconds=3)
+CHECKPOINT = Checkpoint(100, NOON - timedelta(seconds=12), seconds=1.25)
+WHOLE = Progress(JUST_NOW, 40, 44, 120, 300, 1.2612345678, CHECKPOINT)
+
+SHOWN = {
+    "nothing": (None, False, Cells()),
+    "everything": (WHOLE, False, Cells("120/300", "1.261", "41s", "100 (12s ago)")),
+    "a finished job": (WHOLE, True, Cells("120/300", "1.261", "", "100 (12s ago)")),
+    "a percentage alone": (Progress(JUST_NOW, 40), False, Cells("40%")),
+    "no number of steps": (Progress(JUST_NOW, step=7), False, Cells("7")),
+    "a program that is silent": (Progress(NOON - timedelta(minutes=9), step=7), False, Cells("7 (9m ago)")),
+    "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), True, Cells("7")),
+    "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), False, Cells(loss="nan")),
+    "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), False, Cells(checkpoint="5")),
+    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), False, Cells(left="0s")),
+}
+
+
+@pytest.mark.parametrize(("found", "is_finished", "expected"), SHOWN.values(), ids=SHOWN)
+def test_cells(found: Progress | None, is_finished: bool, expected: Cells) -> None:
+    assert cells(found, NOON, is_finished=is_finished) == expected
+
+
+def test_lines_of_a_running_job() -> None:
+    assert [*lines(WHOLE, [], NOON, is_running=True)] == [
+        "  Progress step 120/300, 40 %, loss 1.26123, 41s left, reported 3s ago",
+        "  Checkpoint of step 100, saved 12s ago in 1.25 s",
+    ]
+
+
+def test_a_job_that_does_not_run_is_not_warned_of() -> None:
+    silent = Progress(NOON - timedelta(hours=3), step=7)
+    assert [line for line in lines(silent, [], NOON, is_running=True) if "Warning" in line]
+    assert [*lines(silent, [], NOON, is_running=False)] == ["  Progress step 7, reported 3h ago"]
+
+
+def test_the_list_has_columns_for_progress_where_a_program_reports_it() -> None:
+    job = Overview("TrainJob", "ns", "j", "uid", "Running", "", "", 2, NOON, None)
+    headers = [[str(column.header) for column in table_of([Row(job, Why(None), found)]).columns] for found in (None, WHOLE)]
+    assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", "AGE", "RAN"]
+    assert headers[1] == [*headers[0][:6], "STEP", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]
