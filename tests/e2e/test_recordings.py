@@ -46,6 +46,7 @@ def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Pat
             controllers=False,
             gang_scheduler_name=gang_scheduler,
             disable_admission_plugins="ServiceAccount",
+            feature_gates="TrainJobStatus=false",
         )
         asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
         # Started anew, the operator knows all kinds from the start, as the recorded ones did.

@@ -40,7 +40,7 @@ def reporting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluste
         running.up()
     else:
         running = EmbeddedCluster(tmp_path / "state")
-        running.up("--feature-gates", "TrainJobStatus=true", "--level", request.param)
+        running.up("--level", request.param)
     with stack:
         try:
             yield running

@@ -50,7 +50,8 @@ def up(
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
     feature_gates: Annotated[
-        str, typer.Option(help="Of the operator: NAME=true, several with commas; there is TrainJobStatus.", show_default=False)
+        str,
+        typer.Option(help="Of the operator: NAME=true, several with commas [default: TrainJobStatus=true].", show_default=False),
     ] = "",
     autoscaler_sync_period: Annotated[
         float,

@@ -32,6 +32,8 @@ from shunter.errors import EnvironmentProblem
 HOST = "127.0.0.1"
 STATUS_SERVER_NAME = "shunter-webhook.shunter-system.svc"
 """Under which pods reach the operator's status server, as on a cluster where it is installed."""
+DEFAULT_FEATURE_GATES = "TrainJobStatus=true"
+"""Off in the operator, as upstream's. Here only the user's own jobs are changed by it, and their programs can report progress."""
 READY_SECONDS = 60.0
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
@@ -54,7 +56,7 @@ class Options(NamedTuple):
     autoscaler_sync_period: float = 0.0
     """Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default."""
     feature_gates: str = ""
-    """The operator's: `NAME=true`, several with commas."""
+    """The operator's: `NAME=true`, several with commas; empty for `DEFAULT_FEATURE_GATES`."""
     gang_scheduler_name: str = ""
     """The operator's: makes v1 jobs gangs of a scheduler that is not part of the cluster."""
     disable_admission_plugins: str = ""
@@ -135,7 +137,7 @@ def prepare(state: StateDir, options: Options) -> Record:
         started=time.time(),
         simulate=options.simulate,
         strict_resources=options.strict_resources,
-        status_server=status_server_port(state) if options.feature_gates else 0,
+        status_server=status_server_port(state),
     )
     write_private(state.launch, msgspec.json.encode(launch_description(state, options, record, port)))
     for log in ("apiserver", "operator", "agent"):
@@ -203,15 +205,11 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "leader_elect": False,
         "default_backoff_limit": DEFAULT_BACKOFF_LIMIT,
         "gang_scheduler_name": options.gang_scheduler_name,
+        "feature_gates": options.feature_gates or DEFAULT_FEATURE_GATES,
+        "status_server_host": STATUS_SERVER_NAME,
+        "status_server_port": record.status_server,
     }
-    if options.feature_gates:
-        status_server = record.status_server
-        operator |= {
-            "feature_gates": options.feature_gates,
-            "status_server_host": STATUS_SERVER_NAME,
-            "status_server_port": status_server,
-        }
-        agent += ["--reach", f"{STATUS_SERVER_NAME}:{status_server}={HOST}:{status_server}"]
+    agent += ["--reach", f"{STATUS_SERVER_NAME}:{record.status_server}={HOST}:{record.status_server}"]
     return {
         "children": [
             {"name": "apiserver", "argv": server},
