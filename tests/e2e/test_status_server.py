@@ -18,6 +18,7 @@ from e2e.running_cluster import Cluster, Component, eventually
 pytestmark = pytest.mark.timeout(240)
 
 NAME = "status.shunter.test"
+REPORTER = Path(__file__).parents[2] / "examples" / "recipes" / "progress.py"
 LEVELS = ("namespaces", "plain")
 SCRIPT = """
 from kubeflow.trainer import update_trainjob_status
@@ -80,6 +81,33 @@ def test_a_pod_reports_its_progress(reporting: Cluster) -> None:
     found = eventually(status)
     assert (found["estimatedRemainingSeconds"], found["metrics"]) == (9, [{"name": "loss", "value": "0.5"}])
     assert "Complete" in os.linesep.join(condition["type"] for condition in conditions(reporting))
+
+
+def test_the_list_shows_what_the_reporter_of_the_recipes_reports(reporting: Cluster) -> None:
+    reporting.create_namespace("progress")
+    script = f"""{REPORTER.read_text()}
+progress = Progress()
+progress.report(step=120, steps=300, loss=1.2345)
+progress.checkpoint(100, seconds=1.5, every=50)
+progress.close()
+"""
+    job: dict[str, Any] = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "my-job", "namespace": "progress"},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"command": ["python", "-c", script], "numNodes": 1}},
+    }
+    reporting.apply(job)
+    reporting.kubectl("wait", "trainjob/my-job", "-n", "progress", "--for=condition=Complete", "--timeout=120s", timeout=150)
+
+    def row() -> list[str]:
+        header, *rows = reporting.shunter("jobs", "-n", "progress").stdout.splitlines()
+        return rows[0].split() if "CHECKPOINT" in header else []
+
+    assert [one for one in eventually(row) if one in ("120/300", "1.234", "100")] == ["120/300", "1.234", "100"]
+    described = reporting.shunter("describe", "my-job", "-n", "progress").stdout
+    assert "Progress step 120/300, 40 %, loss 1.2345, reported" in described
+    assert "Checkpoint of step 100, saved" in described
 
 
 def conditions(reporting: Cluster) -> list[dict[str, Any]]:
