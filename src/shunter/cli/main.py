@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shunter import __version__
-from shunter.cli import clusters, demo, install, jobs, kubectl, migrate, node, operator, run
+from shunter.cli import clusters, demo, images, install, jobs, kubectl, migrate, node, operator, run
 from shunter.errors import ShunterError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command(
     options_metavar="[KUBECTL'S WORDS]...",
     add_help_option=False,
 )(kubectl.kubectl)
+app.add_typer(images.app, name="images", short_help="Environments that stand for images on the embedded cluster.")
 app.command("operator", short_help="Run the operator against any API server.")(operator.operator)
 app.command("node", short_help="Join this machine to a cluster as a node.")(node.node)
 app.command("install", short_help="Install the operator on a cluster, or upgrade it.")(install.install)

@@ -105,7 +105,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         api_server=HostPort(*api_server),
         directory=state.node,
         access=access,
-        images=load_images(options.images),
+        images=load_images(options.images, state.images),
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
         ways=ways.parsed(options.reach),

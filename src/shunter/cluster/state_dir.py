@@ -84,6 +84,11 @@ class StateDir(NamedTuple):
         return self.root / "volumes"
 
     @property
+    def images(self) -> Path:
+        """Environments that stand for images (`node.image_environments`). Beside it: pods see nothing that is in it."""
+        return self.root.with_name(f"{self.root.name}-images")
+
+    @property
     def launch(self) -> Path:
         return self.root / "launch.json"
 

@@ -1,6 +1,7 @@
 """What `image:` means on this node: a Python environment of this machine, or a root directory.
 
-By default every image is the environment that runs us. A mapping file says otherwise, first match wins:
+By default every image is the environment that runs us. A mapping file says otherwise, first match wins, and after it what
+`shunter images` made (`image_environments`):
 
     - image: "ghcr.io/acme/bert:*"      glob over the whole image name
       venv: /opt/venvs/bert             its bin/ comes first in PATH
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 import shunter
+from shunter.cluster.node.image_environments import environment_for, venv
 from shunter.errors import InputError
 
 SHIMS = "/run/shunter/bin"
@@ -68,18 +70,29 @@ class ImageRule(NamedTuple):
 
 
 class Images:
-    """Answers what an image name stands for. `path` is the mapping file, for messages; None when there is none."""
+    """Answers what an image name stands for. `path` is the mapping file, for messages; None when there is none. `made` is where
+    `shunter images` keeps environments; it is looked at each time."""
 
-    def __init__(self, rules: tuple[ImageRule, ...] = (), path: Path | None = None) -> None:
+    def __init__(self, rules: tuple[ImageRule, ...] = (), path: Path | None = None, made: Path | None = None) -> None:
         self._rules = rules
         self._path = path
+        self._made = made
 
     def find(self, image: str) -> Image:
         """Raises ImageError when the mapping sends the image to something that is not there."""
         rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
-        found = self._mapped(image, rule) if rule else _our_environment()
+        found = self._mapped(image, rule) if rule else self._environment(image)
         known = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0], ())
         return found._replace(entrypoint=(rule.entrypoint if rule else ()) or known)
+
+    def _environment(self, image: str) -> Image:
+        if self._made is None or (made := environment_for(self._made, image)) is None:
+            return _our_environment()
+        binaries = venv(self._made, made) / "bin"
+        if not (binaries / "python").exists():
+            remedy = f"Run: shunter images rebuild {made.image}"
+            raise ImageError(f'image "{image}": its environment {binaries.parent} has no bin/python. {remedy}')
+        return _python_environment(str(binaries))
 
     def _mapped(self, image: str, rule: ImageRule) -> Image:
         if not rule.venv and not rule.root:
@@ -97,10 +110,10 @@ class Images:
         return f'image "{image}": {self._path} maps "{pattern}" to {what}. Create it or change the mapping.'
 
 
-def load_images(path: Path | None) -> Images:
+def load_images(path: Path | None, made: Path | None = None) -> Images:
     """Reads the mapping file; none or a missing one means no rules. Raises InputError naming the entry that is wrong."""
     if path is None or not path.exists():
-        return Images()
+        return Images(made=made)
     try:
         entries = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or []
     except OSError as error:
@@ -112,7 +125,7 @@ def load_images(path: Path | None) -> Images:
         ) from error
     if not isinstance(entries, list):
         raise InputError(f"{path}: holds {type(entries).__name__}, not a list.", "Write `- image: PATTERN` entries.")
-    return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path)
+    return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path, made)
 
 
 def _rule(entry: Any, number: int, path: Path) -> ImageRule:

@@ -1,0 +1,96 @@
+"""`images`: which environments of this machine stand for images on the embedded cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import Output, output, print_as, print_table, say
+
+if TYPE_CHECKING:
+    from shunter.cluster.node.image_environments import ImageEnvironment
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+ImageArgument = Annotated[str, typer.Argument(metavar="IMAGE", help="As pods name it; * stands for anything.")]
+
+
+@app.command("add", short_help="Make an environment that stands for an image.")
+def add(
+    image: ImageArgument,
+    pip: Annotated[list[str], typer.Option("--pip", help="A package, as pip takes it; may be given several times.")] = [],  # noqa: B006
+    requirements: Annotated[
+        Path | None, typer.Option("--requirements", exists=True, dir_okay=False, help="A file of packages for pip.")
+    ] = None,
+    python: Annotated[
+        str, typer.Option("--python", help="The interpreter [default: the one that runs shunter].", show_default=False)
+    ] = "",
+) -> None:
+    """Make a virtual environment with these packages; from then on containers of this image run in it.
+
+    Where --images of `shunter up` maps the image, that is used instead. Other images stay the environment that shunter runs in.
+    """
+    from shunter.cluster import image_builds
+
+    packages = [*pip, *(["--requirement", str(requirements.resolve())] if requirements else [])]
+    _say(image_builds.add(_root(), image, packages, python))
+
+
+@app.command("list", short_help="List them.")
+def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table) -> None:
+    """List the images that have an environment of their own."""
+    import msgspec
+
+    from shunter.cluster import image_builds
+    from shunter.cluster.node.image_environments import recorded
+
+    found = recorded(_root())
+    if form is not Output.table:
+        print_as(msgspec.to_builtins(found), form)
+        return
+    if not found:
+        say("no image has an environment of its own; make one: shunter images add IMAGE --pip PACKAGE")
+        return
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS"):
+        table.add_column(column)
+    for one in found:
+        megabytes = f"{image_builds.size(_root(), one) / 1e6:,.0f} MB"
+        table.add_row(escape(one.image), one.python, megabytes, escape(" ".join(one.requirements)))
+    print_table(table)
+
+
+@app.command("rebuild", short_help="Make one anew.")
+def rebuild(image: ImageArgument) -> None:
+    """Install the same requirements into a new environment: newer releases, a changed file of requirements.
+
+    Containers that run keep the one they started in; it is removed with the next change.
+    """
+    from shunter.cluster import image_builds
+
+    _say(image_builds.rebuild(_root(), image))
+
+
+@app.command("remove", short_help="Remove one.")
+def remove(image: ImageArgument) -> None:
+    """Remove an image's environment. Containers that still run in it lose its files."""
+    from shunter.cluster import image_builds
+
+    image_builds.remove(_root(), image)
+    say(f"removed the environment of {image}")
+
+
+def _say(made: ImageEnvironment) -> None:
+    say(f"image {made.image}: Python {made.python} with {' '.join(made.requirements)}")
+    output().print(f"image: {made.image}", soft_wrap=True, markup=False)
+
+
+def _root() -> Path:
+    from shunter.cluster.state_dir import StateDir, default_state_dir
+
+    return StateDir(default_state_dir()).images

@@ -1,0 +1,55 @@
+"""Virtual environments that `shunter images add` made, and the image names that they stand for.
+
+IMAGES/lock             held by whoever changes something
+IMAGES/ID/image.json    what it stands for and which build is in use; written when that is complete
+IMAGES/ID/BUILD/        a virtual environment; one that image.json does not name is left over
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+RECORD = "image.json"
+
+
+class ImageEnvironment(msgspec.Struct, frozen=True, kw_only=True):
+    """One image name, or a pattern of names, and the environment that stands for it."""
+
+    image: str
+    build: int
+    """Its directory's name; each build has one of its own, as an environment cannot be moved."""
+    requirements: tuple[str, ...]
+    """What pip was asked to install."""
+    python: str
+    """The version of its Python."""
+
+
+def place(root: Path, image: str) -> Path:
+    """Where an image's environment is kept: a readable part of the name, and its hash."""
+    readable = re.sub(r"[^a-z0-9]+", "-", image.lower()).strip("-")[:40]
+    return root / f"{readable}-{hashlib.sha256(image.encode()).hexdigest()[:8]}"
+
+
+def venv(root: Path, environment: ImageEnvironment) -> Path:
+    return place(root, environment.image) / str(environment.build)
+
+
+def recorded(root: Path) -> list[ImageEnvironment]:
+    """Every environment that is complete, by image. One whose record cannot be read is left out."""
+    found = []
+    for file in root.glob(f"*/{RECORD}"):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.append(msgspec.json.decode(file.read_bytes(), type=ImageEnvironment))
+    return sorted(found, key=lambda environment: environment.image)
+
+
+def environment_for(root: Path, image: str) -> ImageEnvironment | None:
+    """The environment that stands for this image: one of that very name, else the one with the longest pattern that fits."""
+    fitting = [one for one in recorded(root) if one.image == image or fnmatchcase(image, one.image)]
+    return max(fitting, key=lambda one: (one.image == image, len(one.image)), default=None)
