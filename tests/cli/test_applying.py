@@ -11,6 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cli import applying
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube import admission_wait
 from shunter.kube.client import Client
 from shunter.kube.manifests import Manifest
 from shunter.kube.transport import Response
@@ -61,6 +62,6 @@ async def test_a_webhook_that_is_away_for_a_moment_is_waited_for_and_said(capsys
 
 
 async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(applying, "ADMISSION_SECONDS", -1.0)
+    monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
     with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
         await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
 import string
@@ -14,15 +13,13 @@ from shunter.cli.deleting import delete_and_wait
 from shunter.cli.refusals import refused
 from shunter.cli.target import Target
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
-from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound
+from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.kube.manifests import Manifest
 from shunter.operator.native_jobs import has_ranks
 from shunter.operator.overview import JOB_RESOURCES, overview
-
-ADMISSION_SECONDS = 15.0
-"""How long a webhook that does not answer yet (the operator is starting again) is waited for."""
 
 
 async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool) -> list[tuple[Resource, Json]]:
@@ -126,25 +123,10 @@ async def try_out(client: Client, resource: Resource, manifest: Manifest) -> Non
 
 async def apply(client: Client, resource: Resource, manifest: Manifest) -> Json:
     """Server-side apply, or create for a generateName. Unknown fields are refused: a field that does nothing is a mistake."""
-    deadline = asyncio.get_running_loop().time() + ADMISSION_SECONDS
-    told = False
-    while True:
-        try:
-            if manifest.object["metadata"].get("name"):
-                return await client.apply(resource, manifest.object, field_validation="Strict")
-            return await client.create(resource, manifest.object, field_validation="Strict")
-        except ApiError as error:
-            if not may_pass(error):
-                raise await refused(client, resource, manifest, error) from error
-            if asyncio.get_running_loop().time() > deadline:
-                raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
-            if not told:
-                say(f"{error.message} Trying again.")
-                told = True
-            await asyncio.sleep(0.2)
-
-
-def may_pass(error: ApiError) -> bool:
-    """Whether the server or a webhook is away for a moment. A 500 alone does not say so: it is what a kube-apiserver answers to a
-    field of a wrong name or type in an apply."""
-    return isinstance(error, ConnectionProblem) or error.code in (502, 503, 504) or "failed calling webhook" in error.message
+    write = client.apply if manifest.object["metadata"].get("name") else client.create
+    try:
+        return await once_admitted(lambda: write(resource, manifest.object, field_validation="Strict"), say)
+    except ApiError as error:
+        if may_pass(error):
+            raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
+        raise await refused(client, resource, manifest, error) from error

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.console import say
-from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
+from shunter.kube.watching import follow
 from shunter.operator.overview import moment, pod_selector
 
 QUIET_SECONDS = 2.0

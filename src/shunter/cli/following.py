@@ -16,9 +16,9 @@ from shunter.cli.display import Display
 from shunter.cli.held_notes import HeldNotes
 from shunter.cli.log_reading import WHOLE, LogPart, followed_lines
 from shunter.cli.obstacle import Obstacle
-from shunter.cli.watching import follow
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
 from shunter.operator.diagnosis import recorded_failure
 from shunter.operator.overview import is_pod_of, member, overview, pod_selector
