@@ -89,6 +89,11 @@ class StateDir(NamedTuple):
         return self.root.with_name(f"{self.root.name}-images")
 
     @property
+    def checkpoints(self) -> Path:
+        """NAMESPACE/JOB below it: where jobs made by `shunter run PROGRAM` keep checkpoints. Kept until somebody removes them."""
+        return self.root / "checkpoints"
+
+    @property
     def launch(self) -> Path:
         return self.root / "launch.json"
 

@@ -1,0 +1,36 @@
+"""Claims that a job mounts: they must be there, and with several nodes be of a kind that several nodes can mount."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.launch.options import LaunchOptions
+
+
+async def require_claims(client: Client, namespace: str, options: LaunchOptions) -> None:
+    """InputError for the first claim of the options that is missing or cannot be mounted by all nodes."""
+    claims = [("--volume", volume.claim, volume.read_only) for volume in options.volumes]
+    if options.checkpoints is not None and options.checkpoints.claim:
+        claims.append(("--checkpoints", options.checkpoints.claim, False))
+    for option, name, read_only in claims:
+        try:
+            claim = await client.get(PERSISTENT_VOLUME_CLAIMS, name, namespace)
+        except NotFound:
+            raise InputError(
+                f"{option} {name}: there is no PersistentVolumeClaim {name} in namespace {namespace}.",
+                f"List them with: kubectl get pvc -n {namespace}",
+            ) from None
+        if fault := shared_fault(claim, nodes=options.nodes, read_only=read_only):
+            raise InputError(f"{option} {name}: {fault}", "Use a claim that is ReadWriteMany, or --nodes 1.")
+
+
+def shared_fault(claim: Json, *, nodes: int, read_only: bool) -> str:
+    """Why so many nodes cannot mount a claim; empty when they can."""
+    modes = claim["spec"].get("accessModes") or []
+    enough = {"ReadWriteMany", "ReadOnlyMany"} if read_only else {"ReadWriteMany"}
+    if nodes == 1 or enough & set(modes):
+        return ""
+    return f"the claim is {', '.join(modes) or 'without access modes'}, which {nodes} nodes cannot all mount."

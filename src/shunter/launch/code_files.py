@@ -1,0 +1,48 @@
+"""Which files of a directory travel with a job. Pure: names go in, names come out.
+
+Secrets and what is never code stay behind whatever git says: who may read a namespace's pods may read the code of its jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".shunterignore"
+NEVER = (
+    *(".git", ".hg", ".svn", "__pycache__", "*.pyc", ".venv", "venv", "node_modules", ".DS_Store", ".ipynb_checkpoints"),
+    *(".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx", "*.gpg"),
+    *(".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".pgpass", ".htpasswd", "kubeconfig", "*.kubeconfig"),
+    *(".aws", ".kube", ".ssh", ".gnupg", ".docker", ".azure", ".gcloud", ".huggingface", "application_default_credentials.json"),
+    # Keys of ssh are id_KIND and id_KIND.pub; id_map.py is a program.
+    *("id_*", "!id_*.*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+    *("mlruns", "wandb", "mlflow.db", "*.pt", "*.pth", "*.safetensors", "*.ckpt"),
+)
+"""Patterns of gitignore, against names in lower case."""
+_NEVER = GitIgnoreSpec.from_lines(NEVER)
+_VENV_MARK = "pyvenv.cfg"
+
+
+class Selection(NamedTuple):
+    """Sorted names: those that travel, and those that never do although they were asked for."""
+
+    kept: list[str]
+    never: list[str]
+
+
+def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
+    """Of the files of a tree, by their paths below its root with `/`, those that travel. `ignored` are the lines of its
+    .shunterignore."""
+    spec = GitIgnoreSpec.from_lines(ignored)
+    asked = [name for name in sorted(set(names)) if not spec.match_file(name)]
+    environments = tuple(name.removesuffix(_VENV_MARK) for name in asked if name.rpartition("/")[2] == _VENV_MARK and "/" in name)
+    kept = [name for name in asked if not never_travels(name) and not name.startswith(environments)]
+    chosen = set(kept)
+    return Selection(kept, [name for name in asked if name not in chosen])
+
+
+def never_travels(name: str) -> bool:
+    """Whether a file is a secret, or what is never code, by its path alone. A directory's name decides for all that is in it."""
+    return _NEVER.match_file(name.lower())

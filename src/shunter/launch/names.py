@@ -1,0 +1,25 @@
+"""The name of a job that was given none: from its program, with a number when it is taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from itertools import count
+
+from shunter.launch.options import LONGEST_NAME, Program
+
+_NUMBER_CHARACTERS = 5
+
+
+def base_name(program: Program) -> str:
+    """The script's stem or the module's last part as a DNS label that starts with a letter: `Train_LM.py` is `train-lm`."""
+    stem = program.module.rpartition(".")[2] or program.path.rpartition("/")[2].removesuffix(".py")
+    name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")
+    if not name[:1].isalpha():
+        name = f"job-{name}".rstrip("-")
+    return name[: LONGEST_NAME - _NUMBER_CHARACTERS].rstrip("-")
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """The name, or the first of NAME-2, NAME-3, ... that is not taken."""
+    return next(name for number in count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken)

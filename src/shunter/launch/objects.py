@@ -1,0 +1,237 @@
+"""The objects of a job: the ConfigMaps that hold its code, if they do, and the TrainJob. Pure."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import posixpath
+import shlex
+
+from shunter.api.kueue import QUEUE_LABEL
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
+from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.trainjob import GROUP
+from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
+from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, SHORT
+from shunter.launch.options import Checkpoints, LaunchOptions, Program, shutdown_seconds
+from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
+
+MANAGER = "shunter.dev/run"
+"""Whose patch of the runtime it is."""
+CODE_PATH = "/workspace/code"
+PACKED_PATH = "/workspace/packed"
+CHECKPOINTS_PATH = "/workspace/checkpoints"
+CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
+SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+GPU = "nvidia.com/gpu"
+_UNPACK = """\
+import glob, hashlib, io, sys, tarfile
+packed = b"".join(open(piece, "rb").read() for piece in sorted(glob.glob("{packed}/code.*")))
+if hashlib.sha256(packed).hexdigest() != "{digest}":
+    sys.exit("the code in {packed} is not what was sent: its sha256 is another one")
+tarfile.open(fileobj=io.BytesIO(packed)).extractall("{code}", filter="data")
+"""
+
+
+def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
+    """The ConfigMaps, if the code is packed, and then the TrainJob, as `kubectl apply` takes them. InputError for a runtime that
+    cannot start the program."""
+    require_startable(runtime, options)
+    maps = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
+    return [*maps, train_job(options, code, runtime, name=name, namespace=namespace)]
+
+
+def config_maps(code: PackedCode, name: str, namespace: str) -> list[Json]:
+    """One for each piece of the archive. Their names come from its digest, so that an unchanged tree is not sent again."""
+    return [
+        {
+            "apiVersion": CONFIG_MAPS.api_version,
+            "kind": CONFIG_MAPS.kind,
+            "metadata": {
+                "name": map_name(code.digest, number),
+                "namespace": namespace,
+                "labels": {JOB_LABEL: name, CODE_LABEL: code.digest[:SHORT]},
+                "annotations": {DIGEST: code.digest},
+            },
+            "immutable": True,
+            "binaryData": {f"code.{number:03}": base64.b64encode(piece).decode()},
+        }
+        for number, piece in enumerate(code.pieces)
+    ]
+
+
+def map_name(digest: str, number: int) -> str:
+    return f"code-{digest[:SHORT]}-{number}"
+
+
+def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> Json:
+    """The TrainJob alone."""
+    labels = dict(options.labels)
+    if options.queue:
+        labels[QUEUE_LABEL] = options.queue
+    if isinstance(code, PackedCode):
+        labels[CODE_LABEL] = code.digest[:SHORT]
+    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": _annotations(options.program, code)}
+    spec: Json = {
+        "runtimeRef": {"name": runtime.name, "apiGroup": GROUP, "kind": runtime.kind},
+        "trainer": _trainer(options, code, runtime, name),
+    }
+    if patch := _pod_patch(options, code):
+        pods = {"name": NODE, "template": {"spec": {"template": {"spec": patch}}}}
+        spec["runtimePatches"] = [{"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [pods]}}}}]
+    if options.deadline_seconds is not None:
+        spec["activeDeadlineSeconds"] = options.deadline_seconds
+    if not labels:
+        del metadata["labels"]
+    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
+
+
+def rerun_job(job: Json, name: str) -> Json:
+    """A job of another name that does what this one, made by `launch`, does: same program, options and code. Its checkpoints are
+    its own."""
+    metadata = job["metadata"]
+    annotations = metadata.get("annotations") or {}
+    kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY)
+    fresh: Json = {
+        "name": name,
+        "namespace": metadata["namespace"],
+        "annotations": {key: annotations[key] for key in kept if key in annotations},
+    }
+    if labels := metadata.get("labels"):
+        fresh["labels"] = dict(labels)
+    spec = copy.deepcopy(job["spec"])
+    for field in ("suspend", "managedBy"):
+        spec.pop(field, None)
+    spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] == MANAGER]
+    for patch in spec["runtimePatches"]:
+        patch.pop("time", None)
+    for variable in spec["trainer"].get("env") or ():
+        place, _, own = str(variable.get("value", "")).rpartition("/")
+        if variable["name"] == CHECKPOINT_VARIABLE and own == metadata["name"]:
+            variable["value"] = f"{place}/{name}"
+    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": fresh, "spec": spec}
+
+
+def stored_code(job: Json) -> StoredCode | None:
+    """The packed code of a job that was made by `launch`; None for one that has none."""
+    digest = (job["metadata"].get("annotations") or {}).get(DIGEST, "")
+    if not digest:
+        return None
+    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    count = sum(len(volume["projected"]["sources"]) for volume in volumes if volume.get("name") == "packed-code")
+    return StoredCode(digest, count)
+
+
+def _patched_volumes(patch: Json) -> list[Json]:
+    jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
+    return [volume for job in jobs for volume in job["template"]["spec"]["template"]["spec"].get("volumes", ())]
+
+
+def _annotations(program: Program, code: Code) -> Json:
+    found = {PROGRAM: program.title}
+    if isinstance(code, MountedCode):
+        found[DIRECTORY] = code.directory
+    if isinstance(code, PackedCode):
+        found[DIGEST] = code.digest
+        if code.commit:
+            found |= {COMMIT: code.commit, DIRTY: str(code.is_dirty).lower()}
+    return found
+
+
+def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str) -> Json:
+    program = options.program
+    trainer: Json = {
+        "numNodes": options.nodes,
+        # The words of the program are arguments of the shell, so that no character of them means anything to it.
+        "command": ["sh", "-c", _shell_text(options, code, runtime), program.path or program.module],
+        "args": list(program.arguments),
+        "env": _environment(options, runtime, name),
+    }
+    if options.image:
+        trainer["image"] = options.image
+    if runtime.launcher == TORCHRUN:
+        trainer["numProcPerNode"] = options.processes
+    if resources := _resources(options):
+        trainer["resourcesPerNode"] = resources
+    return trainer
+
+
+def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime) -> str:
+    steps = []
+    if options.checkpoints is not None and not options.checkpoints.url:
+        steps.append(f'mkdir -p "${CHECKPOINT_VARIABLE}"')
+    if isinstance(code, PackedCode):
+        program = _UNPACK.format(packed=PACKED_PATH, code=CODE_PATH, digest=code.digest)
+        steps.append(f"python -c {shlex.quote(program)}")
+    if not isinstance(code, ImageCode):
+        steps.append(f"cd {CODE_PATH}")
+    # With exec the launcher gets the signals, and not a shell that does not pass them on.
+    steps.append(f'exec {shlex.join(start_command(runtime, options.program))} "$@"')
+    return " && ".join(steps)
+
+
+def _environment(options: LaunchOptions, runtime: Runtime, name: str) -> list[Json]:
+    """The user's variables win over ours."""
+    ours = {"PYTHONUNBUFFERED": "1"}
+    if options.checkpoints is not None:
+        ours[CHECKPOINT_VARIABLE] = f"{options.checkpoints.url or CHECKPOINTS_PATH}/{name}"
+    if options.grace is not None and runtime.launcher == TORCHRUN:
+        ours[SHUTDOWN_VARIABLE] = str(shutdown_seconds(options.grace))
+    given = {variable["name"] for variable in options.environment}
+    return [*({"name": key, "value": value} for key, value in ours.items() if key not in given), *options.environment]
+
+
+def _resources(options: LaunchOptions) -> Json:
+    requests, limits = {}, {}
+    if options.cpus:
+        requests["cpu"] = options.cpus
+    if options.memory:
+        requests["memory"] = limits["memory"] = options.memory
+    if options.gpus:
+        limits[GPU] = str(options.gpus)
+    return {key: value for key, value in (("requests", requests), ("limits", limits)) if value}
+
+
+def _pod_patch(options: LaunchOptions, code: Code) -> Json:
+    """What the runtime's pods get in addition: volumes, their mounts, the grace period."""
+    pairs = [*_code_volumes(code), *_checkpoint_volumes(options.checkpoints)]
+    for number, volume in enumerate(options.volumes):
+        claim = {"persistentVolumeClaim": {"claimName": volume.claim}}
+        pairs.append(({"name": f"volume-{number}", **claim}, {"mountPath": volume.path, **_read_only(volume.read_only)}))
+    patch: Json = {}
+    if options.grace is not None:
+        patch["terminationGracePeriodSeconds"] = options.grace
+    if pairs:
+        patch["volumes"] = [volume for volume, _ in pairs]
+        mounts = [{"name": volume["name"], **mount} for volume, mount in pairs]
+        patch["containers"] = [{"name": NODE, "volumeMounts": mounts}]
+    return patch
+
+
+def _code_volumes(code: Code) -> list[tuple[Json, Json]]:
+    if isinstance(code, MountedCode):
+        source = {"path": code.directory, "type": "Directory"}
+        return [({"name": "code", "hostPath": source}, {"mountPath": CODE_PATH, "readOnly": True})]
+    if isinstance(code, ImageCode):
+        return []
+    sources = [{"configMap": {"name": map_name(code.digest, number)}} for number in range(len(code.pieces))]
+    return [
+        ({"name": "packed-code", "projected": {"sources": sources}}, {"mountPath": PACKED_PATH, "readOnly": True}),
+        ({"name": "code", "emptyDir": {}}, {"mountPath": CODE_PATH}),
+    ]
+
+
+def _checkpoint_volumes(checkpoints: Checkpoints | None) -> list[tuple[Json, Json]]:
+    if checkpoints is None or checkpoints.url:
+        return []
+    if checkpoints.directory:
+        source: Json = {"hostPath": {"path": checkpoints.directory, "type": "DirectoryOrCreate"}}
+    else:
+        source = {"persistentVolumeClaim": {"claimName": checkpoints.claim}}
+    inside = {"subPath": posixpath.normpath(checkpoints.inside)} if checkpoints.inside else {}
+    return [({"name": "checkpoints", **source}, {"mountPath": CHECKPOINTS_PATH, **inside})]
+
+
+def _read_only(is_read_only: bool) -> Json:
+    return {"readOnly": True} if is_read_only else {}

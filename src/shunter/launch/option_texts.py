@@ -1,0 +1,91 @@
+"""Options as they are written on a command line, read into the values of `options`. InputError names option, text and remedy."""
+
+from __future__ import annotations
+
+import math
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+
+from shunter.api.meta import Json
+from shunter.api.names import config_key_faults, subdomain_faults
+from shunter.errors import InputError
+from shunter.launch.options import Checkpoints, ClaimVolume
+from shunter.operator.config import seconds
+
+
+def duration(option: str, text: str) -> int | None:
+    """Whole seconds, rounded up, of a text such as 90s, 10m or 1h30m; None for an empty one."""
+    if not text:
+        return None
+    try:
+        length = seconds(text, 0)
+    except InputError as error:
+        raise InputError(f"{option}: {error.message}", error.remedy) from error
+    if length <= 0:
+        raise InputError(f"{option}: {text!r} is no time at all.", "Write it like 90s or 10m.")
+    return math.ceil(length)
+
+
+def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
+    """EnvVars of `K=V`, and of `K`, whose value is taken from `mine`, the environment of whoever starts the job."""
+    found = []
+    for text in texts:
+        name, given, value = text.partition("=")
+        if not given:
+            if name not in mine:
+                raise InputError(f"--env {name}: there is no such variable in your environment.", f"Write --env {name}=VALUE.")
+            value = mine[name]
+        found.append({"name": name, "value": value})
+    return found
+
+
+def secret_reference(text: str) -> tuple[str, str]:
+    """Name and key of `secret/NAME:KEY`; the key is empty for `secret/NAME`, which means every key."""
+    kind, _, rest = text.partition("/")
+    name, given, key = rest.partition(":")
+    if kind != "secret" or subdomain_faults(name) or (given and config_key_faults(key)):
+        raise InputError(f"--env-from {text!r} is no reference to a Secret.", "Write secret/NAME or secret/NAME:KEY.")
+    return name, key
+
+
+def secret_variable(secret: str, key: str) -> Json:
+    """An EnvVar named as the key. The value stays in the Secret."""
+    return {"name": key, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+
+
+def volume(text: str) -> ClaimVolume:
+    """`CLAIM:/path` or `CLAIM:/path:ro`."""
+    claim, _, rest = text.partition(":")
+    path, _, mode = rest.partition(":")
+    if not claim or not path.startswith("/") or mode not in ("", "ro") or (mode == "" and rest.endswith(":")):
+        raise InputError(f"--volume {text!r} is not understood.", "Write CLAIM:/path, or CLAIM:/path:ro to only read.")
+    return ClaimVolume(claim, posixpath.normpath(path), read_only=mode == "ro")
+
+
+def labels(texts: Iterable[str]) -> dict[str, str]:
+    """`K=V` each."""
+    found = {}
+    for text in texts:
+        key, given, value = text.partition("=")
+        if not given:
+            raise InputError(f"--label {text!r} has no value.", "Write it like team=vision.")
+        found[key] = value
+    return found
+
+
+def checkpoints(text: str) -> Checkpoints | None:
+    """`CLAIM`, `CLAIM:sub/path`, a directory (it begins with `/`, `.` or `~`), or a URL; None for an empty text."""
+    if not text:
+        return None
+    if "://" in text:
+        return Checkpoints(url=text.rstrip("/"))
+    if text[0] in "/.~":
+        return Checkpoints(directory=os.path.abspath(os.path.expanduser(text)))
+    claim, _, inside = text.partition(":")
+    if subdomain_faults(claim) or inside.startswith("/") or ".." in inside.split("/"):
+        raise InputError(
+            f"--checkpoints {text!r} is neither a claim, a directory nor a URL.",
+            "Write CLAIM, CLAIM:sub/path, ./directory or s3://bucket/prefix.",
+        )
+    return Checkpoints(claim=claim, inside=inside.strip("/"))

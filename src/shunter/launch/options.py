@@ -1,0 +1,139 @@
+"""What is to run and how, as values. They are checked when they are made: InputError names the option and the remedy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from shunter.api import quantity
+from shunter.api.meta import Json
+from shunter.api.names import environment_name_faults, label_1035_faults, label_key_faults, label_value_faults, subdomain_faults
+from shunter.errors import InputError
+
+GRACE_SECONDS = 120
+"""The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
+TORCHRUN_SECONDS = 20
+"""How much earlier than the kubelet torchrun gives up on its processes, so that it can still say what happened."""
+LONGEST_NAME = 50
+"""Of a job: the names of its pods, NAME-node-0-12-abcde, are host names, of at most 63 characters."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Program:
+    """A script, by its path below the working directory, or a module; and its own arguments."""
+
+    path: str = ""
+    module: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """As it stands on the command line: `train.py`, `-m pkg.train`."""
+        return f"-m {self.module}" if self.module else self.path
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimVolume:
+    """A PersistentVolumeClaim, mounted at a path."""
+
+    claim: str
+    path: str
+    read_only: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoints:
+    """Where checkpoints are kept: exactly one of a claim (and a directory in it), a directory of this machine, which only the
+    embedded cluster has, or a URL such as s3://bucket/prefix. The program gets a place below it that ends in the job's name."""
+
+    claim: str = ""
+    inside: str = ""
+    directory: str = ""
+    url: str = ""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LaunchOptions:
+    """How to run a program. Empty or None means: as the runtime has it. `name` is empty for one that is chosen."""
+
+    program: Program
+    nodes: int = 1
+    gpus: int = 0
+    """A node."""
+    procs: int | None = None
+    """Processes a node; by default one a GPU, else one."""
+    cpus: str = ""
+    memory: str = ""
+    name: str = ""
+    environment: tuple[Json, ...] = ()
+    """EnvVars: `{"name": ..., "value": ...}`, or with `valueFrom`."""
+    image: str = ""
+    volumes: tuple[ClaimVolume, ...] = ()
+    checkpoints: Checkpoints | None = None
+    grace_seconds: int | None = None
+    queue: str = ""
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    deadline_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
+            if value is not None and value < least:
+                raise InputError(f"{option} is {value}; it must be at least {least}.")
+        for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
+            _require_quantity(option, amount)
+        if self.name:
+            _require(f"--name {self.name!r}", label_1035_faults(self.name), "Write it like train-2.")
+            if len(self.name) > LONGEST_NAME:
+                raise InputError(
+                    f"--name {self.name!r} has {len(self.name)} characters; names of pods are made of it.",
+                    f"Use at most {LONGEST_NAME}.",
+                )
+        for key, label in self.labels.items():
+            _require(f"--label {key}={label}", [*label_key_faults(key), *label_value_faults(label)], "Write it like team=vision.")
+        if self.queue:
+            _require(f"--queue {self.queue!r}", label_value_faults(self.queue), "Name a LocalQueue.")
+        names = [str(variable["name"]) for variable in self.environment]
+        for name in names:
+            _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
+            if names.count(name) > 1:
+                raise InputError(f"--env: {name} is given more than once.", "Leave all but one out.")
+        paths = [volume.path for volume in self.volumes]
+        for volume in self.volumes:
+            _require(f"--volume {volume.claim}", subdomain_faults(volume.claim), "Write it like CLAIM:/path or CLAIM:/path:ro.")
+            if paths.count(volume.path) > 1:
+                raise InputError(f"--volume: {volume.path} is given more than once.", "Mount each claim at a path of its own.")
+
+    @property
+    def processes(self) -> int:
+        """Processes a node."""
+        return self.procs or self.gpus or 1
+
+    @property
+    def grace(self) -> int | None:
+        """Seconds that pods get to end; None leaves that to the runtime."""
+        return GRACE_SECONDS if self.grace_seconds is None and self.checkpoints else self.grace_seconds
+
+    def named(self, name: str) -> LaunchOptions:
+        return dataclasses.replace(self, name=name)
+
+
+def shutdown_seconds(grace: int) -> int:
+    """How long torchrun waits for its processes after SIGTERM, of a grace period: some seconds less, but at least half of it."""
+    return max(grace - TORCHRUN_SECONDS, grace // 2)
+
+
+def _require(what: str, faults: list[str], remedy: str) -> None:
+    if faults:
+        raise InputError(f"{what}: {faults[0]}.", remedy)
+
+
+def _require_quantity(option: str, amount: Any) -> None:
+    if not amount:
+        return
+    try:
+        is_positive = quantity.parse(amount) > 0
+    except ValueError as error:
+        raise InputError(f"{option} {amount!r}: {error}.", "Write it like 4, 500m or 16Gi.") from error
+    if not is_positive:
+        raise InputError(f"{option} {amount!r} is nothing at all.", "Write it like 4, 500m or 16Gi.")

@@ -1,0 +1,98 @@
+"""The runtime that a program starts from, and what starts a program there."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.launch.options import LaunchOptions, Program
+
+FRAMEWORK_LABEL = "trainer.kubeflow.org/framework"
+DEFAULTS = ("shunter-torch", "torch-distributed")
+"""Taken in this order where no runtime is named."""
+TORCHRUN = "torchrun"
+PYTHON = "python"
+LAUNCHERS: Mapping[str, str] = {"torch": TORCHRUN, "jax": PYTHON, "xgboost": PYTHON}
+"""What starts a program, by the framework of its runtime. Others, as those of MPI, start it over the network from one pod."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runtime:
+    """A ClusterTrainingRuntime or TrainingRuntime, and the framework that its label names."""
+
+    name: str
+    framework: str
+    kind: str = CLUSTER_TRAINING_RUNTIMES.kind
+
+    @property
+    def launcher(self) -> str:
+        """`torchrun` or `python`; InputError for a runtime in which a program cannot be started so."""
+        if self.framework in LAUNCHERS:
+            return LAUNCHERS[self.framework]
+        found = f"is for {self.framework}" if self.framework else f"has no label {FRAMEWORK_LABEL}"
+        raise InputError(
+            f"--runtime {self.name}: this {self.kind} {found}; run starts programs with runtimes for {', '.join(LAUNCHERS)}.",
+            "Choose another one, or write a TrainJob and run that: shunter run job.yaml",
+        )
+
+
+def of_object(found: Json, kind: str = CLUSTER_TRAINING_RUNTIMES.kind) -> Runtime:
+    """A runtime by its object."""
+    metadata = found["metadata"]
+    return Runtime(metadata["name"], (metadata.get("labels") or {}).get(FRAMEWORK_LABEL, ""), kind)
+
+
+async def find_runtime(client: Client, namespace: str, name: str = "") -> Runtime:
+    """The runtime of this name, of the namespace or else of the cluster; without a name the first of DEFAULTS that there is.
+    InputError when there is none, naming what is close."""
+    for candidate in [name] if name else DEFAULTS:
+        for resource in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES) if name else (CLUSTER_TRAINING_RUNTIMES,):
+            try:
+                return of_object(await client.get(resource, candidate, namespace if resource.namespaced else ""), resource.kind)
+            except NotFound:
+                continue
+    if not name:
+        raise InputError(
+            f"the cluster has no runtime {' or '.join(DEFAULTS)}.",
+            "Install them with: shunter install; or name one with --runtime.",
+        )
+    try:
+        present = sorted(item["metadata"]["name"] for item in (await client.list(CLUSTER_TRAINING_RUNTIMES)).items)
+    except NotFound:
+        present = []
+    close = difflib.get_close_matches(name, present, n=1)
+    raise InputError(
+        f"--runtime {name}: there is no such runtime.",
+        f"Did you mean {close[0]}?"
+        if close
+        else f"There are: {', '.join(present) or 'none; install them with shunter install'}.",
+    )
+
+
+def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
+    """InputError for what the runtime cannot do: only torchrun starts several processes a node."""
+    if runtime.launcher == TORCHRUN:
+        return
+    if options.procs not in (None, 1):
+        raise InputError(
+            f"--procs {options.procs}: runtime {runtime.name} starts one process a node.", "Leave --procs out, use more --nodes."
+        )
+    if runtime.framework == "xgboost" and options.gpus > 1:
+        raise InputError(
+            f"--gpus {options.gpus}: runtime {runtime.name} expects a worker for each GPU, and run starts one a node.",
+            "Use --gpus 1 and more --nodes.",
+        )
+
+
+def start_command(runtime: Runtime, program: Program) -> list[str]:
+    """The words that start the program, without its own arguments. torchrun reads a program's `--log` as its own `--log-dir`
+    unless `--` stands before."""
+    if runtime.launcher == TORCHRUN:
+        return [TORCHRUN, "-m", "--", program.module] if program.module else [TORCHRUN, "--", program.path]
+    return [PYTHON, "-m", program.module] if program.module else [PYTHON, program.path]

@@ -1,0 +1,192 @@
+"""Writes a job and its code to a cluster, under a free name. Whatever can be refused is refused before anything is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from shunter.api.meta import Json, MetadataOnly
+from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, Resource
+from shunter.errors import EnvironmentProblem, InputError, ShunterError
+from shunter.kube.admission_wait import may_pass, once_admitted
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
+from shunter.kube.watching import follow
+from shunter.launch.claims import require_claims
+from shunter.launch.code import Code
+from shunter.launch.marks import DIGEST, PROGRAM
+from shunter.launch.names import base_name, free_name
+from shunter.launch.objects import launch, map_name, rerun_job, stored_code
+from shunter.launch.option_texts import secret_variable
+from shunter.launch.options import LaunchOptions
+from shunter.launch.runtimes import Runtime, find_runtime
+from shunter.launch.stored_code import own, send, tidy
+from shunter.operator.overview import JOB_RESOURCES, Overview, overview
+
+
+class Submitted(NamedTuple):
+    """A job as the server stored it, the name it would have had (`train`, where `train-2` was free), and how many ConfigMaps were
+    sent for it."""
+
+    job: Json
+    base: str
+    sent: int
+
+
+def silent(_: str) -> None:
+    """Tells nobody."""
+
+
+async def submit(
+    client: Client,
+    options: LaunchOptions,
+    code: Code,
+    *,
+    runtime: Runtime | None = None,
+    namespace: str = "",
+    taken: Collection[str] = (),
+    tell: Callable[[str], None] = silent,
+) -> Submitted:
+    """Creates the job of a program and sends its code; by default in the client's namespace, with the runtime that `find_runtime`
+    finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays.
+
+    Raises InputError before anything is written: for a given name that is taken, claims that are missing, and whatever the server
+    refuses."""
+    namespace = namespace or client.namespace
+    chosen = runtime or await find_runtime(client, namespace)
+    await require_claims(client, namespace, options)
+
+    def objects(name: str) -> list[Json]:
+        return launch(options, code, chosen, name=name, namespace=namespace)
+
+    base = options.name or base_name(options.program)
+    return await create(client, namespace, objects, base=base, is_given=bool(options.name), taken=taken, tell=tell)
+
+
+async def resubmit(client: Client, job: Json, *, name: str = "", tell: Callable[[str], None] = silent) -> Submitted:
+    """Creates a job that does what this one, made by `submit`, does. InputError for a job of another making, and when its code
+    is no longer in the cluster."""
+    metadata = job["metadata"]
+    namespace = metadata["namespace"]
+    title = f"TrainJob {namespace}/{metadata['name']}"
+    if PROGRAM not in (metadata.get("annotations") or {}):
+        raise InputError(
+            f"--rerun {metadata['name']}: {title} was not made from a program.", "Run its manifest: shunter run FILE"
+        )
+    maps: list[Json] = []
+    if stored := stored_code(job):
+        for number in range(stored.count):
+            try:
+                found = await client.get(CONFIG_MAPS, map_name(stored.digest, number), namespace)
+            except NotFound:
+                raise InputError(
+                    f"--rerun {metadata['name']}: the code of {title} is no longer in the cluster.", "Run the program itself."
+                ) from None
+            kept = {key: found["metadata"].get(key, {}) for key in ("name", "namespace", "labels", "annotations")}
+            maps.append({"apiVersion": "v1", "kind": "ConfigMap", **found, "metadata": kept})
+
+    def objects(name: str) -> list[Json]:
+        return [*maps, rerun_job(job, name)]
+
+    base = name or metadata["name"]
+    return await create(client, namespace, objects, base=base, is_given=bool(name), taken=(), tell=tell)
+
+
+async def create(
+    client: Client,
+    namespace: str,
+    objects: Callable[[str], list[Json]],
+    *,
+    base: str,
+    is_given: bool,
+    taken: Collection[str],
+    tell: Callable[[str], None],
+) -> Submitted:
+    """Writes what `objects` makes of a name: ConfigMaps, the job, and then the ConfigMaps' owner."""
+    names = {*taken, *await job_names(client, namespace)}
+    while True:
+        name = base if is_given else free_name(base, names)
+        *maps, job = objects(name)
+        try:
+            await _create_job(client, job, tell, dry_run=True)
+            await tidy(client, namespace, names={base, name}, keep=job["metadata"]["annotations"].get(DIGEST, ""))
+            sent = await send(client, namespace, maps)
+            stored = await _create_job(client, job, tell)
+        except AlreadyExists:
+            if is_given:
+                raise InputError(
+                    f"--name {name}: TrainJob {namespace}/{name} exists.",
+                    "Use another name, none (one is chosen then), or --replace.",
+                ) from None
+            names.add(name)
+            continue
+        await own(client, namespace, maps)
+        return Submitted(stored, base, sent)
+
+
+async def job_names(client: Client, namespace: str) -> set[str]:
+    """Names of the jobs of all our kinds in a namespace: one that two kinds share is ambiguous in every command."""
+    found = await asyncio.gather(*(_names_of(client, resource, namespace) for resource in JOB_RESOURCES))
+    return set().union(*found)
+
+
+async def secret_variables(client: Client, namespace: str, secret: str) -> list[Json]:
+    """EnvVars for all keys of a Secret, which they are named after."""
+    try:
+        found = await client.get(SECRETS, secret, namespace)
+    except NotFound:
+        raise InputError(
+            f"--env-from secret/{secret}: there is no Secret {secret} in namespace {namespace}.",
+            f"List them with: kubectl get secrets -n {namespace}",
+        ) from None
+    return [secret_variable(secret, key) for key in sorted(found.get("data") or {})]
+
+
+async def wait(client: Client, job: Json, *, timeout: float | None = None) -> Overview:
+    """How the job ended: its state is Succeeded or Failed. TimeoutError after so many seconds; InputError when it is deleted."""
+    metadata = job["metadata"]
+    field = f"metadata.name={metadata['name']}"
+    async with asyncio.timeout(timeout):
+        async for seen in follow(client, TRAIN_JOBS, metadata["namespace"], field_selector=field, known=[job]):
+            if seen.object["metadata"]["uid"] != metadata["uid"]:
+                continue
+            if seen.gone:
+                raise InputError(f"TrainJob {metadata['namespace']}/{metadata['name']} was deleted.")
+            if (row := overview(seen.object)).is_finished:
+                return row
+    raise AssertionError("following never ends by itself")
+
+
+async def _names_of(client: Client, resource: Resource, namespace: str) -> set[str]:
+    try:
+        return {item.metadata.name for item in (await client.list(resource, namespace, view=MetadataOnly)).items}
+    except NotFound:
+        return set()
+    except Forbidden:
+        if resource == TRAIN_JOBS:
+            raise
+        return set()
+
+
+async def _create_job(client: Client, job: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
+    """Raises AlreadyExists as it comes, any other refusal in the job's name."""
+    try:
+        return await once_admitted(lambda: client.create(TRAIN_JOBS, job, field_validation="Strict", dry_run=dry_run), tell)
+    except AlreadyExists:
+        raise
+    except ApiError as error:
+        raise _refusal(job, error) from error
+
+
+def _refusal(job: Json, error: ApiError) -> ShunterError:
+    metadata = job["metadata"]
+    title = f"TrainJob {metadata['namespace']}/{metadata['name']}"
+    if may_pass(error):
+        return EnvironmentProblem(f"{title}: {error.message}", error.remedy)
+    if isinstance(error, NotFound) and "namespaces" in error.message:
+        remedy = f"Create it first: kubectl create namespace {metadata['namespace']}"
+        return InputError(f"there is no namespace {metadata['namespace']}.", remedy)
+    if isinstance(error, BadRequest | Invalid) or "denied the request" in error.message:
+        return InputError(f"{title} is refused: {error.message}", error.remedy)
+    return error

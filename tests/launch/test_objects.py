@@ -1,0 +1,156 @@
+"""From options to objects: YAML of whole jobs, and what must hold for all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shunter.api.meta import Json
+from shunter.errors import InputError
+from shunter.launch.claims import shared_fault
+from shunter.launch.code import ImageCode, MountedCode, PackedCode
+from shunter.launch.marks import CODE_LABEL, DIGEST
+from shunter.launch.objects import launch, rerun_job, stored_code
+from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
+from shunter.launch.packing import Entry, archive
+from shunter.launch.runtimes import Runtime
+
+SCENARIOS = Path(__file__).parent / "objects"
+TORCH = Runtime("torch-distributed", "torch")
+CODE = PackedCode(archive([Entry("train.py", b"print('trained')\n")]), 1)
+
+CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
+    "mounted": ({"checkpoints": Checkpoints(directory="/state/checkpoints/team")}, MountedCode("/home/me/project"), TORCH),
+    "packed": (
+        {
+            "program": Program(path="src/train.py", arguments=("--lr", "3e-4", "a b", "$HOME", "--")),
+            "nodes": 2,
+            "gpus": 8,
+            "cpus": "32",
+            "memory": "64Gi",
+            "environment": ({"name": "A", "value": "1"}, {"name": "PYTHONUNBUFFERED", "value": "0"}),
+            "image": "me/train:1",
+            "volumes": (ClaimVolume("data", "/data", read_only=True),),
+            "checkpoints": Checkpoints(claim="runs", inside="team/a"),
+            "grace_seconds": 300,
+            "queue": "gpus",
+            "labels": {"team": "vision"},
+            "deadline_seconds": 3600,
+        },
+        # Not a real archive: compressed bytes differ between versions of zlib.
+        PackedCode(b"archive", 1, commit="c" * 40, is_dirty=True),
+        TORCH,
+    ),
+    "module in the image": (
+        {"program": Program(module="pkg.train"), "procs": 2, "image": "me/train:1", "checkpoints": Checkpoints(url="s3://b/p")},
+        ImageCode(),
+        TORCH,
+    ),
+    "jax": ({"nodes": 2}, MountedCode("/p"), Runtime("jax-distributed", "jax", kind="TrainingRuntime")),
+}
+
+
+def objects(case: str) -> list[Json]:
+    fields, code, runtime = CASES[case]
+    options = LaunchOptions(**{"program": Program(path="train.py"), **fields})
+    return launch(options, code, runtime, name="train-2", namespace="team")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_program_becomes_these_objects(case: str) -> None:
+    golden = SCENARIOS / f"{case.replace(' ', '-')}.yaml"
+    assert objects(case) == list(yaml.safe_load_all(golden.read_text()))
+
+
+def test_code_is_in_immutable_maps_named_by_its_digest() -> None:
+    large = PackedCode(b"x" * 2_000_000)
+    *maps, job = launch(LaunchOptions(program=Program(path="train.py")), large, TORCH, name="train", namespace="team")
+    digest = hashlib.sha256(large.archive).hexdigest()
+    assert [found["metadata"]["name"] for found in maps] == [f"code-{digest[:10]}-{number}" for number in range(3)]
+    assert all(found["immutable"] for found in maps)
+    stored = stored_code(job)
+    assert stored is not None
+    assert (stored.digest, stored.count) == (digest, 3)
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["what was sent", "something else"])
+def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed: bool) -> None:
+    *maps, job = launch(LaunchOptions(program=Program(path="train.py")), CODE, TORCH, name="train", namespace="team")
+    text: str = job["spec"]["trainer"]["command"][2]
+    (tmp_path / "packed").mkdir()
+    (tmp_path / "code").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to(sys.executable)
+    (tmp_path / "packed/code.000").write_bytes(CODE.archive + b"x" * changed)
+    here = text.replace("/workspace", str(tmp_path)).replace("exec torchrun --", "exec python")
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", here, "train.py"], env=environment, capture_output=True, text=True, check=False)
+    if changed:
+        assert done.returncode == 1
+        assert "is not what was sent" in done.stderr
+        assert not list((tmp_path / "code").iterdir())
+    else:
+        assert (done.returncode, done.stdout) == (0, "trained\n"), done.stderr
+    assert len(maps) == 1
+
+
+def test_a_job_runs_again_as_it_was() -> None:
+    first = objects("packed")[-1]
+    stored = {**first, "spec": {**first["spec"], "suspend": False, "managedBy": "trainer.kubeflow.org/trainjob-controller"}}
+    again = rerun_job(stored, "train-3")
+    assert again["metadata"]["labels"] == first["metadata"]["labels"]
+    assert again["metadata"]["annotations"] == first["metadata"]["annotations"]
+    fresh = {**again["spec"]["trainer"]}
+    place = next(variable for variable in fresh["env"] if variable["name"] == "SHUNTER_CHECKPOINT_DIR")
+    assert place["value"] == "/workspace/checkpoints/train-3", "another job's checkpoints are not resumed by accident"
+    place["value"] = "/workspace/checkpoints/train-2"
+    assert again["spec"] == first["spec"]
+    assert first["metadata"]["labels"][CODE_LABEL] == first["metadata"]["annotations"][DIGEST][:10]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
+    "MPI": (
+        {},
+        Runtime("deepspeed-distributed", "deepspeed"),
+        "--runtime deepspeed-distributed: .* is for deepspeed; run",
+    ),
+    "no framework": ({}, Runtime("mine", ""), "has no label trainer.kubeflow.org/framework"),
+    "processes that nobody starts": ({"procs": 4}, Runtime("jax-distributed", "jax"), "--procs 4: .* one process a node"),
+    "workers that nobody starts": ({"gpus": 4}, Runtime("xgboost-distributed", "xgboost"), "--gpus 4: .* a worker for each GPU"),
+}
+
+
+@pytest.mark.parametrize(("fields", "runtime", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_a_runtime_cannot_start_is_refused(fields: dict[str, Any], runtime: Runtime, message: str) -> None:
+    options = LaunchOptions(program=Program(path="train.py"), **fields)
+    with pytest.raises(InputError, match=message):
+        launch(options, ImageCode(), runtime, name="train", namespace="team")
+
+
+@pytest.mark.parametrize(
+    ("modes", "nodes", "read_only", "shared"),
+    [
+        (["ReadWriteOnce"], 1, False, True),
+        (["ReadWriteOnce"], 2, False, False),
+        (["ReadWriteMany"], 2, False, True),
+        (["ReadOnlyMany"], 2, True, True),
+        (["ReadOnlyMany"], 2, False, False),
+        (["ReadWriteOnce", "ReadWriteMany"], 8, False, True),
+    ],
+)
+def test_a_claim_must_be_mountable_by_all_nodes(modes: list[str], nodes: int, read_only: bool, shared: bool) -> None:
+    fault = shared_fault({"spec": {"accessModes": modes}}, nodes=nodes, read_only=read_only)
+    assert (fault == "") is shared, fault
+
+
+def test_an_archive_has_no_times_and_no_owners() -> None:
+    with tarfile.open(fileobj=io.BytesIO(CODE.archive)) as tar:
+        assert [(member.mtime, member.uid, member.gid, member.uname, member.gname) for member in tar] == [(0, 0, 0, "", "")]

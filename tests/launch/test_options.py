@@ -1,0 +1,110 @@
+"""Options that cannot be meant: one sentence with the option, the value and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.errors import InputError
+from shunter.launch import option_texts
+from shunter.launch.names import base_name, free_name
+from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
+
+TRAIN = Program(path="train.py")
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no node": ({"nodes": 0}, "--nodes is 0; it must be at least 1"),
+    "fewer GPUs than none": ({"gpus": -1}, "--gpus is -1"),
+    "no process": ({"procs": 0}, "--procs is 0"),
+    "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB': .* Write it like 4, 500m or 16Gi"),
+    "no CPU": ({"cpus": "0"}, "--cpus '0' is nothing at all"),
+    "a name with capitals": ({"name": "Train"}, "--name 'Train': a DNS-1035 label must consist of lower case"),
+    "a name that makes those of pods too long": ({"name": "a" * 51}, "--name 'a+' has 51 characters; .* Use at most 50"),
+    "a label that is none": ({"labels": {"team": "a b"}}, "--label team=a b: a valid label must be"),
+    "a queue that is none": ({"queue": "a/b"}, "--queue 'a/b'"),
+    "a variable twice": (
+        {"environment": ({"name": "A", "value": "1"}, {"name": "A", "value": "2"})},
+        "--env: A is given more",
+    ),
+    "a variable without a name": ({"environment": ({"name": "", "value": "1"},)}, "--env '': environment variable name must"),
+    "two claims at one path": (
+        {"volumes": (ClaimVolume("a", "/d"), ClaimVolume("b", "/d"))},
+        "--volume: /d is given more",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "message"), WRONG.values(), ids=WRONG)
+def test_options_that_cannot_be_meant_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LaunchOptions(program=TRAIN, **fields)
+
+
+TEXTS: dict[str, tuple[Any, str]] = {
+    "a duration that is none": (lambda: option_texts.duration("--grace", "5"), "--grace: '5' is not a duration"),
+    "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is no time at all"),
+    "a variable that is not mine": (
+        lambda: option_texts.variables(["TOKEN"], {}),
+        "--env TOKEN: there is no such variable",
+    ),
+    "a Secret by another word": (
+        lambda: option_texts.secret_reference("configmap/a"),
+        "--env-from 'configmap/a' is no",
+    ),
+    "a key that is none": (lambda: option_texts.secret_reference("secret/a:"), "--env-from 'secret/a:' is no reference"),
+    "a volume without a path": (lambda: option_texts.volume("data"), "--volume 'data' is not understood"),
+    "a volume of another mode": (lambda: option_texts.volume("data:/d:rw"), "Write CLAIM:/path"),
+    "a label without a value": (lambda: option_texts.labels(["team"]), "--label 'team' has no value"),
+    "checkpoints outside of the claim": (lambda: option_texts.checkpoints("claim:../x"), "--checkpoints 'claim:../x' is neither"),
+}
+
+
+@pytest.mark.parametrize(("read", "message"), TEXTS.values(), ids=TEXTS)
+def test_texts_that_are_not_understood_are_refused(read: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read()
+
+
+def test_texts_are_read() -> None:
+    assert option_texts.duration("--grace", "1m30s") == 90
+    assert option_texts.duration("--grace", "") is None
+    mine = {"HOME": "/root"}
+    assert option_texts.variables(["A=b=c", "HOME", "E="], mine) == [
+        {"name": "A", "value": "b=c"},
+        {"name": "HOME", "value": "/root"},
+        {"name": "E", "value": ""},
+    ]
+    assert option_texts.secret_reference("secret/hf:TOKEN") == ("hf", "TOKEN")
+    assert option_texts.secret_reference("secret/hf") == ("hf", "")
+    assert option_texts.volume("data:/data/:ro") == ClaimVolume("data", "/data", read_only=True)
+    assert option_texts.checkpoints("claim:a/b") == Checkpoints(claim="claim", inside="a/b")
+    assert option_texts.checkpoints("s3://bucket/p/") == Checkpoints(url="s3://bucket/p")
+    assert option_texts.checkpoints("/ck") == Checkpoints(directory="/ck")
+
+
+@pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])
+def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> None:
+    assert shutdown_seconds(grace) == shutdown
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (Program(path="train.py"), "train"),
+        (Program(path="src/Train_LM.v2.py"), "train-lm-v2"),
+        (Program(path="1st.py"), "job-1st"),
+        (Program(path="ü.py"), "job"),
+        (Program(module="pkg.train"), "train"),
+        (Program(path="a" * 80 + ".py"), "a" * 45),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_job_is_called_like_its_program(program: Program, name: str) -> None:
+    assert base_name(program) == name
+    assert LaunchOptions(program=program, name=free_name(name, {name})).name == f"{name}-2"
+
+
+def test_a_name_that_is_taken_gets_the_next_number() -> None:
+    assert free_name("train", {"train-2"}) == "train"
+    assert free_name("train", {"train", "train-2", "train-4"}) == "train-3"
