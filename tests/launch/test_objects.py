@@ -21,7 +21,7 @@ from shunter.launch.marks import CODE_LABEL, DIGEST
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive
-from shunter.launch.runtimes import Runtime
+from shunter.launch.runtimes import Runtime, start_command
 
 SCENARIOS = Path(__file__).parent / "objects"
 TORCH = Runtime("torch-distributed", "torch")
@@ -114,6 +114,15 @@ def test_a_job_runs_again_as_it_was() -> None:
     place["value"] = "/workspace/checkpoints/train-2"
     assert again["spec"] == first["spec"]
     assert first["metadata"]["labels"][CODE_LABEL] == first["metadata"]["annotations"][DIGEST][:10]
+
+
+@pytest.mark.parametrize("program", [Program(path="a b.py"), Program(module="pkg.train")], ids=["script", "module"])
+def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> None:
+    run = pytest.importorskip("torch.distributed.run")
+    words = ["--log", "x", "-m", "--", "--nnodes=3", "-h"]
+    parsed = run.parse_args([*start_command(TORCH, program)[1:], *words])
+    assert (parsed.training_script, parsed.module) == (program.path or program.module, bool(program.module))
+    assert (parsed.training_script_args, parsed.log_dir) == (words, None)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {

@@ -8,7 +8,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch import option_texts
-from shunter.launch.names import base_name, free_name
+from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
 
 TRAIN = Program(path="train.py")
@@ -103,6 +103,19 @@ def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> No
 def test_a_job_is_called_like_its_program(program: Program, name: str) -> None:
     assert base_name(program) == name
     assert LaunchOptions(program=program, name=free_name(name, {name})).name == f"{name}-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "base"),
+    [
+        ("train-2", "a/train.py", "train"),
+        ("train", "-m pkg.train", "train"),
+        ("run-2", "train.py", "run-2"),
+        ("lm-2", "lm-2.py", "lm-2"),
+    ],
+)
+def test_a_job_that_runs_again_gets_the_next_number_of_its_program(name: str, title: str, base: str) -> None:
+    assert unnumbered_name(name, title) == base
 
 
 def test_a_name_that_is_taken_gets_the_next_number() -> None:

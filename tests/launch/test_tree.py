@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.launch import packing
+from shunter.launch import packing, tree
 from shunter.launch.code import PackedCode
 from shunter.launch.options import Program
 from shunter.launch.tree import packed_code
@@ -203,6 +203,15 @@ def test_an_archive_that_is_too_large_names_the_largest_files(tmp_path: Path) ->
         packed_code(tmp_path)
     assert "1.bin" not in error.value.message
     assert ".shunterignore" in error.value.remedy
+
+
+def test_a_directory_with_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, *(f"{number}.py" for number in range(4)), *(f"env/{number}.py" for number in range(9)), "env/pyvenv.cfg")
+    monkeypatch.setattr(tree, "FILES_LIMIT", 4)
+    assert packed_code(tmp_path).files == 4, "a virtual environment is not even listed"
+    write(tmp_path, "5.py")
+    with pytest.raises(InputError, match="has more than 4 files"):
+        packed_code(tmp_path)
 
 
 def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:

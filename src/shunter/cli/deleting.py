@@ -13,6 +13,7 @@ from shunter.cli.console import say
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
+from shunter.launch.stored_code import tidy
 from shunter.operator.overview import moment, pod_selector
 
 QUIET_SECONDS = 2.0
@@ -43,6 +44,16 @@ async def delete_and_wait(client: Client, resource: Resource, job: Json, *, now:
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+
+
+async def delete_code(client: Client, namespace: str, name: str, digest: str = "") -> int:
+    """Deletes ConfigMaps that hold the code of a job of this name and that no job owns: `run` was killed before it came to that.
+    Returns how many; 0, having said so, where they may not be looked for."""
+    try:
+        return await tidy(client, namespace, names={name}, digests={digest} if digest else ())
+    except Forbidden as error:
+        say(f"whether code of {name} is left is not known: {error.message}")
+        return 0
 
 
 async def _until_gone(client: Client, resource: Resource, job: Json) -> None:

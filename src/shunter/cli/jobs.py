@@ -143,13 +143,22 @@ def delete(
     from rich.markup import escape
 
     from shunter.cli.target import connect
+    from shunter.launch.marks import DIGEST
 
     async def run() -> str:
-        from shunter.cli.deleting import delete_and_wait
+        from shunter.cli.deleting import delete_and_wait, delete_code
+        from shunter.errors import InputError
 
         async with connect(kubeconfig, context).client as client:
-            resource, found = await find(client, job, namespace)
+            try:
+                resource, found = await find(client, job, namespace)
+            except InputError:
+                if await delete_code(client, namespace, job):
+                    return f"the code that was sent for {job}; there is no such job"
+                raise
             await delete_and_wait(client, resource, found, now=now)
+            if digest := (found["metadata"].get("annotations") or {}).get(DIGEST):
+                await delete_code(client, found["metadata"]["namespace"], found["metadata"]["name"], digest)
             return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
 
     with errors().status(f"deleting {escape(job)}"):

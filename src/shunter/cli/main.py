@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shunter import __version__
-from shunter.cli import clusters, demo, images, install, jobs, kubectl, migrate, node, operator, run
+from shunter.cli import clusters, demo, images, install, jobs, kubectl, migrate, node, operator, program_options, run
 from shunter.errors import ShunterError
 
 app = typer.Typer(
@@ -23,7 +23,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command("run", short_help="Apply manifests, follow all ranks, exit with the outcome.")(run.run)
+app.command(
+    "run", cls=program_options.RunCommand, short_help="Start a program or apply manifests, follow, exit with the outcome."
+)(run.run)
 app.command("jobs", short_help="List training jobs of both generations.")(jobs.jobs)
 app.command("describe", short_help="Show one job: conditions, ranks, faults, events.")(jobs.describe)
 app.command("logs", short_help="Print the logs of a job's ranks.")(jobs.logs)

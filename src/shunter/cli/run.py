@@ -1,4 +1,4 @@
-"""`run`: apply manifests, follow the jobs among them, end with their outcome."""
+"""`run`: apply manifests or start a program (`program`), follow the jobs, end with their outcome."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.option_groups import grouped
+from shunter.cli.program_options import ProgramOptions, own_words, programs_among
+from shunter.cli.target import ContextOption, KubeconfigOption, connect, is_named
+from shunter.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +23,17 @@ if TYPE_CHECKING:
     from shunter.kube.manifests import Manifest
 
 
+NO_FILES: list[str] = []
+
+
+@grouped
 def run(
-    files: Annotated[list[str], typer.Argument(metavar="FILE|DIR|-...", help="Manifests: jobs and what they need.")],
+    *,
+    ctx: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE|DIR|-...|PROGRAM.py", help="Manifests: jobs and what they need; or a program.")
+    ] = NO_FILES,
+    program: ProgramOptions,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     replace: Annotated[bool, typer.Option("--replace", help="Delete jobs of the same name first, with their pods.")] = False,
@@ -29,7 +41,10 @@ def run(
         str, typer.Option("--timeout", help="Follow the jobs no longer than this, as in 90s or 10m [default: until they end].")
     ] = "",
 ) -> None:
-    """Apply manifests, follow the logs of all ranks, and exit with the outcome of the jobs.
+    """Apply manifests, or start a program as a job; follow the logs of all ranks, and exit with the outcome of the jobs.
+
+    A program is a word that ends in .py, or a module (-m); the words after -- are its own: shunter run train.py --nodes 2 -- --lr
+    3e-4. Its directory travels with it, but for what .gitignore and .shunterignore name, secrets and weights.
 
     What keeps a job from training is said once, in one sentence; the job waits for it to pass, and so does the command unless
     --timeout ends it. Starts an embedded cluster when no cluster is named (by --kubeconfig, --context or $KUBECONFIG). Exit
@@ -38,35 +53,65 @@ def run(
     import asyncio
 
     from shunter.kube.manifests import load
+    from shunter.launch.option_texts import duration
 
-    limit = timeout_seconds(timeout)
-    manifests = [manifest for file in files for manifest in load(file)]
-    target = connect_or_start(kubeconfig, context)
-    if not asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit)):
+    words = own_words(ctx)
+    limit = duration("--timeout", timeout)
+    if not (files or words or program.module or program.rerun):
+        raise typer.BadParameter("Missing argument 'FILE|DIR|-...|PROGRAM.py'.")
+    if program.module or program.rerun or programs_among(files):
+        path = only_program(files, program, words, replace=replace)
+        target = connect(kubeconfig, context) if program.dry_run or program.rerun else connect_or_start(kubeconfig, context)
+        from shunter.cli.program import run_program
+
+        succeeded = asyncio.run(run_program(target, path, program, words or [], replace=replace, timeout=limit))
+    else:
+        if given := program.given():
+            raise InputError(
+                f"{given[0]} is about a program, and {(files or ['a manifest'])[0]} is none.",
+                "Manifests say that in their fields.",
+            )
+        manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
+        target = connect_or_start(kubeconfig, context)
+        succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))
+    if not succeeded:
         raise typer.Exit(1)
 
 
-def timeout_seconds(text: str) -> float | None:
-    """A duration such as 90s, 10m or 1h30m; None for an empty text, InputError for anything else and for nothing."""
-    from shunter.errors import InputError
-    from shunter.operator.config import seconds
-
-    if not text:
-        return None
-    try:
-        limit = seconds(text, 0)
-    except InputError as error:
-        raise InputError(f"--timeout: {error.message}", error.remedy) from error
-    if limit <= 0:
-        raise InputError(f"--timeout: {text!r} is no time at all.", "Write it like 90s or 10m.")
-    return limit
+def only_program(files: list[str], program: ProgramOptions, words: list[str] | None, *, replace: bool) -> str:
+    """The script, empty for a module. InputError when more than one program is named, or something beside it, and for options
+    that exclude each other."""
+    what = [
+        *files,
+        *([f"-m {program.module}"] if program.module else []),
+        *([f"--rerun {program.rerun}"] if program.rerun else []),
+    ]
+    if len(what) > 1:
+        others = [word for word in what if word not in programs_among(files)[:1]]
+        first = next(word for word in what if word not in others) if len(others) < len(what) else others.pop(0)
+        raise InputError(
+            f"{first} is a program, and {others[0]} stands beside it.",
+            f"The program's own words come after --, as in shunter run {first} -- {others[0]}; manifests are run by themselves.",
+        )
+    if program.rerun and words is not None:
+        raise InputError(f"--rerun {program.rerun} runs with the words of that job.", "Leave -- and what follows it out.")
+    if replace and not program.name:
+        raise InputError("--replace needs --name: without it a free name is chosen.", "Leave --replace out, or name the job.")
+    if replace and (program.rerun or program.dry_run):
+        raise InputError("--replace cannot be given with --rerun or --dry-run.", "Leave one of them out.")
+    if program.form and not program.dry_run:
+        raise InputError(f"-o {program.form.value} prints what --dry-run would create.", "Add --dry-run, or leave -o out.")
+    if program.dry_run and program.detach:
+        raise InputError("--dry-run starts nothing that could be followed.", "Leave --detach out.")
+    if program.no_code and (program.snapshot or program.workdir):
+        raise InputError("--no-code sends nothing.", "Leave --snapshot and --workdir out.")
+    return files[0] if files else ""
 
 
 def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
     from shunter.cli.clusters import warn_of_disk
     from shunter.cli.console import errors
-    from shunter.cli.target import connect, is_named
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir, default_state_dir
 

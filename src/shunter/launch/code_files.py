@@ -22,7 +22,8 @@ NEVER = (
 )
 """Patterns of gitignore, against names in lower case."""
 _NEVER = GitIgnoreSpec.from_lines(NEVER)
-_VENV_MARK = "pyvenv.cfg"
+VENV_MARK = "pyvenv.cfg"
+"""Stands at the top of a virtual environment."""
 
 
 class Selection(NamedTuple):
@@ -37,7 +38,7 @@ def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
     .shunterignore."""
     spec = GitIgnoreSpec.from_lines(ignored)
     asked = [name for name in sorted(set(names)) if not spec.match_file(name)]
-    environments = tuple(name.removesuffix(_VENV_MARK) for name in asked if name.rpartition("/")[2] == _VENV_MARK and "/" in name)
+    environments = tuple(name.removesuffix(VENV_MARK) for name in asked if name.rpartition("/")[2] == VENV_MARK and "/" in name)
     kept = [name for name in asked if not never_travels(name) and not name.startswith(environments)]
     chosen = set(kept)
     return Selection(kept, [name for name in asked if name not in chosen])

@@ -20,6 +20,13 @@ def base_name(program: Program) -> str:
     return name[: LONGEST_NAME - _NUMBER_CHARACTERS].rstrip("-")
 
 
+def unnumbered_name(name: str, title: str) -> str:
+    """The name that a job's number was added to, if it was: `train` of `train-2`, by the title of its program."""
+    module = title.removeprefix("-m ")
+    base = base_name(Program(module=module) if module != title else Program(path=title))
+    return base if re.fullmatch(rf"{re.escape(base)}(-[0-9]+)?", name) else name
+
+
 def free_name(base: str, taken: Container[str]) -> str:
     """The name, or the first of NAME-2, NAME-3, ... that is not taken."""
     return next(name for number in count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken)

@@ -123,6 +123,14 @@ def stored_code(job: Json) -> StoredCode | None:
     return StoredCode(digest, count)
 
 
+def checkpoint_directory(job: Json) -> str:
+    """The directory of the node below which such a job keeps checkpoints; empty for a job that keeps them elsewhere."""
+    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    return next(
+        (volume["hostPath"]["path"] for volume in volumes if volume["name"] == "checkpoints" and "hostPath" in volume), ""
+    )
+
+
 def _patched_volumes(patch: Json) -> list[Json]:
     jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
     return [volume for job in jobs for volume in job["template"]["spec"]["template"]["spec"].get("volumes", ())]

@@ -16,7 +16,7 @@ from shunter.kube.watching import follow
 from shunter.launch.claims import require_claims
 from shunter.launch.code import Code
 from shunter.launch.marks import DIGEST, PROGRAM
-from shunter.launch.names import base_name, free_name
+from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.objects import launch, map_name, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
@@ -64,7 +64,9 @@ async def submit(
     return await create(client, namespace, objects, base=base, is_given=bool(options.name), taken=taken, tell=tell)
 
 
-async def resubmit(client: Client, job: Json, *, name: str = "", tell: Callable[[str], None] = silent) -> Submitted:
+async def resubmit(
+    client: Client, job: Json, *, name: str = "", taken: Collection[str] = (), tell: Callable[[str], None] = silent
+) -> Submitted:
     """Creates a job that does what this one, made by `submit`, does. InputError for a job of another making, and when its code
     is no longer in the cluster."""
     metadata = job["metadata"]
@@ -89,8 +91,8 @@ async def resubmit(client: Client, job: Json, *, name: str = "", tell: Callable[
     def objects(name: str) -> list[Json]:
         return [*maps, rerun_job(job, name)]
 
-    base = name or metadata["name"]
-    return await create(client, namespace, objects, base=base, is_given=bool(name), taken=(), tell=tell)
+    base = name or unnumbered_name(metadata["name"], metadata["annotations"][PROGRAM])
+    return await create(client, namespace, objects, base=base, is_given=bool(name), taken=taken, tell=tell)
 
 
 async def create(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import subprocess
@@ -10,11 +11,13 @@ from pathlib import Path
 
 from shunter.errors import InputError
 from shunter.launch.code import PackedCode
-from shunter.launch.code_files import IGNORE_FILE, selection
+from shunter.launch.code_files import IGNORE_FILE, VENV_MARK, never_travels, selection
 from shunter.launch.options import Program
 from shunter.launch.packing import UNPACKED_LIMIT, Entry, TooLarge, archive, too_large
 
 GIT_SECONDS = 60
+FILES_LIMIT = 20_000
+"""Files, before any is left out: a directory of more was not meant, as a home directory."""
 
 
 def packed_code(root: Path, program: Program | None = None) -> PackedCode:
@@ -22,7 +25,12 @@ def packed_code(root: Path, program: Program | None = None) -> PackedCode:
     out of the directory, and when the program itself would not travel."""
     root = root.absolute()
     repository = git_directory(root)
-    names = list(git_files(root) if repository else walked_files(root))
+    names = list(itertools.islice(git_files(root) if repository else walked_files(root), FILES_LIMIT + 1))
+    if len(names) > FILES_LIMIT:
+        raise InputError(
+            f"the code does not fit: {root} has more than {FILES_LIMIT:,} files.",
+            "Choose a smaller --workdir, or put the code into an image: --image IMAGE --no-code.",
+        )
     chosen = selection(names, ignore_lines(root))
     if program is not None:
         require_program(root, program, chosen.kept)
@@ -85,14 +93,18 @@ def git_files(root: Path) -> Iterator[str]:
 
 
 def walked_files(root: Path) -> Iterator[str]:
-    """Every file and link below a directory."""
+    """Every file and link below a directory, but for directories that never travel."""
 
     def unreadable(error: OSError) -> None:
         raise _unreadable(str(error.filename), error)
 
     for directory, directories, files in os.walk(root, onerror=unreadable):
+        if VENV_MARK in files and directory != str(root):
+            directories.clear()
+            continue
         linked = [name for name in directories if os.path.islink(os.path.join(directory, name))]
-        directories[:] = [name for name in directories if name not in linked and name != ".git"]
+        # What never travels need not be listed: an environment has tens of thousands of files.
+        directories[:] = [name for name in directories if name not in linked and not never_travels(name)]
         for name in (*files, *linked):
             yield os.path.relpath(os.path.join(directory, name), root)
 

@@ -1,0 +1,116 @@
+"""The options of `run` that are about a program, as in `shunter run train.py`, and the words after `--`, which are its own."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from shunter.cli import completion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OWN_WORDS = "shunter.program.words"
+
+
+class RunCommand(TyperCommand):
+    """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[OWN_WORDS] = args[at + 1 :]
+            args = args[:at]
+        return list(super().parse_args(ctx, args))
+
+
+def own_words(ctx: typer.Context) -> list[str] | None:
+    """What stood after `--`; None without `--`."""
+    words: list[str] | None = ctx.meta.get(OWN_WORDS)
+    return words
+
+
+class Form(StrEnum):
+    """What `-o` takes with --dry-run."""
+
+    yaml = "yaml"
+    json = "json"
+
+
+def _option(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, **settings)
+
+
+class ProgramOptions(NamedTuple):
+    """What a program is started with. Every one is refused beside manifests, which say all that themselves."""
+
+    module: Annotated[str, _option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = ""
+    nodes: Annotated[int, _option("--nodes", help="Training nodes.")] = 1
+    gpus: Annotated[int, _option("--gpus", help="GPUs of each node.")] = 0
+    procs: Annotated[int | None, _option("--procs", help="Processes a node [default: one a GPU, else 1].")] = None
+    cpus: Annotated[str, _option("--cpus", help="CPUs that each node requests, as in 4 or 500m.")] = ""
+    memory: Annotated[str, _option("--memory", help="Memory of each node, as in 16Gi: request and limit.")] = ""
+    name: Annotated[
+        str, _option("--name", help="Name of the job [default: the program's, with a number when that is taken].")
+    ] = ""
+    env: Annotated[
+        list[str], _option("-e", "--env", metavar="K=V|K", help="A variable of the program; K alone takes its value from mine.")
+    ] = []
+    env_from: Annotated[
+        list[str], _option("--env-from", metavar="secret/NAME[:KEY]", help="Variables from a Secret: one key, or all.")
+    ] = []
+    image: Annotated[str, _option("--image", help="Image of the containers [default: the runtime's].")] = ""
+    runtime: Annotated[
+        str, _option("--runtime", help="Runtime to start from [default: shunter-torch where installed, else torch-distributed].")
+    ] = ""
+    workdir: Annotated[
+        str, _option("--workdir", metavar="DIR", help="Directory that travels [default: this one if the script is below it].")
+    ] = ""
+    volume: Annotated[list[str], _option("--volume", metavar="CLAIM:/PATH[:ro]", help="Mount a claim.")] = []
+    checkpoints: Annotated[
+        str,
+        _option(
+            "--checkpoints",
+            metavar="CLAIM[:SUB/PATH]|DIR|URL",
+            help="Where SHUNTER_CHECKPOINT_DIR is [default: on the embedded cluster a directory of its state, else nowhere].",
+        ),
+    ] = ""
+    grace: Annotated[
+        str, _option("--grace", help="Time to end after SIGTERM, as in 5m [default: 120s with checkpoints, else the runtime's].")
+    ] = ""
+    queue: Annotated[str, _option("--queue", help="Kueue's LocalQueue to wait in.")] = ""
+    label: Annotated[list[str], _option("--label", metavar="K=V", help="A label of the job.")] = []
+    deadline: Annotated[str, _option("--deadline", help="End the job after this time, as in 12h.")] = ""
+    no_code: Annotated[bool, _option("--no-code", help="Send nothing: the program is in the image.")] = False
+    snapshot: Annotated[
+        bool, _option("--snapshot", help="On the embedded cluster: send a copy, so that later edits do not show in the job.")
+    ] = False
+    detach: Annotated[bool, _option("-d", "--detach", help="Start it and return, without following it.")] = False
+    rerun: Annotated[
+        str, _option("--rerun", metavar="JOB", autocompletion=completion.job_names, help="Run a job's program again.")
+    ] = ""
+    dry_run: Annotated[bool, _option("--dry-run", help="Change nothing; print the objects.")] = False
+    form: Annotated[Form | None, _option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")] = None
+    namespace: Annotated[
+        str,
+        _option("-n", "--namespace", autocompletion=completion.namespaces, help="Namespace of the job [default: the context's]."),
+    ] = ""
+
+    def given(self) -> list[str]:
+        """The options that were given, as they are written."""
+        hints = ProgramOptions.__annotations__
+        names = {"module": "-m", "env_from": "--env-from", "no_code": "--no-code", "dry_run": "--dry-run", "form": "--output"}
+        defaults = ProgramOptions._field_defaults
+        return [names.get(field, f"--{field}") for field in hints if getattr(self, field) != defaults[field]]
+
+
+def is_program(word: str) -> bool:
+    """Whether a word of the command line is a script and no manifest."""
+    return word.endswith(".py")
+
+
+def programs_among(files: Sequence[str]) -> list[str]:
+    return [word for word in files if is_program(word)]

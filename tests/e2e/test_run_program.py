@@ -1,0 +1,347 @@
+"""`shunter run train.py`: a program and its directory become a job, on any cluster; what cannot be meant creates nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e.running_cluster import SHUNTER, Cluster, eventually
+from shunter.api.meta import Json
+from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.trainer.runtime import ANCESTOR_LABEL
+from shunter.cli.deleting import delete_and_wait, delete_code
+from shunter.errors import InputError
+from shunter.kube import kubeconfig
+from shunter.kube.client import Client, connect
+from shunter.kube.faults import FaultTransport, Killed
+from shunter.launch.code import PackedCode
+from shunter.launch.marks import CODE_LABEL, PROGRAM
+from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.packing import PIECE_BYTES, Entry, archive
+from shunter.launch.runtimes import FRAMEWORK_LABEL, Runtime
+from shunter.launch.submitting import resubmit, submit, wait
+
+pytestmark = pytest.mark.timeout(240)
+
+JAX = "--runtime=jax-distributed"
+"""Starts a program with python alone: quicker than torchrun, where that is not what the test is about."""
+
+TRAIN = """\
+import os, sys
+import torch.distributed as dist
+from pkg.words import greeting
+
+dist.init_process_group("gloo")
+dist.barrier()
+print(greeting, dist.get_rank(), "of", dist.get_world_size(), sys.argv[1:], sorted(os.listdir(".")), os.environ["A"], flush=True)
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A directory with a script that needs no torch, a package and a secret."""
+    root = tmp_path / "project"
+    (root / "pkg").mkdir(parents=True)
+    (root / "train.py").write_text("import sys\nprint('trained', sys.argv[1:])\n")
+    (root / "pkg/words.py").write_text("greeting = 'hello'\n")
+    (root / ".env").write_text("TOKEN=abc123\n")
+    return root
+
+
+def maps(cluster: Cluster, namespace: str) -> list[Json]:
+    found: list[Json] = cluster.get("configmaps", "-n", namespace, "-l", CODE_LABEL)["items"]
+    return found
+
+
+def jobs(cluster: Cluster, namespace: str) -> list[str]:
+    return [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]]
+
+
+def test_a_program_trains_on_two_nodes_with_its_package_and_its_words(cluster: Cluster, namespace: str, project: Path) -> None:
+    (project / "train.py").write_text(TRAIN)
+    words = ["--log", "a b", "it's $HOME", "--", "-n"]
+    started = ["run", str(project / "train.py"), "-n", namespace, "--nodes", "2", "--snapshot", "-e", "A=1", "--name", "first"]
+    done = cluster.shunter(*started, "--", *words, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        assert f"[node-{rank}] hello {rank} of 2 {words} ['pkg', 'train.py'] 1\n" in done.stdout
+    assert "code: 2 files, " in done.stderr
+    assert f"TrainJob {namespace}/first: 2 nodes x 1 process, runtime " in done.stderr
+    assert f"TrainJob {namespace}/first succeeded\nagain: shunter run --rerun first -n {namespace}\n" in done.stderr
+    assert "abc123" not in json.dumps(maps(cluster, namespace))
+
+
+def test_the_outcome_of_the_program_is_that_of_the_command(cluster: Cluster, namespace: str, project: Path) -> None:
+    # Upstream's runtimes start a failed container again, six times; this one does not.
+    container = {"name": "node", "image": "any:1"}
+    pods = {"restartPolicy": "Never", "containers": [container]}
+    trainer = {"metadata": {"labels": {ANCESTOR_LABEL: "trainer"}}, "spec": {"backoffLimit": 0, "template": {"spec": pods}}}
+    spec = {
+        "mlPolicy": {"numNodes": 1, "jax": {}},
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": trainer}]}},
+    }
+    metadata = {"name": "once", "namespace": namespace, "labels": {FRAMEWORK_LABEL: "jax"}}
+    cluster.apply({"apiVersion": TRAINING_RUNTIMES.api_version, "kind": "TrainingRuntime", "metadata": metadata, "spec": spec})
+    (project / "train.py").write_text("raise SystemExit('no data')\n")
+    done = cluster.shunter("run", str(project / "train.py"), "-n", namespace, "--runtime", "once")
+    assert done.returncode == 1, done.stderr
+    assert f"TrainJob {namespace}/train failed" in done.stderr
+    assert "no data" in done.stdout
+
+
+def test_a_name_that_was_not_given_is_never_taken(cluster: Cluster, namespace: str, project: Path) -> None:
+    run = ["run", str(project / "train.py"), "-n", namespace, "--snapshot", "--detach", JAX]
+    first, second = cluster.shunter(*run), cluster.shunter(*run)
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert f"TrainJob {namespace}/train: 1 node x 1 process" in first.stderr
+    assert f"follow it: shunter logs -f train -n {namespace}" in first.stderr
+    assert f"TrainJob {namespace}/train-2 (train is taken): " in second.stderr
+    assert "already in the cluster" in second.stderr
+    given = cluster.shunter(*run, "--name", "train")
+    assert (given.returncode, f"TrainJob {namespace}/train exists" in given.stderr) == (2, True), given.stderr
+    # The code is one ConfigMap of both jobs, and goes with the last of them.
+    (code,) = maps(cluster, namespace)
+    assert sorted(owner["name"] for owner in code["metadata"]["ownerReferences"]) == ["train", "train-2"]
+    assert cluster.shunter("delete", "train", "-n", namespace).returncode == 0
+    eventually(
+        lambda: [o["name"] for found in maps(cluster, namespace) for o in found["metadata"]["ownerReferences"]] == ["train-2"]
+    )
+    assert cluster.shunter("delete", "train-2", "-n", namespace).returncode == 0
+    eventually(lambda: not maps(cluster, namespace))
+
+
+def test_a_job_runs_again_by_its_name(cluster: Cluster, namespace: str, project: Path) -> None:
+    run = ["run", str(project / "train.py"), "-n", namespace, "--snapshot", JAX, "-e", "A=1"]
+    assert cluster.shunter(*run, "--", "a b").returncode == 0
+    (project / "train.py").write_text("raise SystemExit('another program')\n")
+    again = cluster.shunter("run", "--rerun", "train", "-n", namespace)
+    assert again.returncode == 0, again.stderr
+    assert "[node-0] trained ['a b']" in again.stdout
+    assert "code: the same as train's, sha256 " in again.stderr
+    assert f"TrainJob {namespace}/train-2: train.py, as train\n" in again.stderr
+    refused = cluster.shunter("run", "--rerun", "train", "--nodes", "2", "-n", namespace)
+    assert (refused.returncode, "runs with the options of that job; --nodes cannot be given" in refused.stderr) == (2, True)
+
+
+@pytest.mark.embedded(why="only there the pods run on the machine that has the directory")
+def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, namespace: str, project: Path) -> None:
+    (project / "train.py").write_text(
+        "import os\nopen(os.environ['SHUNTER_CHECKPOINT_DIR'] + '/step-1', 'w')\nprint(os.getcwd())\n"
+    )
+    done = cluster.shunter("run", str(project / "train.py"), "-n", namespace, JAX)
+    assert done.returncode == 0, done.stderr
+    assert f"code: {project} (mounted, read only: later edits show in the running job" in done.stderr
+    assert not maps(cluster, namespace)
+    kept = Path(cluster.environment["SHUNTER_STATE_DIR"]) / "checkpoints" / namespace
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*")) == ["train", "train/step-1"]
+    # A job of another making must not go on from them: the name stays taken when the job is gone.
+    assert cluster.shunter("delete", "train", "-n", namespace).returncode == 0
+    again = cluster.shunter("run", str(project / "train.py"), "-n", namespace, JAX, "--detach")
+    assert f"TrainJob {namespace}/train-2 (train is taken)" in again.stderr
+    rerun = cluster.shunter("run", "--rerun", "train-2", "-n", namespace, "--detach")
+    assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
+
+
+def test_what_a_dry_run_prints_is_the_job(cluster: Cluster, namespace: str, project: Path) -> None:
+    run = ["run", str(project / "train.py"), "-n", namespace, "--snapshot", JAX, "--nodes", "2", "-e", "A=1", "--label", "team=a"]
+    printed = cluster.shunter(*run, "--dry-run", "-o", "yaml", "--", "a b")
+    assert printed.returncode == 0, printed.stderr
+    assert jobs(cluster, namespace) == []
+    as_json = json.loads(cluster.shunter(*run, "--dry-run", "-o", "json", "--", "a b").stdout)
+    assert as_json["items"] == list(yaml.safe_load_all(printed.stdout))
+    cluster.kubectl("apply", "-f", "-", stdin=printed.stdout)
+    applied = cluster.get("trainjob", "train", "-n", namespace)
+    assert cluster.shunter("delete", "train", "-n", namespace).returncode == 0
+    assert not maps(cluster, namespace), "nobody owned it, so the deletion took it along"
+    assert cluster.shunter(*run, "--detach", "--", "a b").returncode == 0
+    created = cluster.get("trainjob", "train", "-n", namespace)
+    assert comparable(created) == comparable(applied)
+    assert created["metadata"]["labels"] == applied["metadata"]["labels"]
+
+
+def comparable(job: Json) -> Json:
+    spec = json.loads(json.dumps(job["spec"]))
+    for patch in spec["runtimePatches"]:
+        patch.pop("time", None)
+    return {"spec": spec, "program": job["metadata"]["annotations"][PROGRAM]}
+
+
+def too_large(project: Path) -> None:
+    (project / "data.bin").write_bytes(random.Random(7).randbytes(7_500_000))
+
+
+def link_out(project: Path) -> None:
+    (project / "link.py").symlink_to("/etc/hostname")
+
+
+def nothing(project: Path) -> None:
+    """As it is."""
+
+
+REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
+    "too large": (too_large, ["train.py"], "more than 7.4 MB when packed. Largest: data.bin (7.5 MB)"),
+    "a link out": (link_out, ["train.py"], "link.py is a link out of the directory that travels, to /etc/hostname"),
+    "no such script": (nothing, ["trian.py"], "trian.py: no such file.\n       Did you mean train.py?"),
+    "not below the directory": (nothing, ["train.py", "--workdir", "pkg"], "train.py is not below --workdir pkg"),
+    "no such runtime": (nothing, ["train.py", "--runtime", "jax-distribute"], "Did you mean jax-distributed?"),
+    "a runtime of MPI": (
+        nothing,
+        ["train.py", "--runtime", "deepspeed-distributed"],
+        "is for deepspeed; run starts programs",
+    ),
+    "a claim that is missing": (
+        nothing,
+        ["train.py", "--checkpoints", "none"],
+        "there is no PersistentVolumeClaim none",
+    ),
+    "a claim of one node": (
+        nothing,
+        ["train.py", "--checkpoints", "once", "--nodes", "2"],
+        "is ReadWriteOnce, which 2 nodes",
+    ),
+    "a volume that is missing": (
+        nothing,
+        ["train.py", "--volume", "none:/d"],
+        "--volume none: there is no Persistent",
+    ),
+    "a Secret that is missing": (nothing, ["train.py", "--env-from", "secret/none"], "there is no Secret none in namespace"),
+    "a variable of the operator": (nothing, ["train.py", "-e", "PET_NNODES=3", "--runtime", "torch-distributed"], "PET_NNODES"),
+    "words of the program without --": (nothing, ["train.py", "job.yaml"], "The program's own words come after --"),
+    "two programs": (nothing, ["train.py", "pkg/words.py"], "train.py is a program, and pkg/words.py stands beside it"),
+    "a script and a module": (nothing, ["train.py", "-m", "pkg"], "train.py is a program, and -m pkg stands beside it"),
+    "options beside a manifest": (nothing, ["job.yaml", "--nodes", "2"], "--nodes is about a program, and job.yaml is none"),
+    "a form without a dry run": (nothing, ["train.py", "-o", "yaml"], "-o yaml prints what --dry-run would create"),
+    "replacing a name that is chosen": (nothing, ["train.py", "--replace"], "--replace needs --name"),
+    "a job of another making": (nothing, ["--rerun", "none"], "there is no TrainJob 'none' in namespace"),
+}
+
+
+def test_what_cannot_be_meant_is_refused_and_creates_nothing(cluster: Cluster, namespace: str, project: Path) -> None:
+    once = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    cluster.apply(
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "once", "namespace": namespace}, "spec": once}
+    )
+    found = {}
+    for about, (prepare, words, _) in REFUSED.items():
+        prepare(project)
+        where = [] if "job.yaml" in words[:1] else ["-n", namespace]
+        done = subprocess.run(
+            [*SHUNTER, "run", *words, *where, *(["--snapshot"] if words[0] == "train.py" else [])],
+            env=cluster.environment,
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found[about] = (done.returncode, done.stderr)
+        for name in ("data.bin", "link.py"):
+            (project / name).unlink(missing_ok=True)
+    for about, (_, _, message) in REFUSED.items():
+        assert found[about][0] == 2, (about, found[about])
+        assert message in found[about][1], (about, found[about])
+    assert (maps(cluster, namespace), jobs(cluster, namespace)) == ([], [])
+
+
+def packed(seed: int, *, pieces: int) -> PackedCode:
+    noise = random.Random(seed).randbytes((pieces - 1) * PIECE_BYTES + 1000)
+    return PackedCode(archive([Entry("data.bin", noise), Entry("train.py", b"print('trained')\n")]), 2)
+
+
+async def test_as_many_writes_as_the_next_test_breaks_off(cluster: Cluster, namespace: str) -> None:
+    client = connect(kubeconfig.load(cluster.kubeconfig))
+    async with client:
+        counting = FaultTransport(client.transport)
+        options = LaunchOptions(program=Program(path="train.py"))
+        runtime = Runtime("jax-distributed", "jax")
+        await submit(client.through(counting), options, packed(1, pieces=2), runtime=runtime, namespace=namespace)
+        assert counting.writes == WRITES
+
+
+WRITES = 6
+"""A dry run, two ConfigMaps, the job, and the owner of each ConfigMap."""
+
+
+async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(cluster: Cluster, namespace: str) -> None:
+    runtime = Runtime("jax-distributed", "jax")
+
+    async def lead(writes: int, *, next_run: bool) -> None:
+        client = connect(kubeconfig.load(cluster.kubeconfig))
+        async with client:
+            name = f"{'run' if next_run else 'delete'}-{writes}"
+            options = LaunchOptions(program=Program(path=f"{name}.py"), nodes=1)
+            dying = FaultTransport(client.transport)
+            dying.kill_after(writes)
+            code = packed(writes + 10 * next_run, pieces=2)
+            with pytest.raises(Killed):
+                await submit(client.through(dying), options, code, runtime=runtime, namespace=namespace)
+            if next_run:
+                another = packed(100 + writes, pieces=1)
+                await submit(client, options, another, runtime=runtime, namespace=namespace)
+                await every_map_has_its_owners(client, namespace, name)
+            for job in (await client.list(TRAIN_JOBS, namespace)).items:
+                if job["metadata"]["name"].startswith(name):
+                    await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True)
+            await delete_code(client, namespace, name, code.digest)
+
+    await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
+    eventually(lambda: not maps(cluster, namespace))
+
+
+async def every_map_has_its_owners(client: Client, namespace: str, name: str) -> None:
+    """Each ConfigMap that was made for these jobs is owned by all of them that use it, and there is none that no job uses."""
+    users: dict[str, set[str]] = {}
+    for job in (await client.list(TRAIN_JOBS, namespace)).items:
+        users.setdefault(job["metadata"]["labels"][CODE_LABEL], set()).add(job["metadata"]["name"])
+    for found in (await client.list(CONFIG_MAPS, namespace, label_selector=f"shunter.dev/job in ({name},{name}-2)")).items:
+        metadata = found["metadata"]
+        owners = {owner["name"] for owner in metadata.get("ownerReferences") or ()}
+        assert owners == users.get(metadata["labels"][CODE_LABEL]), metadata["name"]
+        assert owners
+
+
+async def test_code_that_went_with_another_job_in_the_meantime_is_sent_again(cluster: Cluster, namespace: str) -> None:
+    client = connect(kubeconfig.load(cluster.kubeconfig))
+    async with client:
+        runtime, code = Runtime("jax-distributed", "jax"), packed(7, pieces=1)
+        options = LaunchOptions(program=Program(path="train.py"))
+        racing = FaultTransport(client.transport)
+
+        async def other_job_goes() -> None:
+            (found,) = (await client.list(CONFIG_MAPS, namespace, label_selector=CODE_LABEL)).items
+            await client.delete(CONFIG_MAPS, found["metadata"]["name"], namespace)
+
+        racing.before_write(4, other_job_goes)
+        made = await submit(client.through(racing), options, code, runtime=runtime, namespace=namespace)
+        assert (await wait(client, made.job, timeout=120)).state == "Succeeded"
+        (found,) = (await client.list(CONFIG_MAPS, namespace, label_selector=CODE_LABEL)).items
+        assert [owner["name"] for owner in found["metadata"]["ownerReferences"]] == ["train"]
+        with pytest.raises(InputError, match="was not made from a program"):
+            await resubmit(client, {**made.job, "metadata": {**made.job["metadata"], "annotations": {}}})
+
+
+def test_variables_of_a_secret_stay_in_it(cluster: Cluster, namespace: str, project: Path) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "hub", "namespace": namespace},
+        "stringData": {"TOKEN": "s3cr3t"},
+    }
+    cluster.apply(secret)
+    (project / "train.py").write_text("import os\nprint('token of', len(os.environ['TOKEN']), os.environ['MINE'])\n")
+    run = ["run", str(project / "train.py"), "-n", namespace, JAX, "--env-from", "secret/hub", "-e", "MINE"]
+    cluster.environment["MINE"] = "from my shell"
+    try:
+        done = cluster.shunter(*run)
+    finally:
+        del cluster.environment["MINE"]
+    assert "token of 6 from my shell" in done.stdout, done.stderr
+    assert "s3cr3t" not in json.dumps(cluster.get("trainjob", "train", "-n", namespace))
