@@ -174,7 +174,7 @@ class Checkpoints:
         """Waits for the pending save. Then none is being written, and old ones may go."""
         if self.pending:
             (step, future), self.pending = self.pending, None
-            together(future.result, f"Step {step} is not saved.")
+            together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.")
             decide(self.remove_old, "Old checkpoints cannot be removed.")
 
     def remove_old(self):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
+from full_disk import SmallDisk
 from recipes.ranks import LM, Ranks, chosen_samples, in_forked_process, logged, removed_while_complete
 
 pytestmark = pytest.mark.timeout(300)
@@ -97,6 +98,14 @@ def test_a_checkpoint_of_two_fsdp_ranks_goes_on_in_the_middle_of_an_epoch(
     losses = Ranks(tmp_path, world, *options, *reference.options, "--checkpoint-dir", saved).losses()
     assert list(losses) == list(range(SAVED + 1, STEPS + 1))
     assert close(losses, reference.losses, tolerance), (losses, reference.losses)
+
+
+def test_a_checkpoint_of_one_process_goes_on_with_fsdp(reference: Reference, tmp_path: Path) -> None:
+    saving = ("--checkpoint-dir", tmp_path / "checkpoints")
+    Ranks(tmp_path / "before", 1, *reference.options, *saving, "--steps", SAVED).losses()
+    losses = Ranks(tmp_path, 2, "--parallel", "fsdp", *reference.options, *saving).losses()
+    assert list(losses) == list(range(SAVED + 1, STEPS + 1))
+    assert close(losses, reference.losses), (losses, reference.losses)
 
 
 def test_the_learning_rate_of_the_command_line_counts_when_resumed(reference: Reference, saved: Path, tmp_path: Path) -> None:
@@ -284,6 +293,14 @@ def test_what_cannot_be_done_is_said_once_and_ends_all_ranks(
     assert "Traceback" not in printed
     assert len(re.findall("^error: ", printed, re.MULTILINE)) == 1
     assert not list(saved.glob("tmp*"))
+
+
+def test_a_full_disk_is_said_and_what_was_complete_stays(reference: Reference, small_disk: SmallDisk, tmp_path: Path) -> None:
+    saving = ("--checkpoint-dir", small_disk.path, "--save-every", 1)  # 45 of 64 MB each time
+    ranks = Ranks(tmp_path, 2, *reference.options, "--dim", 384, "--steps", 2, *saving)
+    assert ranks.exit_codes() == [2, 2], ranks.printed()
+    assert "Step 2 is not saved: --checkpoint-dir must have room" in ranks.printed()
+    assert [found.parent.name for found in small_disk.path.glob("*/.metadata")] == ["step-1"]
 
 
 def test_ranks_that_do_not_share_a_directory_are_refused(reference: Reference, tmp_path: Path) -> None:
