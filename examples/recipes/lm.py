@@ -37,6 +37,7 @@ option("--accumulate", type=int, default=1, help="passes a step: more passes nee
 option("--data", help="a text file (default: the numbers from 0 to 19999)")
 option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 option("--keep", type=int, default=3, help="how many of the newest checkpoints stay")
+option("--keep-every", type=int, help="keep for good what is a multiple of so many steps, too")
 option("--log", help="a file for the loss of each step, as JSON lines")
 option("--lr", type=float, default=3e-3, help="learning rate")
 for name, default in {"steps": 100, "save-every": 50, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}.items():
@@ -129,10 +130,10 @@ def rank_batch(text, args, step):
 class Checkpoints:
     """Directories `step-N`, written in the background, one at a time. Complete is what has a .metadata: DCP writes it last."""
 
-    def __init__(self, directory, keep, settings, model, optimizer):
-        self.directory, self.keep, self.settings, self.model, self.optimizer = directory, keep, settings, model, optimizer
+    def __init__(self, args, settings, model, optimizer):
+        self.args, self.settings, self.model, self.optimizer = args, settings, model, optimizer
+        self.directory, self.pending = Path(args.checkpoint_dir), None
         self.group = dist.new_group(backend="gloo")  # its own: saving goes on beside the collectives of training
-        self.pending = None
 
     def complete(self):
         return sorted(int(found.parent.name[5:]) for found in self.directory.glob("step-[0-9]*/.metadata"))
@@ -178,7 +179,8 @@ class Checkpoints:
             decide(self.remove_old, "Old checkpoints cannot be removed.")
 
     def remove_old(self):
-        for step in self.complete()[: -self.keep]:
+        keep, every = self.args.keep, self.args.keep_every
+        for step in [step for step in self.complete()[:-keep] if not every or step % every]:
             (self.directory / f"step-{step}/.metadata").unlink()  # first: what is half removed must not look complete
             shutil.rmtree(self.directory / f"step-{step}", ignore_errors=True)
 
@@ -203,7 +205,7 @@ def main():
     step, stop, stopping, checkpoints = 0, False, [], None
     if args.checkpoint_dir:
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
-        checkpoints = Checkpoints(Path(args.checkpoint_dir), args.keep, settings | {"bytes": len(text)}, model, optimizer)
+        checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer)
         step = checkpoints.load()
     for group in optimizer.param_groups:
         group["lr"] = args.lr  # a checkpoint remembers the one of before
@@ -238,11 +240,10 @@ def main():
             checkpoints.begin(step)
     if checkpoints:
         checkpoints.finish()
-    stop = stop and step < args.steps
-    if stop:
+    if stopped := stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if checkpoints else "stopped by SIGTERM, saved nothing: no --checkpoint-dir")
     dist.destroy_process_group()
-    raise SystemExit(143 if stop else 0)
+    raise SystemExit(143 if stopped else 0)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import runpy
 import signal
 import socket
 import sys
+import time
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -18,6 +20,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).parents[2]
 LM = REPOSITORY / "examples/recipes/lm.py"
+IMAGES = REPOSITORY / "examples/recipes/images.py"
 
 forked = multiprocessing.get_context("forkserver")
 forked.set_forkserver_preload(
@@ -31,7 +34,7 @@ forked.set_forkserver_preload(
 )
 
 
-def run_rank(options: list[str], environment: dict[str, str], output: Path) -> None:
+def run_rank(script: str, options: list[str], environment: dict[str, str], output: Path) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -39,14 +42,16 @@ def run_rank(options: list[str], environment: dict[str, str], output: Path) -> N
     file = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     os.dup2(file, 1)
     os.dup2(file, 2)
-    sys.argv = [str(LM), *options]
-    runpy.run_path(str(LM), run_name="__main__")
+    sys.argv = [script, *options]
+    runpy.run_path(script, run_name="__main__")
 
 
 class Ranks:
-    """One start of the recipe: its processes, what they print, and the losses it logs."""
+    """One start of a recipe: its processes, what they print, and the losses that lm.py logs."""
 
-    def __init__(self, directory: Path, world: int, *options: object, environments: tuple[dict[str, str], ...] = ()) -> None:
+    def __init__(
+        self, directory: Path, world: int, *options: object, environments: tuple[dict[str, str], ...] = (), script: Path = LM
+    ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.output, self.log = directory / "output", directory / "losses.jsonl"
         self.output.unlink(missing_ok=True)
@@ -57,8 +62,8 @@ class Ranks:
             environment = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world)}
             environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
             environment |= environments[rank] if environments else {}
-            arguments = [str(option) for option in (*options, "--log", self.log)]
-            process = forked.Process(target=run_rank, args=(arguments, environment, self.output), daemon=True)
+            arguments = [str(option) for option in (*options, *(("--log", self.log) if script == LM else ()))]
+            process = forked.Process(target=run_rank, args=(str(script), arguments, environment, self.output), daemon=True)
             process.start()
             self.processes.append(process)
 
@@ -91,6 +96,13 @@ def logged(log: Path) -> dict[int, float]:
     return {line["step"]: line["loss"] for line in lines}
 
 
+def eventually(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.002)
+
+
 def in_forked_process(function: Any, *arguments: Any) -> Any:
     with forked.Pool(1) as pool:
         return pool.apply(function, arguments)
@@ -118,7 +130,7 @@ def chosen_samples(samples: int, global_batch: int, step: int, seed: int, world:
     return [recipe(rank, world).rank_batch(text, args, step)[:, 0].tolist() for rank in range(world)]
 
 
-def removed_while_complete(directory: Path, keep: int) -> tuple[list[str], list[str]]:
+def removed_while_complete(directory: Path, keep: int, keep_every: int | None) -> tuple[list[str], list[str]]:
     """Which checkpoints the recipe removes, and which of them still looked complete when their files began to go."""
     lm = recipe()
     removed: list[Path] = []
@@ -131,6 +143,6 @@ def removed_while_complete(directory: Path, keep: int) -> tuple[list[str], list[
 
     lm.shutil = SimpleNamespace(rmtree=rmtree)
     checkpoints = lm.Checkpoints.__new__(lm.Checkpoints)
-    checkpoints.directory, checkpoints.keep = directory, keep
+    checkpoints.directory, checkpoints.args = directory, SimpleNamespace(keep=keep, keep_every=keep_every)
     checkpoints.remove_old()
     return [path.name for path in removed], complete

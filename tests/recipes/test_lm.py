@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from full_disk import SmallDisk
-from recipes.ranks import LM, Ranks, chosen_samples, in_forked_process, logged, removed_while_complete
+from recipes.ranks import LM, Ranks, chosen_samples, eventually, in_forked_process, logged, removed_while_complete
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -26,13 +26,6 @@ SAMPLES, SEQUENCE = 50, 16  # an epoch ends in the middle of its fifth batch
 TINY = ("--sequence", SEQUENCE, "--dim", 32, "--heads", 2, "--layers", 2, "--global-batch", 12)
 STEPS, SAVED = 10, 6  # step 6 is in the middle of the second epoch
 KILLS = int(os.environ.get("RECIPE_KILLS", "3"))
-
-
-def eventually(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.002)
 
 
 def close(losses: dict[int, float], expected: dict[int, float], tolerance: float = 1e-5) -> bool:
@@ -231,13 +224,20 @@ def test_old_checkpoints_go_and_the_last_step_is_saved(reference: Reference, tmp
     assert sorted(os.listdir(checkpoints)) == ["step-6", "step-7"]
 
 
-def test_a_checkpoint_is_no_longer_complete_when_its_files_go(tmp_path: Path) -> None:
-    for step in (2, 10, 4):
+@pytest.mark.parametrize(
+    ("keep_every", "removed"),
+    [
+        pytest.param(None, ["step-2", "step-4", "step-5"], id="the newest stays"),
+        pytest.param(5, ["step-2", "step-4"], id="and every fifth step"),
+    ],
+)
+def test_a_checkpoint_is_no_longer_complete_when_its_files_go(tmp_path: Path, keep_every: int | None, removed: list[str]) -> None:
+    for step in (2, 10, 4, 5):
         (tmp_path / f"step-{step}").mkdir()
         (tmp_path / f"step-{step}/.metadata").touch()
     (tmp_path / "step-12").mkdir()  # being written
     (tmp_path / "step-latest").mkdir()
-    assert in_forked_process(removed_while_complete, tmp_path, 1) == (["step-2", "step-4"], [])
+    assert in_forked_process(removed_while_complete, tmp_path, 1, keep_every) == (removed, [])
 
 
 def shorten(path: Path) -> None:
