@@ -61,7 +61,7 @@ def from_rank_0(work):
         try:
             answer = [work(), None]
         except Exception as error:
-            answer = [None, str(error)]
+            answer = [None, str(error) or repr(error)]
             print(f"error: {answer[1]}", flush=True)
     dist.broadcast_object_list(answer, src=0)
     if answer[1]:
@@ -108,9 +108,7 @@ def main():
     images, labels = from_rank_0(lambda: read_pictures(args.data)) if args.data else made_pictures()
     training = len(labels) * 4 // 5  # the last fifth is for the test
     if args.global_batch % world or not 0 < args.global_batch <= training:
-        say(
-            f"error: --global-batch {args.global_batch} must be a multiple of the {world} ranks, and at most {training} pictures."
-        )
+        say(f"error: --global-batch {args.global_batch} must be a multiple of {world} ranks and at most {training} pictures.")
         dist.barrier()  # torchrun ends all ranks when one goes: not before rank 0 has said why
         raise SystemExit(2)
     images, labels = images.to(device) / 255, labels.to(device)
@@ -125,6 +123,8 @@ def main():
         step = saved["step"]
         model.module.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
+    for group in optimizer.param_groups:
+        group["lr"] = args.lr  # a checkpoint remembers the one of before
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     last_step = args.epochs * steps_per_epoch
     say(f"{world} ranks ({device.type}), from step {step} to {last_step}")

@@ -54,6 +54,19 @@ def test_stopped_by_sigterm_it_goes_on_as_if_it_had_not_been(undisturbed: str, t
     assert resumed.printed().splitlines()[-2:] == undisturbed.splitlines()[-2:]
 
 
+def test_the_learning_rate_of_the_command_line_counts_when_resumed(checkpoint: bytes, tmp_path: Path) -> None:
+    """Without any learning the second epoch changes nothing."""
+    path = tmp_path / "images.pt"
+    path.write_bytes(checkpoint)
+    accuracies = []
+    for epochs in (1, 2):
+        ranks = Ranks(tmp_path, 1, "--checkpoint", path, "--epochs", epochs, "--lr", 0, script=IMAGES)
+        assert ranks.exit_codes() == [0], ranks.printed()
+        assert "from step 31 to" in ranks.printed()
+        accuracies.append(ranks.printed().splitlines()[-1])
+    assert accuracies[0] == accuracies[1]
+
+
 def half(checkpoint: Path) -> None:
     checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
 
@@ -71,7 +84,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 REFUSED = {
-    "a batch that the ranks cannot share": (whole, ("--global-batch", 7), "must be a multiple of the 2 ranks"),
+    "a batch that the ranks cannot share": (whole, ("--global-batch", 7), "must be a multiple of 2 ranks"),
     "a batch of more pictures than there are": (whole, ("--global-batch", 4000), "at most 2000 pictures"),
     "another batch": (whole, ("--global-batch", 32), "is of --global-batch 64 and 2500 pictures"),
     "half of a checkpoint": (half, (), "is damaged; remove it to begin again"),
