@@ -54,7 +54,7 @@ def test_a_module_that_is_not_in_its_package_is_refused_when_it_is_mounted(here:
 def test_files_of_git_that_stay_behind_are_named() -> None:
     code = PackedCode(b"x", 2, from_git=True, left_out=(".env", "a.pt", "b.pt", "c.pt"))
     said = program.code_line(code, Path("/p"), sent=0)
-    assert said.startswith("code: 2 files, 1 bytes packed (git: tracked and new, not ignored), sha256 ")
+    assert said.startswith("code: 2 files, 1 byte packed (git: tracked and new, not ignored), sha256 ")
     assert said.endswith("; already in the cluster\nleft out, as secrets and weights always are: .env, a.pt, b.pt and 1 more")
 
 

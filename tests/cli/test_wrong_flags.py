@@ -18,6 +18,15 @@ WRONG = {
     "values that are no text": (("install", "--dry-run", "-o", "yaml", "--values", "binary"), 2, "--values binary: not YAML"),
     "objects as a table": (("install", "--dry-run", "-o", "table"), 2, "'table' is not one of 'yaml', 'json'"),
     "a manifest that is no text": (("run", "binary"), 2, "binary:1: not UTF-8 text: byte 0xff"),
+    "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
+    "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
+    "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, and binary stands beside it"),
+    "an option of programs beside a manifest": (
+        ("run", "binary", "--gpus", "1"),
+        2,
+        "--gpus is about a program, and binary is none",
+    ),
+    "nothing to run": (("run",), 2, "Missing argument"),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),
 }

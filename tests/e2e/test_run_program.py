@@ -106,6 +106,10 @@ def test_a_name_that_was_not_given_is_never_taken(cluster: Cluster, namespace: s
     assert f"follow it: shunter logs -f train -n {namespace}" in first.stderr
     assert f"TrainJob {namespace}/train-2 (train is taken): " in second.stderr
     assert "already in the cluster" in second.stderr
+    refused = cluster.shunter(*run, "--name", "train", "--replace", "--volume", "none:/d")
+    assert (refused.returncode, jobs(cluster, namespace)) == (2, ["train", "train-2"]), (
+        "nothing is deleted for a job that cannot be"
+    )
     given = cluster.shunter(*run, "--name", "train")
     assert (given.returncode, f"TrainJob {namespace}/train exists" in given.stderr) == (2, True), given.stderr
     # The code is one ConfigMap of both jobs, and goes with the last of them.

@@ -7,7 +7,6 @@ import dataclasses
 import difflib
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
@@ -35,11 +34,13 @@ CLIENT_SIDE_APPLY_BYTES = 180 * 1024
 """What kubectl apply can keep of an object in an annotation of at most 256 KiB, as base64."""
 
 
-class Started(NamedTuple):
-    """A job to follow."""
-
-    job: Json
-    program: Program | None
+def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Program, Path]:
+    """The program and the directory that travels. Reads every option: what is wrong is said before a cluster is started."""
+    program, root = program_of(path, options, words)
+    launch_options(options, program, [])
+    for text in options.env_from:
+        option_texts.secret_reference(text)
+    return program, root
 
 
 def program_of(path: str, options: ProgramOptions, words: list[str]) -> tuple[Program, Path]:
@@ -109,13 +110,11 @@ def module_files(root: Path, module: str) -> list[Path]:
     return [file for file in named if file.is_file()] + ([root / first / "__init__.py"] if (root / first).is_dir() else [])
 
 
-async def submitted(target: Target, path: str, options: ProgramOptions, words: list[str], *, replace: bool) -> Json | None:
+async def submitted(target: Target, program: Program, root: Path, options: ProgramOptions, *, replace: bool) -> Json | None:
     """Creates the program's job and says so; None with --dry-run, which prints it."""
     client = target.client
     namespace = options.namespace or client.namespace
-    program, root = program_of(path, options, words)
     references = [option_texts.secret_reference(text) for text in options.env_from]
-    plain = launch_options(options, program, [])
     code = code_of(options, program, root, is_embedded=target.embedded is not None)
     environment = [
         variable
@@ -124,12 +123,13 @@ async def submitted(target: Target, path: str, options: ProgramOptions, words: l
             [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
         )
     ]
-    chosen = launch_options(options, program, environment) if environment else plain
+    chosen = launch_options(options, program, environment)
     runtime = await find_runtime(client, namespace, options.runtime)
     require_startable(runtime, chosen)
     chosen, taken = with_checkpoints(target, chosen, namespace)
+    # Before a job is deleted in its favour, and in a dry run, which writes nothing.
+    await require_claims(client, namespace, chosen)
     if options.dry_run:
-        await require_claims(client, namespace, chosen)
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         print_objects(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)
         return None
@@ -140,7 +140,7 @@ async def submitted(target: Target, path: str, options: ProgramOptions, words: l
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))
-    if chosen.checkpoints is None and not options.no_code:
+    if chosen.checkpoints is None:
         say("checkpoints: nowhere; --checkpoints keeps what the program saves in SHUNTER_CHECKPOINT_DIR")
     return made.job
 
@@ -263,9 +263,9 @@ def job_line(made: Submitted, options: LaunchOptions, runtime: Runtime) -> str:
 
 
 async def run_program(
-    target: Target, path: str, options: ProgramOptions, words: list[str], *, replace: bool, timeout: float | None
+    target: Target, asked: tuple[Program, Path] | None, options: ProgramOptions, *, replace: bool, timeout: float | None
 ) -> bool:
-    """Whether the program's job succeeded, or was created where it is not followed."""
+    """Whether the job of the program, or of --rerun, succeeded, or was created where it is not followed."""
     from shunter.cli.display import display
     from shunter.cli.jobs import find
     from shunter.cli.run import ended_by, goes_on
@@ -274,11 +274,11 @@ async def run_program(
         if not options.dry_run:
             say(f"on {target.description}")
         job: Json | None
-        if options.rerun:
+        if asked is None:
             _, earlier = await find(client, options.rerun, options.namespace, among=[TRAIN_JOBS])
             job = await submitted_again(target, options, earlier)
         else:
-            job = await submitted(target, path, options, words, replace=replace)
+            job = await submitted(target, *asked, options, replace=replace)
         if job is None:
             return True
         if options.detach:

@@ -60,11 +60,12 @@ def run(
     if not (files or words or program.module or program.rerun):
         raise typer.BadParameter("Missing argument 'FILE|DIR|-...|PROGRAM.py'.")
     if program.module or program.rerun or programs_among(files):
-        path = only_program(files, program, words, replace=replace)
-        target = connect(kubeconfig, context) if program.dry_run or program.rerun else connect_or_start(kubeconfig, context)
-        from shunter.cli.program import run_program
+        from shunter.cli.program import requested, run_program
 
-        succeeded = asyncio.run(run_program(target, path, program, words or [], replace=replace, timeout=limit))
+        path = only_program(files, program, words, replace=replace)
+        asked = None if program.rerun else requested(path, program, words or [])
+        target = connect(kubeconfig, context) if program.dry_run or program.rerun else connect_or_start(kubeconfig, context)
+        succeeded = asyncio.run(run_program(target, asked, program, replace=replace, timeout=limit))
     else:
         if given := program.given():
             raise InputError(

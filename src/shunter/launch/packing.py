@@ -75,6 +75,7 @@ def shown_bytes(count: float) -> str:
     """`38 KB`, `1.2 MB`: decimal units, as disks are sold."""
     for unit in ("bytes", "KB", "MB"):
         if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 10 else f"{count:.1f} {unit}"
+            shown = f"{count:.0f}" if unit == "bytes" or count >= 10 else f"{count:.1f}"
+            return f"{shown} {unit}" if count != 1 or unit != "bytes" else "1 byte"
         count /= 1000
     return f"{count:.1f} GB"
