@@ -156,6 +156,19 @@ def test_a_failed_job_starts_again_when_its_jobset_is_deleted(
     assert (applied(made), conditions(made)) == (["JobSet/mnist"], [])
 
 
+def test_a_failed_job_whose_jobset_was_removed_by_its_time_to_live_stays_failed(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """Else a job that cannot succeed never ends, its restarts counted from 0 again and again (trainer#3779)."""
+    runtime = make_runtime()
+    runtime["spec"]["template"]["spec"]["ttlSecondsAfterFinished"] = 60
+    failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "ReachedMaxRestarts"}]}
+    job = make_trainjob(status=failed)
+    assert plan(Observed(job=job, snapshot=snapshot(job, runtime)), now) == NOTHING
+    unfinished = make_trainjob()
+    assert applied(plan(Observed(job=unfinished, snapshot=snapshot(unfinished, runtime)), now)) == ["JobSet/mnist"]
+
+
 def test_a_complete_job_is_not_made_again(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
     job = make_trainjob(status={"conditions": [{"type": "Complete", "status": "True", "reason": "AllJobsCompleted"}]})
     assert plan(Observed(job=job, runtime=make_runtime()), now).writes == ()

@@ -25,6 +25,7 @@ FRAMEWORKS = {
     "flux-distributed": "flux",
     "jax-distributed": "jax",
     "mlx-distributed": "mlx",
+    "shunter-torch": "torch",
     "torch-distributed": "torch",
     "torch-distributed-with-cache": "torch",
     "torchtune-llama3.2-1b": "torchtune",
@@ -57,7 +58,7 @@ def accepted(jobset: Json) -> Json:
     return made
 
 
-def test_the_shipped_runtimes_are_those_of_upstream() -> None:
+def test_the_shipped_runtimes_are_those_of_upstream_and_one_of_ours() -> None:
     assert {
         name: runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"] for name, runtime in RUNTIMES.items()
     } == FRAMEWORKS
@@ -118,3 +119,43 @@ def test_a_dataset_can_be_given_to_the_runtime_with_a_cache(make_trainjob: MakeT
     name = "torch-distributed-with-cache"
     job = make_trainjob(runtimeRef={"name": name}, initializer={"dataset": {"storageUri": "cache://schema/table"}})
     assert trainjob_errors(job, stored(RUNTIMES[name])) == []
+
+
+def test_our_torch_runtime_is_upstreams_but_for_what_a_failure_and_a_stop_lead_to() -> None:
+    ours, upstreams = copy.deepcopy(RUNTIMES["shunter-torch"]), RUNTIMES["torch-distributed"]
+    jobset = ours["spec"]["template"]["spec"]
+    (node,) = jobset["replicatedJobs"]
+    job = node["template"]["spec"]
+    pod = job["template"]["spec"]
+    (container,) = pod["containers"]
+    assert jobset.pop("failurePolicy") == {
+        "maxRestarts": 3,
+        "rules": [
+            {
+                "name": "disruption",
+                "action": "RestartJobSetAndIgnoreMaxRestarts",
+                "onJobFailureReasons": ["PodFailurePolicy"],
+            }
+        ],
+    }
+    assert job.pop("backoffLimit") == 0
+    policy = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+    assert job.pop("podFailurePolicy") == policy
+    assert pod.pop("restartPolicy") == "Never"
+    grace, timeout = pod.pop("terminationGracePeriodSeconds"), container.pop("env")
+    assert timeout == [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace - 20)}]
+    assert pod.pop("volumes") == [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+    assert container.pop("volumeMounts") == [{"name": "shm", "mountPath": "/dev/shm"}]
+    assert ours["metadata"].pop("name") != upstreams["metadata"]["name"]
+    assert ours == {**upstreams, "metadata": ours["metadata"]}
+    assert {**ours["metadata"], "name": "torch-distributed"} == upstreams["metadata"]
+
+
+def test_a_job_keeps_what_it_says_itself_of_the_time_to_stop(make_trainjob: MakeTrainJob) -> None:
+    job = make_trainjob(
+        runtimeRef={"name": "shunter-torch"},
+        trainer={"env": [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": "280"}, {"name": "A", "value": "1"}]},
+    )
+    (pods,) = accepted(jobset_for(job, stored(RUNTIMES["shunter-torch"])))["spec"]["replicatedJobs"]
+    environment = pods["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert [one["value"] for one in environment if one["name"] == "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == ["280"]

@@ -12,7 +12,7 @@ from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
 from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
-from shunter.operator.trainer import deadline, resumption
+from shunter.operator.trainer import deadline, resumption, ttl
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, waits_for_pods, with_obstacle
 from shunter.operator.trainer.plugin import Companion
@@ -99,6 +99,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
     status, remaining = _status(observed, None, now)
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
+    if observed.jobset is None and ttl.explains_missing_jobset(job, observed.snapshot):
+        return NOTHING
     if observed.is_preceded:
         return Plan(status=_status_write(job, status), requeue_after=remaining)
     suspension = _suspension(observed)
