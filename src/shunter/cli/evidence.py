@@ -45,8 +45,13 @@ class MetadataFields(TypedDict, total=False):
     ownerReferences: list[Json]
 
 
+class VariableFields(TypedDict, total=False):
+    name: str
+
+
 class ContainerFields(TypedDict, total=False):
     name: str
+    env: list[VariableFields]
 
 
 class SpecFields(TypedDict, total=False):

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import CORE_EVENTS, PODS, Resource
+from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.condition_sentences import sentence
 from shunter.cli.display import Display
@@ -21,7 +21,8 @@ from shunter.kube.errors import ApiError
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
 from shunter.operator.diagnosis import recorded_failure
-from shunter.operator.overview import is_pod_of, member, overview, pod_selector
+from shunter.operator.overview import is_pod_of, is_v2, member, overview, pod_selector
+from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
@@ -73,7 +74,8 @@ class JobFollower:
     async def run(self) -> End:
         """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
         finished = asyncio.create_task(self._until_finished())
-        watches = [self._start(part) for part in (self._watch_pods(), self._watch_events(), self._obstacle.run())]
+        parts = [self._watch_pods(), self._watch_events(), self._obstacle.run()]
+        watches = [self._start(part) for part in (*parts, *([self._watch_jobset()] if is_v2(self._job) else []))]
         try:
             await asyncio.wait((finished, self._broken), return_when=asyncio.FIRST_COMPLETED)
             if self._broken.done():
@@ -176,6 +178,17 @@ class JobFollower:
         who = member(self._job, pod)
         async for line in followed_lines(self._client, pod, container, part):
             self._display.log(who, container, line)
+
+    async def _watch_jobset(self) -> None:
+        """Tells each restart of the whole group from now on."""
+        name, made = self._job["metadata"]["name"], None
+        async for seen in follow(self._client, JOBSETS, self._namespace, field_selector=f"metadata.name={name}"):
+            if seen.gone or not is_jobset_of(self._job, seen.object):
+                continue
+            counts = restarts(seen.object)
+            if counts is not None and made is not None and counts.made > made:
+                self._display.note(f"all pods are made anew; restarts: {counts}")
+            made = counts.made if counts is not None else 0
 
     async def _watch_events(self) -> None:
         async for seen in follow(self._client, CORE_EVENTS, self._namespace):

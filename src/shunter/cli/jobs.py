@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shunter.cli.evidence import Why
     from shunter.kube.client import Client
     from shunter.operator.overview import Overview
+    from shunter.operator.restarts import Restarts
     from shunter.operator.training_progress import Progress
 
 JobArgument = Annotated[
@@ -42,7 +43,8 @@ def jobs(
     """List training jobs of every kind, in all namespaces unless one is named.
 
     WHY says in a word what keeps a job from training; describe says more. STEP, LOSS, LEFT and CHECKPOINT are there when a
-    program reports its progress. Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
+    program reports its progress, RESTARTS where all pods of a job were made anew: how often, of how often they may be.
+    Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
     """
     import asyncio
 
@@ -73,17 +75,19 @@ def table_of(rows: Sequence[Row]) -> Table:
     from shunter.cli.training_progress import cells
 
     now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
-    reports = any(row.progress for row in rows)
+    reports, restarted = any(row.progress for row in rows), any(row.restarts for row in rows)
     progress = ("STEP", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
-    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", *progress, "AGE", "RAN"):
+    counts = ("RESTARTS",) if restarted else ()
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", *counts, *progress, "AGE", "RAN"):
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
         state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
         ran = age(job.created, job.finished) if job.finished else ""
         word = why.cause.word if why.cause else "?" * bool(why.unread)
+        used = [row.restarts.short if row.restarts else ""] if restarted else []
         how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
-        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), *how_far, age(job.created), ran)
+        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), *used, *how_far, age(job.created), ran)
     return table
 
 
@@ -175,31 +179,47 @@ class Row(NamedTuple):
     job: Overview
     why: Why
     progress: Progress | None
+    restarts: Restarts | None = None
 
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
-        that could not be read and might have told; `progress` is null when its program reports none."""
+        that could not be read and might have told; `progress` is null when its program reports none, `restarts` for a job whose
+        pods were not all made anew, and for one that has ended."""
         import msgspec
 
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
         why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
-        return {**found, **why, "unread": list(self.why.unread), "progress": msgspec.to_builtins(self.progress)}
+        return {
+            **found,
+            **why,
+            "unread": list(self.why.unread),
+            "progress": msgspec.to_builtins(self.progress),
+            "restarts": msgspec.to_builtins(self.restarts),
+        }
 
 
 async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str]]:
     """Every job of every kind that the cluster serves, and the kinds that could not be read and might have told why one of them
     does not train."""
+    import asyncio
     from datetime import UTC, datetime
 
     from shunter.cli.evidence import Why, why_of_all
+    from shunter.cli.restart_counts import restarts_of_all
     from shunter.operator.overview import overview
     from shunter.operator.training_progress import progress
 
     async with client:
         found = [job for _, job in await all_jobs(client, namespace)]
-        why = await why_of_all(client, found, namespace, datetime.now(UTC))
-    rows = [Row(overview(job), why.get(job["metadata"]["uid"], Why(None)), progress(job)) for job in found]
+        why, restarts = await asyncio.gather(
+            why_of_all(client, found, namespace, datetime.now(UTC)), restarts_of_all(client, found, namespace)
+        )
+    rows = [
+        Row(overview(job), why.get(uid, Why(None)), progress(job), restarts.get(uid))
+        for job in found
+        for uid in [job["metadata"]["uid"]]
+    ]
     rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
     return rows, sorted({kind for row in rows for kind in row.why.unread})
 

@@ -14,6 +14,7 @@ from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
+from shunter.operator.restarts import restarts
 from shunter.operator.training_progress import progress
 
 LAST_LINES = 20
@@ -89,6 +90,9 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     if (found := progress(job)) is not None:
         yield from progress_lines(found, pods, now, is_running=row.state == "Running")
     yield f"  Ranks    {row.ranks}"
+    for child in owned_by(evidence, job):
+        if child.get("kind") == "JobSet" and (counts := restarts(child)) is not None:
+            yield f"  Restarts {counts}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
     yield f"  Age      {age(row.created)}{f', ran {age(row.created, row.finished)}' if row.finished else ''}"

@@ -164,7 +164,14 @@ def test_a_failed_job_whose_jobset_was_removed_by_its_time_to_live_stays_failed(
     runtime["spec"]["template"]["spec"]["ttlSecondsAfterFinished"] = 60
     failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "ReachedMaxRestarts"}]}
     job = make_trainjob(status=failed)
-    assert plan(Observed(job=job, snapshot=snapshot(job, runtime)), now) == NOTHING
+    gone = plan(Observed(job=job, snapshot=snapshot(job, runtime)), now)
+    assert (gone.writes, conditions(gone)) == ((), [("Failed", "True", "ReachedMaxRestarts")])
+    going = msgspec.convert(
+        {"metadata": {"name": "mnist", "deletionTimestamp": "2026-11-21T11:59:00Z"}, "status": failed}, LiveJobSet
+    )
+    for seen_before in (job, make_trainjob()):
+        made = plan(Observed(job=seen_before, jobset=going, snapshot=snapshot(seen_before, runtime)), now)
+        assert (made.writes, conditions(made)) == ((), [("Failed", "True", "ReachedMaxRestarts")])
     unfinished = make_trainjob()
     assert applied(plan(Observed(job=unfinished, snapshot=snapshot(unfinished, runtime)), now)) == ["JobSet/mnist"]
 

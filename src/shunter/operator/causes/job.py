@@ -12,7 +12,7 @@ from datetime import datetime
 from shunter.api.batch import JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.causes.peers import peers_succeeded, succeeded_ranks
+from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
 from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, repeated_failures
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
@@ -161,7 +161,10 @@ def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     if loops:
         found = _of_pods(loops)
         done = succeeded_ranks(job, pods)
-        return found._replace(rest=f"{found.rest}; {done} succeeded already: they cannot meet again") if done else found
+        if not done:
+            return found
+        remedy = found.remedy or (GROUP_REMEDY if is_torch_group(job, pods) else "")
+        return found._replace(rest=f"{found.rest}; {done} succeeded already: they cannot meet again", remedy=remedy)
     return peers_succeeded(job, pods, now)
 
 

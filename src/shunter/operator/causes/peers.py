@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from shunter.api.meta import Json
 from shunter.operator.causes.words import Cause
 from shunter.operator.native_jobs import is_native, ranks
-from shunter.operator.overview import is_v1, member, moment
+from shunter.operator.overview import is_v1, is_v2, member, moment
 
 LONG = timedelta(minutes=2)
 """How long ranks may run on after another has succeeded before that is told: writing a checkpoint takes its time."""
 V1_TRAINING_ROLES = ("master", "chief", "worker")
 """Parameter servers and evaluators run on by design."""
 REMEDY = "If they wait for it in a collective or rendezvous, they wait for ever: start the job again."
+GROUP_REMEDY = "start the job again, on runtime shunter-torch, where a failed rank starts all ranks anew."
+TORCH_GROUP = "PET_NNODES"
+"""What the operator tells the nodes of a torch group, for torchrun."""
 
 
 def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
@@ -30,6 +33,9 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
         if not done or not running:
             continue
         first = min(done, key=lambda label: done[label])
+        if is_torch_group(job, pods) and (alone := _restarted_since(job, group, running, done[first], pods)):
+            text = f"{_list(list(done))} {_be(done)} done, {_list(alone)} {_be(alone, 'was', 'were')} restarted alone"
+            return Cause("PeersSucceeded", f"{text} and cannot form the group", GROUP_REMEDY)
         late = [label for label, began in running.items() if began > done[first]]
         if late:
             text = f"{_list(late)} started after {first} had succeeded: they can never have met"
@@ -49,6 +55,28 @@ def succeeded_ranks(job: Json, pods: Sequence[Json]) -> str:
     groups = (group for group in _groups(job, pods) if any(_succeeded(pod) is None for pod in group.values()))
     done = [label for group in groups for label, pod in group.items() if _succeeded(pod) is not None]
     return _list(done)
+
+
+def is_torch_group(job: Json, pods: Sequence[Json]) -> bool:
+    """Whether these pods of a TrainJob are the nodes of one torch group."""
+    containers = (container for pod in pods for container in pod.get("spec", {}).get("containers") or [])
+    return is_v2(job) and any(one.get("name") == TORCH_GROUP for container in containers for one in container.get("env") or [])
+
+
+def _restarted_since(
+    job: Json, group: dict[str, Json], running: dict[str, datetime], since: datetime, pods: Sequence[Json]
+) -> list[str]:
+    """The ranks that run, began at that time or later, and had run before. Times have whole seconds, and no torch rank joins a
+    group within the second in which it starts."""
+    return [label for label, began in running.items() if began >= since and _was_restarted(job, label, group[label], pods)]
+
+
+def _was_restarted(job: Json, label: str, pod: Json, pods: Sequence[Json]) -> bool:
+    """Whether a container of the pod ran before, or the pod stands for one of its rank that has failed."""
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return any(one.get("restartCount") for one in statuses) or any(
+        other.get("status", {}).get("phase") == "Failed" and member(job, other).label == label for other in pods
+    )
 
 
 def _take_turns(job: Json) -> bool:
@@ -86,6 +114,10 @@ def _began(pod: Json) -> datetime | None:
 def _state(container: Json, name: str) -> Json:
     found: Json = container.get("state", {}).get(name) or {}
     return found
+
+
+def _be(labels: Collection[str], one: str = "is", more: str = "are") -> str:
+    return one if len(labels) == 1 else more
 
 
 def _list(labels: Sequence[str]) -> str:

@@ -99,10 +99,10 @@ def plan(observed: Observed, now: datetime) -> Plan:
     status, remaining = _status(observed, None, now)
     if is_finished(status):
         return Plan(writes=_stopped(observed, status), status=_status_write(job, status))
-    if observed.jobset is None and ttl.explains_missing_jobset(job, observed.snapshot):
-        return NOTHING
     if observed.is_preceded:
         return Plan(status=_status_write(job, status), requeue_after=remaining)
+    if ttl.failed_for_good(job, observed.own_jobset, observed.snapshot):
+        return Plan(status=_status_write(job, _last_status(observed, now)))
     suspension = _suspension(observed)
     if observed.status_server is not None and not observed.status_server.authorities:
         return Plan(writes=suspension, status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
@@ -264,6 +264,15 @@ def _status(
         if remaining is not None and remaining <= 0:
             conditions, remaining = with_condition(conditions, deadline.EXCEEDED, now), None
     return msgspec.structs.replace(status, conditions=conditions, jobs_status=counters), remaining
+
+
+def _last_status(observed: Observed, now: datetime) -> TrainJobStatus:
+    """The status as it is kept, with the end of the JobSet while that can still be seen."""
+    status, jobset = observed.job.status, observed.own_jobset
+    if jobset is None:
+        return status
+    conditions = with_outcome(status.conditions, jobset, _stamp(observed.job, now))
+    return msgspec.structs.replace(status, conditions=conditions, jobs_status=jobs_status(jobset.status.replicated_jobs_status))
 
 
 def _is_suspended(conditions: Conditions) -> bool:

@@ -10,17 +10,24 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import runtime_in
-from shunter.operator.trainer.status import FAILED, find
-from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.trainer.status import FAILED, Conditions, find
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 
-def explains_missing_jobset(job: TrainJob, snapshot: ConfigMap | None) -> bool:
-    """Whether the job has failed and the runtime that it was made from gives its JobSet a time to live."""
-    failed = find(job.status.conditions, FAILED)
-    if failed is None or not failed.is_true or snapshot is None:
+def failed_for_good(job: TrainJob, jobset: LiveJobSet | None, snapshot: ConfigMap | None) -> bool:
+    """Whether the job has failed, its JobSet is gone or going, and the runtime it was made from gives that a time to live."""
+    if jobset is not None and jobset.metadata.deletion_timestamp is None:
+        return False
+    has_failed = _is_true(job.status.conditions) or (jobset is not None and _is_true(jobset.status.conditions))
+    if not has_failed or snapshot is None:
         return False
     try:
         template = runtime_spec(runtime_in(job, snapshot)).template
     except BuildError:
         return False
     return (template.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
+
+
+def _is_true(conditions: Conditions) -> bool:
+    failed = find(conditions, FAILED)
+    return failed is not None and failed.is_true
