@@ -228,3 +228,61 @@ def test_a_job_whose_failed_pods_are_gone_still_says_what_failed() -> None:
     assert not any(
         line.startswith("Faults") and "gone" in line for line in description(job(), Evidence(pods=PODS, events=[event]), {}, NOW)
     )
+
+
+TORCHRUN_TRACEBACK = [
+    "Traceback (most recent call last):",
+    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1 got signal: 15",
+]
+DISRUPTED = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]}
+
+
+def pod_that_ended(*, code: int = 1, deleted: bool = False, **status: Any) -> dict[str, Any]:
+    pod = failed_pod("j-worker-0", "worker", "2026-01-01T00:00:01Z")
+    pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] = code
+    pod["status"] |= status
+    pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:02:00Z"} if deleted else {}
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("pod", "log", "words"),
+    [
+        pytest.param(pod_that_ended(**DISRUPTED), TORCHRUN_TRACEBACK, "stopped by SIGTERM", id="evicted under torchrun"),
+        pytest.param(pod_that_ended(deleted=True), TORCHRUN_TRACEBACK, "stopped by SIGTERM", id="deleted under torchrun"),
+        pytest.param(pod_that_ended(code=143, deleted=True), [], "stopped by SIGTERM", id="deleted, by its exit code"),
+        pytest.param(
+            pod_that_ended(deleted=True),
+            ["[rank0]: stopped by SIGTERM, saved step 13", *TORCHRUN_TRACEBACK],
+            "stopped by SIGTERM, saved step 13",
+            id="and says what it saved",
+        ),
+    ],
+)
+def test_a_rank_that_was_stopped_from_outside_is_not_said_to_have_failed(pod: dict[str, Any], log: list[str], words: str) -> None:
+    assert failure_lines(job(), [pod], {"worker-0": log}) == [f"pod j-worker-0, container pytorch: {words}"]
+    assert headline(job(), [pod], [], {"worker-0": log}) == f"worker-0: {words}"
+    described = [*description(job(), Evidence(pods=[pod]), {"worker-0": log}, NOW)]
+    assert "Stopped from outside" in described
+    assert not any("Faults" in line for line in described)
+
+
+@pytest.mark.parametrize(
+    ("pod", "log"),
+    [
+        pytest.param(pod_that_ended(), TORCHRUN_TRACEBACK, id="nobody deleted or disrupted its pod"),
+        pytest.param(pod_that_ended(deleted=True), ["ValueError: no data"], id="it failed, and was deleted since"),
+        pytest.param(pod_that_ended(code=137, **DISRUPTED), ["step 12"], id="it was killed"),
+    ],
+)
+def test_a_rank_that_failed_by_itself_is_not_said_to_have_been_stopped(pod: dict[str, Any], log: list[str]) -> None:
+    assert "stopped by SIGTERM" not in "".join(description(job(), Evidence(pods=[pod]), {"worker-0": log}, NOW))
+    assert failure_lines(job(), [pod], {"worker-0": log})[0].startswith("pod j-worker-0, container pytorch: Error, exit code")
+
+
+def test_what_failed_comes_before_those_that_were_stopped_for_it() -> None:
+    cause = failed_pod("j-master-0", "master", "2026-01-01T00:00:01Z")
+    logs = {"master-0": ["ValueError: no data"], "worker-0": TORCHRUN_TRACEBACK}
+    stopped = pod_that_ended(deleted=True)
+    assert headline(job(), [stopped, cause], [], logs) == "master-0: exit code 1: ValueError: no data"
+    assert "Faults, the likely cause first" in [*description(job(), Evidence(pods=[stopped, cause]), logs, NOW)]

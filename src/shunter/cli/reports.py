@@ -12,7 +12,7 @@ from shunter.cli.training_progress import lines as progress_lines
 from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure
+from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure, stopped
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 from shunter.operator.restarts import restarts
 from shunter.operator.training_progress import progress
@@ -33,6 +33,9 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
     """What failed first, with the last lines that it wrote; then the other faults, one line each."""
     lines: list[str] = []
     for position, fault in enumerate(_ordered(job, pods, logs)):
+        if stop := _stop(job, pods, fault, logs):
+            lines.append(f"pod {fault.pod}, container {fault.container}: {stop}")
+            continue
         lines.append(str(fault))
         if position == 0:
             said = last_lines(job, pods, fault, logs)
@@ -50,6 +53,8 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
     ordered = _ordered(job, pods, logs)
     if ordered:
         fault = ordered[0]
+        if stop := _stop(job, pods, fault, logs):
+            return f"{_label(job, pods, fault)}: {stop}"
         said = exception_line([line for line in last_lines(job, pods, fault, logs) if not line.startswith(NO_LOG)])
         words = said or fault.message.strip()
         return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
@@ -63,6 +68,11 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
     return by_cause(faults(pods), lambda fault: exception_line(last_lines(job, pods, fault, logs)))
+
+
+def _stop(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:
+    pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
+    return stopped(pod, fault, logs.get(member(job, pod).label, []))
 
 
 def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
@@ -103,8 +113,9 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     yield "Pods"
     for pod in sorted(pods, key=lambda pod: (member(job, pod).rank is None, member(job, pod).rank or 0)):
         yield from pod_lines(job, pod)
-    if faults(pods):
-        yield "Faults, the likely cause first"
+    if failed := faults(pods):
+        stops = all(_stop(job, pods, fault, logs) for fault in failed)
+        yield "Stopped from outside" if stops else "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"
     elif causes := [event for event in events if event.get("reason") == RANK_FAILED]:

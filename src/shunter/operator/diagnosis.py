@@ -84,6 +84,26 @@ _EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*[A-Za-z_][\w.]*(Error|Exception|Inter
 _SIGTERM = 143
 
 
+_SIGTERM_WORDS = re.compile(r"SignalException|received signal 15|stopped by SIGTERM", re.IGNORECASE)
+"""What torchrun, and programs that say so, write after a SIGTERM. torchrun then ends with exit code 1, whatever else."""
+_STOPPED = re.compile(r"stopped by SIGTERM\b.*", re.IGNORECASE)
+
+
+def stopped(pod: Json, fault: Fault, lines: Sequence[str]) -> str:
+    """`stopped by SIGTERM`, or what the program says of it (`stopped by SIGTERM, saved step 13`), when that is how the container
+    ended: its pod was deleted or disrupted, and exit code or log (`lines`) tell of the signal. Else empty: a pod that had failed
+    before may have been deleted since."""
+    conditions = pod.get("status", {}).get("conditions") or []
+    is_disrupted = any(one.get("type") == "DisruptionTarget" and one.get("status") == "True" for one in conditions)
+    if fault.exit_code is None or not (is_disrupted or "deletionTimestamp" in pod["metadata"]):
+        return ""
+    said = [match[0].strip() for line in lines if (match := _STOPPED.search(line))]
+    if said:
+        return said[-1]
+    is_signalled = fault.exit_code == _SIGTERM or any(_SIGTERM_WORDS.search(line) for line in lines)
+    return "stopped by SIGTERM" if is_signalled else ""
+
+
 def together(found: Sequence[Fault]) -> list[Fault]:
     """The faults that happened about when the first did: one of them is the cause of the others."""
     first = moment(found[0].ended) if found else None
