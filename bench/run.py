@@ -2,8 +2,8 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce; all
-of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
+NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
+recovery; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from measurements import (
     inventory,
     jobs,
     operator,
+    recovery,
     render,
     status_server,
     up,
@@ -49,6 +50,7 @@ MEASUREMENTS = {
     "inventory": inventory.measure,
     "convert": convert.measure,
     "first_all_reduce": first_all_reduce.measure,
+    "recovery": recovery.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 
