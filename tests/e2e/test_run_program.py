@@ -123,6 +123,17 @@ def test_a_name_that_was_not_given_is_never_taken(cluster: Cluster, namespace: s
     eventually(lambda: not maps(cluster, namespace))
 
 
+def test_a_job_deleted_while_torch_is_imported_does_not_use_up_its_grace_period(
+    cluster: Cluster, namespace: str, project: Path
+) -> None:
+    (project / "train.py").write_text("import time\ntime.sleep(600)\n")
+    started = cluster.shunter("run", str(project / "train.py"), "-n", namespace, "--grace", "200s", "--snapshot", "--detach")
+    assert started.returncode == 0, started.stderr
+    eventually(lambda: [pod["status"]["phase"] for pod in cluster.get("pods", "-n", namespace)["items"]] == ["Running"])
+    done = cluster.shunter("delete", "train", "-n", namespace, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_job_runs_again_by_its_name(cluster: Cluster, namespace: str, project: Path) -> None:
     run = ["run", str(project / "train.py"), "-n", namespace, "--snapshot", JAX, "-e", "A=1"]
     assert cluster.shunter(*run, "--", "a b").returncode == 0

@@ -90,7 +90,7 @@ def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python").symlink_to(sys.executable)
     (tmp_path / "packed/code.000").write_bytes(CODE.archive + b"x" * changed)
-    here = text.replace("/workspace", str(tmp_path)).replace("exec torchrun --", "exec python")
+    here = text.replace("/workspace", str(tmp_path)).replace("torchrun --", "python")
     environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}
     done = subprocess.run(["sh", "-c", here, "train.py"], env=environment, capture_output=True, text=True, check=False)
     if changed:
@@ -100,6 +100,39 @@ def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed:
     else:
         assert (done.returncode, done.stdout) == (0, "trained\n"), done.stderr
     assert len(maps) == 1
+
+
+PROGRAMS = {
+    "one that succeeds": ("", 0, False),
+    "one that fails": ("sys.exit(3)", 3, False),
+    "one that is killed": ("os.kill(os.getpid(), 9)", 137, False),
+    "one that is told to stop before it has asked for that": ("signal.pause()", 143, True),
+    "one that ends in its own way when told to stop": (
+        "signal.signal(signal.SIGTERM, lambda *_: (print('saved'), sys.exit(5))); print('ready', flush=True); signal.pause()",
+        5,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "code", "is_stopped"), PROGRAMS.values(), ids=PROGRAMS)
+def test_the_first_process_passes_sigterm_on_and_ends_as_the_program(
+    tmp_path: Path, body: str, code: int, is_stopped: bool
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/torchrun").write_text(f"#!{sys.executable}\nimport os, signal, sys\nprint('ready', flush=True)\n{body}\n")
+    (tmp_path / "bin/torchrun").chmod(0o755)
+    job = launch(LaunchOptions(program=Program(path="train.py")), ImageCode(), TORCH, name="train", namespace="team")[-1]
+    command = job["spec"]["trainer"]["command"]
+    with subprocess.Popen(command, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}, stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None
+        for _ in range(body.count("ready") + 1):
+            assert shell.stdout.readline() == "ready\n"
+        if is_stopped:
+            shell.terminate()
+        rest = shell.stdout.read()
+        assert shell.wait(30) == code
+    assert rest == ("saved\n" if "saved" in body else "")
 
 
 def test_a_job_runs_again_as_it_was() -> None:

@@ -34,6 +34,17 @@ tarfile.open(fileobj=io.BytesIO(packed)).extractall("{code}", filter="data")
 """
 
 
+_START = """\
+trap 'exit 143' TERM
+{prepare} || exit
+{command} "$@" & program=$!
+trap 'kill -TERM "$program"' TERM
+while wait "$program"; code=$?; kill -0 "$program" 2>/dev/null; do :; done
+exit "$code\""""
+"""The first process of a container gets only the signals that it asked for, which torchrun does once torch is imported: a job
+deleted before that would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does."""
+
+
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
     """The ConfigMaps, if the code is packed, and then the TrainJob, as `kubectl apply` takes them. InputError for a runtime that
     cannot start the program."""
@@ -174,9 +185,7 @@ def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime) -> str:
         steps.append(f"python -c {shlex.quote(program)}")
     if not isinstance(code, ImageCode):
         steps.append(f"cd {CODE_PATH}")
-    # With exec the launcher gets the signals, and not a shell that does not pass them on.
-    steps.append(f'exec {shlex.join(start_command(runtime, options.program))} "$@"')
-    return " && ".join(steps)
+    return _START.format(prepare=" && ".join(steps) or ":", command=shlex.join(start_command(runtime, options.program)))
 
 
 def _environment(options: LaunchOptions, runtime: Runtime, name: str) -> list[Json]:
