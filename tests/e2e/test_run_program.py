@@ -166,6 +166,50 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
 
 
+SAVING = """\
+import os, pathlib, sys
+place = pathlib.Path(os.environ["SHUNTER_CHECKPOINT_DIR"])
+found = sorted(path.parent.name for path in place.glob("step-*/.metadata"))
+print("goes on from", found, flush=True)
+step = place / f"step-{len(found) + 1}"
+step.mkdir()
+(step / ".metadata").write_text("complete")
+"""
+
+
+def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Cluster, namespace: str, project: Path) -> None:
+    if cluster.kind == "real":
+        pytest.skip("directories for checkpoints are on the embedded cluster's machine")
+    (project / "train.py").write_text(SAVING)
+    run = ["run", str(project / "train.py"), "-n", namespace, JAX]
+    nothing = cluster.shunter(*run, "--resume", "train")
+    assert nothing.returncode == 2
+    assert "there is no complete checkpoint in" in nothing.stderr
+    assert jobs(cluster, namespace) == []
+    for resumed, said in (([], "goes on from []"), (["--resume", "train"], "goes on from ['step-1']")):
+        done = cluster.shunter(*run, *resumed)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout + done.stderr
+    again = cluster.shunter("run", "--rerun", "train-2", "-n", namespace)
+    assert "goes on from []" in again.stdout + again.stderr
+
+    header, newest, first = cluster.shunter("checkpoints", "train", "-n", namespace).stdout.splitlines()
+    assert header.split() == ["STEP", "SIZE", "AGE"]
+    assert (newest.split()[0], first.split()[0]) == ("2", "1")
+    rows = json.loads(cluster.shunter("checkpoints", "-n", namespace, "-o", "json").stdout)
+    assert [(row["job"], [step["step"] for step in row["steps"]]) for row in rows] == [("train", [2, 1]), ("train-3", [1])]
+    missing = cluster.shunter("checkpoints", "train-2", "-n", namespace)
+    assert missing.returncode == 2
+    assert "'train-2' has saved no checkpoint on this machine" in missing.stderr
+
+    (project / "train.py").write_text("import time\ntime.sleep(600)\n")
+    assert cluster.shunter(*run, "--resume", "train", "--detach").returncode == 0
+    two = cluster.shunter(*run, "--resume", "train")
+    assert two.returncode == 2
+    assert "two jobs would write the same checkpoints" in two.stderr
+    assert cluster.shunter("delete", "train-4", "-n", namespace, "--now").returncode == 0
+
+
 def test_what_a_dry_run_prints_is_the_job(cluster: Cluster, namespace: str, project: Path) -> None:
     run = ["run", str(project / "train.py"), "-n", namespace, "--snapshot", JAX, "--nodes", "2", "-e", "A=1", "--label", "team=a"]
     printed = cluster.shunter(*run, "--dry-run", "-o", "yaml", "--", "a b")

@@ -18,7 +18,7 @@ from shunter.errors import InputError
 from shunter.launch.claims import shared_fault
 from shunter.launch.code import ImageCode, MountedCode, PackedCode
 from shunter.launch.marks import CODE_LABEL, DIGEST
-from shunter.launch.objects import launch, rerun_job, stored_code
+from shunter.launch.objects import launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive
 from shunter.launch.runtimes import Runtime, start_command
@@ -147,6 +147,21 @@ def test_a_job_runs_again_as_it_was() -> None:
     place["value"] = "/workspace/checkpoints/train-2"
     assert again["spec"] == first["spec"]
     assert first["metadata"]["labels"][CODE_LABEL] == first["metadata"]["annotations"][DIGEST][:10]
+
+
+def checkpoint_variable(job: Json) -> str:
+    return next(variable["value"] for variable in job["spec"]["trainer"]["env"] if variable["name"] == "SHUNTER_CHECKPOINT_DIR")
+
+
+@pytest.mark.parametrize("checkpoints", [Checkpoints(claim="data"), Checkpoints(url="s3://b/p")], ids=["claim", "bucket"])
+def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> None:
+    options = LaunchOptions(program=Program(path="train.py"), checkpoints=checkpoints, resume="train")
+    job = train_job(options, ImageCode(), TORCH, name="train-2", namespace="team")
+    place = checkpoints.url or "/workspace/checkpoints"
+    assert checkpoint_variable(job) == f"{place}/train"
+    again = rerun_job(job, "train-3")
+    assert checkpoint_variable(again) == f"{place}/train-3", "what runs again begins anew"
+    assert checkpoint_variable(rerun_job(again, "train-4")) == f"{place}/train-4"
 
 
 @pytest.mark.parametrize("program", [Program(path="a b.py"), Program(module="pkg.train")], ids=["script", "module"])

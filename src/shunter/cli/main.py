@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shunter import __version__
-from shunter.cli import clusters, demo, images, install, jobs, kubectl, migrate, node, operator, program_options, run
+from shunter.cli import checkpoints, clusters, demo, images, install, jobs, kubectl, migrate, node, operator, program_options, run
 from shunter.errors import ShunterError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command(
 app.command("jobs", short_help="List training jobs of both generations.")(jobs.jobs)
 app.command("describe", short_help="Show one job: conditions, ranks, faults, events.")(jobs.describe)
 app.command("logs", short_help="Print the logs of a job's ranks.")(jobs.logs)
+app.command("checkpoints", short_help="List the checkpoints that jobs have saved on this machine.")(checkpoints.checkpoints)
 app.command("delete", short_help="Delete a job and its pods.")(jobs.delete)
 app.command("up", short_help="Start the embedded cluster.")(clusters.up)
 app.command("down", short_help="Stop the embedded cluster.")(clusters.down)

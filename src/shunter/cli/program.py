@@ -18,6 +18,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.launch import option_texts
+from shunter.launch.checkpoints import require_resumable
 from shunter.launch.claims import require_claims
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
@@ -129,6 +130,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     chosen, taken = with_checkpoints(target, chosen, namespace)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, chosen)
+    await require_resumable(client, namespace, chosen)
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         print_objects(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)

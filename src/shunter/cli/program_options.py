@@ -78,6 +78,10 @@ class ProgramOptions(NamedTuple):
             help="Where SHUNTER_CHECKPOINT_DIR is [default: on the embedded cluster a directory of its state, else nowhere].",
         ),
     ] = ""
+    resume: Annotated[
+        str,
+        _option("--resume", metavar="JOB", autocompletion=completion.job_names, help="Go on from another job's checkpoints."),
+    ] = ""
     grace: Annotated[
         str, _option("--grace", help="Time to end after SIGTERM, as in 5m [default: 120s with checkpoints, else the runtime's].")
     ] = ""

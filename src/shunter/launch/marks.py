@@ -10,5 +10,7 @@ DIGEST = "shunter.dev/code-sha256"
 DIRECTORY = "shunter.dev/code-directory"
 COMMIT = "shunter.dev/git-commit"
 DIRTY = "shunter.dev/git-dirty"
+RESUMED = "shunter.dev/resumed-job"
+"""Annotation of a job that goes on from the checkpoints of another, which it names."""
 SHORT = 10
 """Digits of a digest that stand in names and labels."""

@@ -13,8 +13,8 @@ from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.trainjob import GROUP
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
-from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, SHORT
-from shunter.launch.options import Checkpoints, LaunchOptions, Program, shutdown_seconds
+from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, RESUMED, SHORT
+from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
 from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
 
 MANAGER = "shunter.dev/run"
@@ -83,7 +83,7 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
         labels[QUEUE_LABEL] = options.queue
     if isinstance(code, PackedCode):
         labels[CODE_LABEL] = code.digest[:SHORT]
-    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": _annotations(options.program, code)}
+    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": _annotations(options, code)}
     spec: Json = {
         "runtimeRef": {"name": runtime.name, "apiGroup": GROUP, "kind": runtime.kind},
         "trainer": _trainer(options, code, runtime, name),
@@ -119,7 +119,7 @@ def rerun_job(job: Json, name: str) -> Json:
         patch.pop("time", None)
     for variable in spec["trainer"].get("env") or ():
         place, _, own = str(variable.get("value", "")).rpartition("/")
-        if variable["name"] == CHECKPOINT_VARIABLE and own == metadata["name"]:
+        if variable["name"] == CHECKPOINT_VARIABLE and own == annotations.get(RESUMED, metadata["name"]):
             variable["value"] = f"{place}/{name}"
     return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": fresh, "spec": spec}
 
@@ -142,13 +142,26 @@ def checkpoint_directory(job: Json) -> str:
     )
 
 
+def checkpoint_place(job: Json) -> str:
+    """In words where such a job keeps checkpoints: `claim data`, `s3://bucket/prefix/train`, `/home/me/checkpoints`."""
+    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    for volume in volumes:
+        if volume["name"] == "checkpoints" and "persistentVolumeClaim" in volume:
+            return f"claim {volume['persistentVolumeClaim']['claimName']}"
+    environment = job["spec"].get("trainer", {}).get("env") or ()
+    named = (variable.get("value", "") for variable in environment if variable["name"] == CHECKPOINT_VARIABLE)
+    return checkpoint_directory(job) or next(named, "a place that shunter did not choose")
+
+
 def _patched_volumes(patch: Json) -> list[Json]:
     jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
     return [volume for job in jobs for volume in job["template"]["spec"]["template"]["spec"].get("volumes", ())]
 
 
-def _annotations(program: Program, code: Code) -> Json:
-    found = {PROGRAM: program.title}
+def _annotations(options: LaunchOptions, code: Code) -> Json:
+    found = {PROGRAM: options.program.title}
+    if options.resume:
+        found[RESUMED] = options.resume
     if isinstance(code, MountedCode):
         found[DIRECTORY] = code.directory
     if isinstance(code, PackedCode):
@@ -192,7 +205,7 @@ def _environment(options: LaunchOptions, runtime: Runtime, name: str) -> list[Js
     """The user's variables win over ours."""
     ours = {"PYTHONUNBUFFERED": "1"}
     if options.checkpoints is not None:
-        ours[CHECKPOINT_VARIABLE] = f"{options.checkpoints.url or CHECKPOINTS_PATH}/{name}"
+        ours[CHECKPOINT_VARIABLE] = f"{options.checkpoints.url or CHECKPOINTS_PATH}/{options.resume or name}"
     if options.grace is not None and runtime.launcher == TORCHRUN:
         ours[SHUTDOWN_VARIABLE] = str(shutdown_seconds(options.grace))
     given = {variable["name"] for variable in options.environment}

@@ -71,6 +71,8 @@ class LaunchOptions:
     image: str = ""
     volumes: tuple[ClaimVolume, ...] = ()
     checkpoints: Checkpoints | None = None
+    resume: str = ""
+    """The job whose checkpoints the program goes on from, and adds to, in place of its own."""
     grace_seconds: int | None = None
     queue: str = ""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -93,6 +95,8 @@ class LaunchOptions:
             _require(f"--label {key}={label}", [*label_key_faults(key), *label_value_faults(label)], "Write it like team=vision.")
         if self.queue:
             _require(f"--queue {self.queue!r}", label_value_faults(self.queue), "Name a LocalQueue.")
+        if self.resume:
+            _require(f"--resume {self.resume!r}", label_1035_faults(self.resume), "Name the job that saved them.")
         names = [str(variable["name"]) for variable in self.environment]
         for name in names:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")

@@ -13,6 +13,7 @@ from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.kube.watching import follow
+from shunter.launch.checkpoints import require_resumable
 from shunter.launch.claims import require_claims
 from shunter.launch.code import Code
 from shunter.launch.marks import DIGEST, PROGRAM
@@ -51,11 +52,12 @@ async def submit(
     """Creates the job of a program and sends its code; by default in the client's namespace, with the runtime that `find_runtime`
     finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays.
 
-    Raises InputError before anything is written: for a given name that is taken, claims that are missing, and whatever the server
-    refuses."""
+    Raises InputError before anything is written: for a given name that is taken, claims that are missing, a job to resume that
+    still trains, and whatever the server refuses."""
     namespace = namespace or client.namespace
     chosen = runtime or await find_runtime(client, namespace)
     await require_claims(client, namespace, options)
+    await require_resumable(client, namespace, options)
 
     def objects(name: str) -> list[Json]:
         return launch(options, code, chosen, name=name, namespace=namespace)
