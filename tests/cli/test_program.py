@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +68,17 @@ def test_code_that_kubectl_cannot_apply_plainly_is_said(capsys: pytest.CaptureFi
     options = LaunchOptions(program=Program(path="train.py"))
     program.print_objects(launch(options, code, Runtime("t", "torch"), name="a", namespace="b"), None)
     assert capsys.readouterr().err == said
+
+
+TAKEN_AS_THEY_ARE: dict[str, Any] = {
+    "nodes": 2, "gpus": 3, "procs": 4, "cpus": "5", "memory": "6Gi", "name": "a", "image": "b", "queue": "c", "resume": "d",
+}  # fmt: skip
+READ = {"volume", "checkpoints"}
+"""Texts that become values."""
+
+
+def test_no_option_is_forgotten_on_the_way() -> None:
+    made = program.launch_options(ProgramOptions(**TAKEN_AS_THEY_ARE), Program(path="train.py"), [])
+    assert {name: getattr(made, name) for name in TAKEN_AS_THEY_ARE} == TAKEN_AS_THEY_ARE
+    shared = {field.name for field in dataclasses.fields(LaunchOptions)} & set(ProgramOptions._fields)
+    assert shared == {*TAKEN_AS_THEY_ARE} | (READ & shared)

@@ -85,6 +85,7 @@ def launch_options(options: ProgramOptions, program: Program, environment: list[
         image=options.image,
         volumes=tuple(map(option_texts.volume, options.volume)),
         checkpoints=option_texts.checkpoints(options.checkpoints),
+        resume=options.resume,
         grace_seconds=option_texts.duration("--grace", options.grace),
         queue=options.queue,
         labels=option_texts.labels(options.label),

@@ -69,8 +69,9 @@ def surplus_of(tally: Tally, at_least: int) -> tuple[Pod, ...]:
             else:
                 by_index.setdefault(index, []).append(pod)
         for _, pods in sorted(by_index.items()):
-            *repeated, last = sorted(pods, key=_progress)
-            surplus += repeated
+            # Of pods that were made within one second the first known stays: a sort keeps the order of equals.
+            last, *repeated = sorted(pods, key=_progress, reverse=True)
+            surplus += repeated[::-1]
             kept.append(last)
     else:
         kept = list(tally.active)
