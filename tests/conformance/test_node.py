@@ -215,7 +215,7 @@ def test_drain_waits_for_disruption_budgets_and_leaves_nothing(node: ProcessNode
     assert done.returncode == 0, done.stderr
     assert (node.files / "bye").exists()
     assert node.try_kubectl("get", "node", node.name).returncode != 0
-    assert not node.is_running
+    node.eventually(lambda: not node.is_running, "ended")
     assert [path.name for path in node.state_dir.iterdir()] == ["lock"]
 
 

@@ -119,6 +119,7 @@ def test_an_example_does_what_its_guide_says(cluster: Cluster, namespace: str, e
     assert found() == example.matches, shown() + cluster.kubectl("describe", "pods", "-n", namespace)
 
 
+@pytest.mark.timeout(500)
 def test_an_elastic_job_trains_and_is_scaled_by_an_autoscaler_of_its_name(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, "v1/pytorch-elastic.yaml")
 
@@ -128,7 +129,7 @@ def test_an_elastic_job_trains_and_is_scaled_by_an_autoscaler_of_its_name(cluste
 
     assert eventually(scale) == ("pytorch-elastic", 2, 4)
     cluster.kubectl(
-        "wait", "--for=condition=Succeeded", "pytorchjob/pytorch-elastic", "-n", namespace, "--timeout=200s", timeout=220
+        "wait", "--for=condition=Succeeded", "pytorchjob/pytorch-elastic", "-n", namespace, "--timeout=420s", timeout=440
     )
 
 

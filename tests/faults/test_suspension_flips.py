@@ -188,6 +188,12 @@ def suspension(stage: Stage) -> str:
     return next((str(one["message"]) for one in found if one["type"] == "Suspended" and one["status"] == "True"), "")
 
 
+def says_that_it_waits(stage: Stage) -> bool:
+    """Of a job that was never told suspended, as its operator was killed before, the condition Created says so."""
+    found = (stage.get(TRAIN_JOBS, "j") or {}).get("status", {}).get("conditions", [])
+    return any(WAITS in one.get("message", "") for one in found)
+
+
 def is_suspended(stage: Stage) -> bool:
     return "Suspended" in stage.conditions(TRAIN_JOBS, "j")
 
@@ -211,7 +217,7 @@ async def pods_take_their_time(stage: Stage, *, until_waited_for: bool = True) -
                 name, finalizers = pod["metadata"]["name"], pod["metadata"].get("finalizers", [])
                 if is_leaving(pod):
                     is_over = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-                    is_waited_for = until_waited_for and WAITS in suspension(stage)
+                    is_waited_for = until_waited_for and says_that_it_waits(stage)
                     if GRACE in finalizers and (is_over or is_waited_for or released.is_set()):
                         await patch(pod, [one for one in finalizers if one != GRACE])
                 elif GRACE not in finalizers and pod.get("status", {}).get("phase") != "Succeeded":
