@@ -25,7 +25,7 @@ from shunter.kube.faults import RecordingTransport
 from shunter.kube.transport import HttpTransport
 from shunter.migrate.backup import taking
 from shunter.migrate.backup.index import read_index
-from shunter.migrate.moving.planning import Wishes
+from shunter.migrate.moving.planning import PlanOptions
 
 pytestmark = pytest.mark.conformance
 
@@ -102,7 +102,7 @@ async def test_a_replacement_under_deny_is_backed_up_before_and_after_v1_is_refu
     recorded = RecordingTransport(HttpTransport(moves.connection, user_agent="shunter-migrate"))
     await moves.submit("waits", suspend=True)
     await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
-    plan = await moves.plan(Wishes(strategy="replacement"))
+    plan = await moves.plan(PlanOptions(strategy="replacement"))
     assert plan.freeze == "deny"
     try:
         assert (await moves.apply(plan, client=Client(recorded, field_manager="shunter-migrate"))).is_complete
@@ -127,7 +127,7 @@ async def test_a_replacement_denies_new_jobs_while_old_ones_end_and_goes_on_when
     await moves.submit("runs")
     await moves.submit("waits", suspend=True)
     await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
-    plan = await moves.plan(Wishes(strategy="replacement"))
+    plan = await moves.plan(PlanOptions(strategy="replacement"))
     assert list((await moves.apply(plan)).active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
     assert not (tmp_path / "backup").exists()
     kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
@@ -141,7 +141,7 @@ async def test_a_replacement_denies_new_jobs_while_old_ones_end_and_goes_on_when
 async def test_the_freeze_does_not_hide_that_the_server_would_not_take_an_object_back(
     kubectl: Kubectl, moves: Moves, tmp_path: Path
 ) -> None:
-    plan = await moves.plan(Wishes(freeze="deny"))
+    plan = await moves.plan(PlanOptions(freeze="deny"))
     assert (await moves.apply(plan)).is_complete
     kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
     job = pytorch_job("bert", moves.namespace)

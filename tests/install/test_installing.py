@@ -35,7 +35,7 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.changes import MADE_BY_US, RESOURCES
-from shunter.install.installing import Wanted, install, made_by_us
+from shunter.install.installing import Installation, install, made_by_us
 from shunter.install.removing import uninstall
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
@@ -51,9 +51,9 @@ NAMESPACE = "shunter-system"
 CONTAINER = {"name": "main", "image": "python"}
 
 
-def wanted(*, crds: Iterable[Json] = (), **values: Any) -> Wanted:
+def wanted(*, crds: Iterable[Json] = (), **values: Any) -> Installation:
     """Without CRDs, unless it is about them: the server brings them, and they are large."""
-    return Wanted(checked(values), namespace=NAMESPACE, crds=crds)
+    return Installation(checked(values), namespace=NAMESPACE, crds=crds)
 
 
 async def stored(client: Client) -> dict[str, Json]:
@@ -352,7 +352,7 @@ async def test_the_namespace_stays_while_it_holds_jobs(client: Client, screen: R
 
 
 async def test_the_installation_of_another_namespace_is_named_and_left(client: Client) -> None:
-    await install(client, Wanted(checked({}), namespace="training", crds=()), Remembered())
+    await install(client, Installation(checked({}), namespace="training", crds=()), Remembered())
     before = await stored(client)
     with pytest.raises(InputError, match="the operator is installed in namespace training, not in shunter-system") as problem:
         await uninstall(client, Remembered(), namespace=NAMESPACE)
@@ -361,7 +361,7 @@ async def test_the_installation_of_another_namespace_is_named_and_left(client: C
 
 
 async def test_a_namespace_that_an_earlier_installation_had_to_leave_stays(client: Client) -> None:
-    await install(client, Wanted(checked({}), namespace="training", crds=()), Remembered())
+    await install(client, Installation(checked({}), namespace="training", crds=()), Remembered())
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest"}, "spec": {"containers": [CONTAINER]}}
     await client.create(PODS, pod, "training")
     await uninstall(client, Remembered(), namespace="training")

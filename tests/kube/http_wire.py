@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from shunter.kube.http_limits import Limits, Patience
+from shunter.kube.http_limits import Limits, Timeouts
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Response
 from shunter.kube.http_server import HttpServer
@@ -22,7 +22,7 @@ from shunter.kube.http_server_connection import Accepts, Handler
 DEADLINE = 10.0
 BODY_LIMIT = 100
 LAST = b"Connection: close\r\n"
-QUICK = Patience(farewell=0.3)
+QUICK = Timeouts(farewell=0.3)
 """Nobody waits long for a client that does not hang up by itself."""
 
 Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -71,11 +71,11 @@ async def serving(
     handler: Handler,
     limits: Limits | None = None,
     *,
-    patience: Patience = QUICK,
+    timeouts: Timeouts = QUICK,
     accepts: Accepts | None = None,
 ) -> AsyncIterator[tuple[HttpServer, Connect]]:
     """A server on a free port, and how to connect to it."""
-    server = HttpServer(handler, limits or Limits(body=BODY_LIMIT), patience=patience, accepts=accepts)
+    server = HttpServer(handler, limits or Limits(body=BODY_LIMIT), timeouts=timeouts, accepts=accepts)
     port = await server.start("127.0.0.1", 0)
     try:
         yield server, lambda: asyncio.open_connection("127.0.0.1", port)

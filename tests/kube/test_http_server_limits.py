@@ -11,7 +11,7 @@ import pytest
 
 from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, Wired, answers, asked, bodies, echo, on_both_loops, serving
 from shunter.kube.certificates import issue, new_authority
-from shunter.kube.http_limits import Account, Limits, Patience, connections_at_once
+from shunter.kube.http_limits import Account, Limits, Timeouts, connections_at_once
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Response
 from shunter.kube.http_server import HttpServer
@@ -204,7 +204,7 @@ async def test_who_must_make_room_while_it_is_looked_who_he_is_is_told_at_once()
         await go_on.wait()
 
     limits = Limits(body=MIB)
-    connection = Connection(Service(echo, limits, Patience(), slowly), Account(limits))
+    connection = Connection(Service(echo, limits, Timeouts(), slowly), Account(limits))
     wire = Wired()
     connection.connection_made(wire)
     connection.data_received(post(MIB) + b"x" * 1000)
@@ -277,7 +277,7 @@ async def test_connection_that_is_handed_over_is_no_longer_counted() -> None:
     async def take(request: Request) -> None:
         taken.set_result(request.take_over())
 
-    async with asyncio.timeout(DEADLINE), serving(take, patience=Patience(head=2.0, idle=0.1)) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(take, timeouts=Timeouts(head=2.0, idle=0.1)) as (server, connect):
         reader, writer = await connect()
         writer.write(b"GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n" + b"y" * 1000)
         transport, early = await taken
@@ -293,25 +293,25 @@ async def test_connection_that_is_handed_over_is_no_longer_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "patience"),
+    ("sent", "timeouts"),
     [
-        pytest.param(b"", Patience(head=0.1), id="who sends nothing"),
-        pytest.param(b"POST / HTTP/1.1\r\nContent-Le", Patience(head=0.1), id="who sends headers without an end"),
-        pytest.param(GET + b"POST / HT", Patience(head=0.1), id="who begins a second request and stops"),
-        pytest.param(post(9) + b"abc", Patience(body=0.1), id="who sends half a body"),
+        pytest.param(b"", Timeouts(head=0.1), id="who sends nothing"),
+        pytest.param(b"POST / HTTP/1.1\r\nContent-Le", Timeouts(head=0.1), id="who sends headers without an end"),
+        pytest.param(GET + b"POST / HT", Timeouts(head=0.1), id="who begins a second request and stops"),
+        pytest.param(post(9) + b"abc", Timeouts(body=0.1), id="who sends half a body"),
         pytest.param(
             b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc",
-            Patience(body=0.1),
+            Timeouts(body=0.1),
             id="who sends half a chunk",
         ),
-        pytest.param(GET, Patience(idle=0.1), id="who has no other request"),
-        pytest.param(b"nonsense\r\n\r\n", Patience(farewell=0.1), id="who is refused and does not hang up"),
-        pytest.param(post(MIB), Patience(farewell=0.1), id="who was answered before the end of the body"),
+        pytest.param(GET, Timeouts(idle=0.1), id="who has no other request"),
+        pytest.param(b"nonsense\r\n\r\n", Timeouts(farewell=0.1), id="who is refused and does not hang up"),
+        pytest.param(post(MIB), Timeouts(farewell=0.1), id="who was answered before the end of the body"),
     ],
 )
 @on_both_loops
-async def test_server_hangs_up_on(sent: bytes, patience: Patience) -> None:
-    async with asyncio.timeout(DEADLINE), serving(echo, patience=patience) as (server, connect):
+async def test_server_hangs_up_on(sent: bytes, timeouts: Timeouts) -> None:
+    async with asyncio.timeout(DEADLINE), serving(echo, timeouts=timeouts) as (server, connect):
         _, writer = await connect()
         writer.write(sent)
         await until(lambda: server.connections == 1)
@@ -325,7 +325,7 @@ async def test_server_hangs_up_on(sent: bytes, patience: Patience) -> None:
 async def test_who_does_not_agree_on_tls_is_cut(sent: bytes) -> None:
     tls = ServingTls()
     tls.use(issue(new_authority("tests"), "tests", ["127.0.0.1"]))
-    server = HttpServer(echo, Limits(body=0), patience=Patience(head=0.2))
+    server = HttpServer(echo, Limits(body=0), timeouts=Timeouts(head=0.2))
     async with asyncio.timeout(DEADLINE):
         port = await server.start("127.0.0.1", 0, tls.context)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -337,8 +337,8 @@ async def test_who_does_not_agree_on_tls_is_cut(sent: bytes) -> None:
 
 @on_both_loops
 async def test_a_byte_now_and_then_does_not_buy_time() -> None:
-    patience = Patience(head=0.3)
-    async with asyncio.timeout(DEADLINE), serving(echo, patience=patience) as (server, connect):
+    timeouts = Timeouts(head=0.3)
+    async with asyncio.timeout(DEADLINE), serving(echo, timeouts=timeouts) as (server, connect):
         _, writer = await connect()
         await until(lambda: server.connections == 1)
         while server.connections:
@@ -349,7 +349,7 @@ async def test_a_byte_now_and_then_does_not_buy_time() -> None:
 
 @on_both_loops
 async def test_who_sends_on_after_the_end_is_cut() -> None:
-    async with asyncio.timeout(DEADLINE), serving(echo, patience=Patience(farewell=0.2)) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(echo, timeouts=Timeouts(farewell=0.2)) as (server, connect):
         _, writer = await connect()
         writer.write(post(2**40))
         await until(lambda: server.connections == 1)
@@ -364,7 +364,7 @@ async def test_who_does_not_read_an_answer_is_cut() -> None:
     async def large(_: Request) -> Response:
         return Response(b"x" * 32 * MIB)
 
-    async with asyncio.timeout(DEADLINE), serving(large, patience=Patience(answer=0.2)) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(large, timeouts=Timeouts(answer=0.2)) as (server, connect):
         for request in (GET, b"GET / HTTP/1.1\r\nHost: a\r\n" + LAST + b"\r\n"):
             _, writer = await connect()
             writer.write(request)
@@ -375,7 +375,7 @@ async def test_who_does_not_read_an_answer_is_cut() -> None:
 
 @on_both_loops
 async def test_who_waits_for_an_answer_or_follows_a_stream_is_not_cut() -> None:
-    patience = Patience(head=1.0, body=0.1, idle=0.1, answer=0.1, farewell=0.1)
+    timeouts = Timeouts(head=1.0, body=0.1, idle=0.1, answer=0.1, farewell=0.1)
     go_on = asyncio.Event()
 
     async def slow(request: Request) -> Response | None:
@@ -388,7 +388,7 @@ async def test_who_waits_for_an_answer_or_follows_a_stream_is_not_cut() -> None:
         await go_on.wait()
         return Response(b"late")
 
-    async with asyncio.timeout(DEADLINE), serving(slow, patience=patience) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(slow, timeouts=timeouts) as (server, connect):
         wires = [await connect(), await connect()]
         for (_, writer), path in zip(wires, (b"/", b"/stream"), strict=True):
             writer.write(b"GET %b HTTP/1.1\r\nHost: a\r\n" % path + LAST + b"\r\n")
@@ -504,5 +504,5 @@ def test_room_is_made_by_incomplete_requests_before_those_being_answered_and_the
 
 
 def test_server_counts_nothing_before_it_starts() -> None:
-    server = HttpServer(echo, Limits(body=0), patience=QUICK)
+    server = HttpServer(echo, Limits(body=0), timeouts=QUICK)
     assert (server.connections, server.held) == (0, 0)

@@ -16,7 +16,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube import serving_tls, webhook
 from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client
-from shunter.kube.http_limits import Patience
+from shunter.kube.http_limits import Timeouts
 from shunter.kube.registration import Configuration, Url, Webhook, register
 from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
 
@@ -198,7 +198,7 @@ async def test_registration_writes_url_and_authority(peer: Peer, client: Client)
 
 async def test_a_connection_on_which_nothing_is_asked_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes memory, and one of the files that the process may open."""
-    monkeypatch.setattr(webhook, "PATIENCE", Patience(head=1.0))
+    monkeypatch.setattr(webhook, "TIMEOUTS", Timeouts(head=1.0))
     server = WebhookServer("127.0.0.1", 0, PAIR, {})
     await server.start()
     tls = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())

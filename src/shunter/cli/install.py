@@ -58,19 +58,19 @@ def install(
     from shunter.install import installing, values, waiting
 
     chosen = values.checked(values.merged([*map(read_values, files or ()), values.parsed(assignments or [])]))
-    wanted = installing.Wanted(chosen, namespace=namespace, crds=custom_resource_definitions())
+    installation = installing.Installation(chosen, namespace=namespace, crds=custom_resource_definitions())
     if form is not None:
         if not dry_run:
             raise InputError("-o prints objects and installs nothing.", "Add --dry-run.")
-        print_objects(wanted.objects(), form)
+        print_objects(installation.objects(), form)
         return
     target = named_cluster(kubeconfig, context)
 
     async def run() -> None:
         async with target.client as client:
-            await installing.install(client, wanted, screen, dry_run=dry_run)
+            await installing.install(client, installation, screen, dry_run=dry_run)
             if wait and not dry_run:
-                await waiting.wait_until_ready(client, wanted, screen, seconds=timeout)
+                await waiting.wait_until_ready(client, installation, screen, seconds=timeout)
 
     with Screen(dry_run=dry_run) as screen:
         asyncio.run(run())

@@ -48,13 +48,13 @@ class Screen(Protocol):
         """What is under way."""
 
     def done(self, change: Change) -> None:
-        """One object is as wanted."""
+        """One object is as it is asked for."""
 
     def note(self, text: str) -> None:
         """Something the user should know."""
 
 
-class Wanted:
+class Installation:
     """One installation: checked `values`, where to, and the CRDs that come with it."""
 
     def __init__(self, values: Json, *, namespace: str, crds: Iterable[Json]) -> None:
@@ -73,23 +73,23 @@ class Wanted:
         return sorted([*self.definitions, *rest], key=lambda obj: RESOURCES.index(resource_of(obj)))
 
 
-async def install(client: Client, wanted: Wanted, screen: Screen, *, dry_run: bool = False) -> None:
+async def install(client: Client, installation: Installation, screen: Screen, *, dry_run: bool = False) -> None:
     """Applies all objects and deletes those of an earlier installation that are no longer wanted; a dry run only says so.
 
     Before anything is written: EnvironmentProblem when the cluster lacks JobSet, other software looks after these objects or a
     permission is missing. Later: EnvironmentProblem naming the object that the server refused.
     """
     served = await served_versions(client)
-    preflight.require_jobset(wanted.values, served)
-    objects = wanted.objects(served)
+    preflight.require_jobset(installation.values, served)
+    objects = installation.objects(served)
     await preflight.require_permissions(client, _requests(objects, served))
-    await preflight.require_namespaces(client, wanted.values, wanted.namespace)
+    await preflight.require_namespaces(client, installation.values, installation.namespace)
     before = await asyncio.gather(*(preflight.found(client, obj) for obj in objects))
-    preflight.require_no_other([obj for obj in before if obj is not None], wanted.namespace, wanted.versions)
+    preflight.require_no_other([obj for obj in before if obj is not None], installation.namespace, installation.versions)
     obsolete = unwanted(objects, await made_by_us(client, served))
     await preflight.require_permissions(client, preflight.requests_for(obsolete, ("delete",)))
     screen.begin(len(objects) + len(obsolete))
-    if SERVICE_MONITORS.api_version not in served and wanted.values["monitoring"] == "auto":
+    if SERVICE_MONITORS.api_version not in served and installation.values["monitoring"] == "auto":
         screen.note(f"no monitors: the cluster does not serve {SERVICE_MONITORS.api_version}")
     for obj, present in zip(objects, before, strict=True):
         screen.doing(title_of(obj))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, PODS, TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
-from shunter.install.installing import Screen, Wanted
+from shunter.install.installing import Installation, Screen
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.canary import asked_by_server, canary
 from shunter.kube.client import Client
@@ -19,27 +19,28 @@ from shunter.operator.webhooks import canaries
 ASK_SECONDS = 0.5
 
 
-async def wait_until_ready(client: Client, wanted: Wanted, screen: Screen, *, seconds: float) -> None:
+async def wait_until_ready(client: Client, installation: Installation, screen: Screen, *, seconds: float) -> None:
     """Returns when the operator that was installed last answers for every kind. EnvironmentProblem after `seconds`, with what is
     missing."""
     deadline = asyncio.get_running_loop().time() + seconds
-    while trouble := await _trouble(client, wanted):
+    while trouble := await _trouble(client, installation):
         screen.doing(trouble)
         if asyncio.get_running_loop().time() > deadline:
             raise EnvironmentProblem(
                 f"everything is applied, but the operator does not work after {seconds:.0f} s: {trouble}.",
-                f"Look at it with: kubectl -n {wanted.namespace} describe pods,deployments; then run `shunter install` again.",
+                f"Look at it with: kubectl -n {installation.namespace} describe pods,deployments; "
+                "then run `shunter install` again.",
             )
         await asyncio.sleep(ASK_SECONDS)
 
 
-async def _trouble(client: Client, wanted: Wanted) -> str:
-    deployment: Json = await client.get(DEPLOYMENTS, OPERATOR, wanted.namespace)
+async def _trouble(client: Client, installation: Installation) -> str:
+    deployment: Json = await client.get(DEPLOYMENTS, OPERATOR, installation.namespace)
     if unfinished := rollout_trouble(deployment):
         selector = ",".join(f"{key}={value}" for key, value in SELECTOR.items())
-        pods = (await client.list(PODS, wanted.namespace, label_selector=selector)).items
+        pods = (await client.list(PODS, installation.namespace, label_selector=selector)).items
         return "; ".join((unfinished, *pod_troubles(pods)))
-    return await _webhook_trouble(client, wanted)
+    return await _webhook_trouble(client, installation)
 
 
 def rollout_trouble(deployment: Json) -> str:
@@ -73,10 +74,10 @@ def _reasons(pod: Json) -> Iterator[str]:
             yield f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
 
 
-async def _webhook_trouble(client: Client, wanted: Wanted) -> str:
+async def _webhook_trouble(client: Client, installation: Installation) -> str:
     """Why the API server got no answer about a job of one of the kinds; empty when it got all."""
-    kinds = served([kind for kind, is_on in wanted.values["kinds"].items() if is_on])
-    namespace = (wanted.values["namespaces"] or [wanted.namespace])[0]
+    kinds = served([kind for kind, is_on in installation.values["kinds"].items() if is_on])
+    namespace = (installation.values["namespaces"] or [installation.namespace])[0]
     try:
         for resource, spec in canaries(kinds):
             body = canary(resource, namespace, spec)

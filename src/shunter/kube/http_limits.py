@@ -6,7 +6,7 @@ import resource
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
-class Patience(NamedTuple):
+class Timeouts(NamedTuple):
     """Seconds for what a client does; then its connection is cut. An answer that takes long, or a stream, is not the client's."""
 
     head: float = 10.0

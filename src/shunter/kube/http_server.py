@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from shunter.kube.http_limits import Account, Limits, Patience
+from shunter.kube.http_limits import Account, Limits, Timeouts
 from shunter.kube.http_server_connection import Accepts, Connection, Handler, Service
 
 _BACKLOG = 1024
@@ -23,9 +23,9 @@ class HttpServer:
     """Listens, and is the protocol factory of its connections. A handler is cancelled when its client goes away."""
 
     def __init__(
-        self, handler: Handler, limits: Limits, *, patience: Patience | None = None, accepts: Accepts | None = None
+        self, handler: Handler, limits: Limits, *, timeouts: Timeouts | None = None, accepts: Accepts | None = None
     ) -> None:
-        self._service = Service(handler, limits, patience or Patience(), accepts)
+        self._service = Service(handler, limits, timeouts or Timeouts(), accepts)
         self._account: Account[Connection] = Account(limits)
         self._watch: asyncio.Task[None] | None = None
         self._listener: asyncio.Server | None = None
@@ -46,7 +46,7 @@ class HttpServer:
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
         """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
         loop = asyncio.get_running_loop()
-        handshake = self._service.patience.head if tls else None
+        handshake = self._service.timeouts.head if tls else None
         self._listener = await loop.create_server(
             self, host or None, port, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=handshake
         )
@@ -70,7 +70,7 @@ class HttpServer:
 
     async def _cut_overdue(self) -> None:
         loop = asyncio.get_running_loop()
-        pause = min(self._service.patience) / _LOOKS
+        pause = min(self._service.timeouts) / _LOOKS
         while True:
             await asyncio.sleep(pause)
             now = loop.time()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from shunter.kube.http_chunks import ChunkedBody
 from shunter.kube.http_head import CHUNKED, HEAD_LIMIT, Head, RefusedRequestError, parsed_head, refuse_hopeless
-from shunter.kube.http_limits import Account, Limits, Patience
+from shunter.kube.http_limits import Account, Limits, Timeouts
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import CONTINUE, Response, whole
 
@@ -35,7 +35,7 @@ class Service(NamedTuple):
 
     handler: Handler
     limits: Limits
-    patience: Patience
+    timeouts: Timeouts
     accepts: Accepts | None = None
     """Asked about a request, from its head alone, whose body has not come with it: the answer to refuse it with, and the body is
     not taken; or None. The handler decides again: a body that has come with its head is not asked about."""
@@ -89,7 +89,7 @@ class Connection(asyncio.Protocol):
         if connected is not None:
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.waiting_since = self._loop.time()
-        self.deadline = self.waiting_since + self._service.patience.head
+        self.deadline = self.waiting_since + self._service.timeouts.head
         self.task = self._loop.create_task(self._serve())
         self._account.join(self)
 
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             return
         if not self.held:
             self.waiting_since = self._loop.time()
-            self.deadline = self.waiting_since + self._service.patience.head
+            self.deadline = self.waiting_since + self._service.timeouts.head
         received = self._received
         received += data
         self._account.hold(self, len(data))
@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
             self._is_last = self._is_last or response.is_last
             self.write(whole(response, request.method, is_end=self._is_last))
         if self.is_slow:
-            self.deadline = self._loop.time() + service.patience.answer
+            self.deadline = self._loop.time() + service.timeouts.answer
             await self.drain()
         if head.upgrade:
             self._is_cut_short = True
@@ -241,7 +241,7 @@ class Connection(asyncio.Protocol):
         left = len(self._received)
         self._account.release(self, self.held - left)
         self.waiting_since = self._loop.time()
-        self.deadline = self.waiting_since + (service.patience.head if left else service.patience.idle)
+        self.deadline = self.waiting_since + (service.timeouts.head if left else service.timeouts.idle)
         if left:
             # Whoever sends many requests at once waits for others like everybody else.
             await asyncio.sleep(0)
@@ -264,7 +264,7 @@ class Connection(asyncio.Protocol):
                 self._is_last = self._is_cut_short = True
                 return refusal
             self.is_answering = False
-        self.deadline = self._loop.time() + service.patience.body
+        self.deadline = self._loop.time() + service.timeouts.body
         if head.expects_leave and not self._received:
             self.write(CONTINUE)
         while not self._take(request, length, chunks):
@@ -332,7 +332,7 @@ class Connection(asyncio.Protocol):
             return
         # Whoever closes while the client still sends resets the connection, and the client may never see the answer.
         self._is_taking_leave = True
-        self.deadline = self._loop.time() + self._service.patience.farewell
+        self.deadline = self._loop.time() + self._service.timeouts.farewell
         if transport.can_write_eof():
             transport.write_eof()
         if self._is_paused:
@@ -341,7 +341,7 @@ class Connection(asyncio.Protocol):
 
     def _close(self) -> None:
         if self._transport is not None:
-            self.deadline = self._loop.time() + self._service.patience.answer
+            self.deadline = self._loop.time() + self._service.timeouts.answer
             self._transport.close()
 
     def _leave(self) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem
 from shunter.kube.certificates import KeyPair
-from shunter.kube.http_limits import Limits, Patience
+from shunter.kube.http_limits import Limits, Timeouts
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Response
 from shunter.kube.http_server import HttpServer
@@ -36,7 +36,7 @@ STOP_SECONDS = 10.0
 
 LIMITS = Limits(body=MAX_BODY)
 
-PATIENCE = Patience(body=30.0, idle=120.0)
+TIMEOUTS = Timeouts(body=30.0, idle=120.0)
 """Clients that hold connections would leave none for API servers, which wait at most 30 seconds for a webhook, and give up an
 idle connection after 90 themselves."""
 
@@ -155,7 +155,7 @@ class WebhookServer:
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when that, or reading the certificate, fails."""
         self._tls.use(self._certificate)
-        server = HttpServer(self.answer, LIMITS, patience=PATIENCE, accepts=self._accepts)
+        server = HttpServer(self.answer, LIMITS, timeouts=TIMEOUTS, accepts=self._accepts)
         try:
             self.port = await server.start(self.host, self.port, self._tls.context)
         except OSError as error:

@@ -19,12 +19,12 @@ from shunter.api.resources import NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCO
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.migrate.inventory.fleet import fleet
-from shunter.migrate.inventory.taking import Wanted, of_cluster
+from shunter.migrate.inventory.taking import InventoryOptions, of_cluster
 from shunter.migrate.options import Options
 from shunter.migrate.source import live
 from shunter.migrate.suppression import parsed
 
-WANTED = Wanted(Options(suspend=True), datetime(2026, 11, 21, tzinfo=UTC))
+WANTED = InventoryOptions(Options(suspend=True), datetime(2026, 11, 21, tzinfo=UTC))
 RESOURCES = {kind.resource.kind: kind.resource for kind in JOB_KINDS}
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion import convert, drafted
 from shunter.migrate.options import Options
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.pods import Replica, v1_pods, v2_pods
 from shunter.migrate.source.objects import SourceObject
@@ -70,7 +70,7 @@ def _operators(draft: Any, replica: Replica) -> dict[str, str]:
 
 def _seen(replica: Replica) -> dict[str, str]:
     (container,) = (one for one in replica.pod["spec"]["containers"] if one["name"] == replica.container)
-    return seen(replica.pod, container).environment
+    return effective_container(replica.pod, container).environment
 
 
 def assert_told_alike(source: dict[str, Any], options: Options = Options()) -> None:  # noqa: B008

@@ -32,10 +32,10 @@ from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.backup.taking import listed
 from shunter.migrate.moving import applying, comparisons, gathering, rolling_back, running
-from shunter.migrate.moving.applying import Outcome, Patience
+from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
-from shunter.migrate.moving.planning import Wishes, planned
+from shunter.migrate.moving.planning import PlanOptions, planned
 from shunter.migrate.moving.tidying import tidied
 from shunter.migrate.moving.undoing import Undo
 from shunter.migrate.options import Options
@@ -43,7 +43,7 @@ from shunter.migrate.runs.record import Run
 from shunter.operator.overview import overview
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-QUICK = Patience(stopped=20.0, made=20.0)
+QUICK = GateTimeouts(stopped=20.0, made=20.0)
 
 
 class Screen:
@@ -83,18 +83,18 @@ class Moves:
         job: Json = await self.client.create(PYTORCH_JOBS, pytorch_job(name, self.namespace, **options))
         return job
 
-    async def plan(self, wishes: Wishes = Wishes(), options: Options = Options()) -> Plan:  # noqa: B008 -- frozen
-        wishes = wishes._replace(namespaces=(self.namespace,), journal_namespace=self.namespace)
-        found = await gathering.read(self.client, wishes.namespaces)
-        cluster, unread = await gathering.cluster(self.client, "https://server", wishes.namespaces)
-        return planned(found.batch(options), cluster, wishes, unread)
+    async def plan(self, plan_options: PlanOptions = PlanOptions(), options: Options = Options()) -> Plan:  # noqa: B008 -- frozen
+        plan_options = plan_options._replace(namespaces=(self.namespace,), journal_namespace=self.namespace)
+        found = await gathering.read(self.client, plan_options.namespaces)
+        cluster, unread = await gathering.cluster(self.client, "https://server", plan_options.namespaces)
+        return planned(found.batch(options), cluster, plan_options, unread)
 
     async def apply(self, plan: Plan, *, client: Client | None = None, waves: Sequence[str] = ()) -> running.Run:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
             backup = self.directory / "backup"
-            return await running.run(client, plan, journal, Screen(), waves=waves, backup=backup, now=NOW, patience=QUICK)
+            return await running.run(client, plan, journal, Screen(), waves=waves, backup=backup, now=NOW, timeouts=QUICK)
 
     async def roll_back(self, plan: Plan, *, client: Client | None = None) -> list[tuple[Undo, str]]:
         client = client or self.client

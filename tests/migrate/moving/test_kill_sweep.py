@@ -12,7 +12,7 @@ import pytest
 from migrate.moving.moves import Moves, shape
 from shunter.kube.faults import Killed
 from shunter.migrate.moving.plan import Plan
-from shunter.migrate.moving.planning import Wishes
+from shunter.migrate.moving.planning import PlanOptions
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -33,7 +33,7 @@ def new_moves(moves: Moves) -> NewMoves:
         await found.submit("runs")
         await found.submit("waits", suspend=True)
         await found.until_state("waits", "Suspended")
-        return found, await found.plan(Wishes(running="move"))
+        return found, await found.plan(PlanOptions(running="move"))
 
     return make
 

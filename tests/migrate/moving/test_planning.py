@@ -1,4 +1,4 @@
-"""What becomes of each job, and why: by its state, its owner, its findings, what is in the way and what the user wishes."""
+"""What becomes of each job, and why: by its state, its owner, its findings, what is in the way and what the user asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
 from shunter.migrate.batch import converted
 from shunter.migrate.moving.plan import Item, Plan, text
-from shunter.migrate.moving.planning import Cluster, Made, Wishes, planned
+from shunter.migrate.moving.planning import Cluster, Made, PlanOptions, planned
 from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
@@ -28,9 +28,9 @@ def elastic() -> Json:
     return body
 
 
-def plan(*jobs: Json, cluster: Cluster = CLUSTER, wishes: Wishes = Wishes(), **options: Any) -> Plan:  # noqa: B008
+def plan(*jobs: Json, cluster: Cluster = CLUSTER, plan_options: PlanOptions = PlanOptions(), **options: Any) -> Plan:  # noqa: B008
     sources = [SourceObject(obj, "cluster") for obj in jobs]
-    return planned(converted(sources, Options(suspend=True, **options)), cluster, wishes)
+    return planned(converted(sources, Options(suspend=True, **options)), cluster, plan_options)
 
 
 def item(obj: Json, **arguments: Any) -> Item:
@@ -47,7 +47,7 @@ TITLE = "PyTorchJob team/bert"
 
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "gpus"}
-MOVE = {"wishes": Wishes(running="move")}
+MOVE = {"plan_options": PlanOptions(running="move")}
 CASES: dict[str, tuple[Item, str, str]] = {
     "suspended": (item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
     "running": (
@@ -55,7 +55,8 @@ CASES: dict[str, tuple[Item, str, str]] = {
     "running, to be moved": (
         item(job("Running"), **MOVE), "move",
         "it is Running; --running=move: it is suspended, and its TrainJob goes on from the last checkpoint"),
-    "running, to be left": (item(job("Running"), wishes=Wishes(running="leave")), "leave", "it is Running; --running=leave"),
+    "running, to be left": (
+        item(job("Running"), plan_options=PlanOptions(running="leave")), "leave", "it is Running; --running=leave"),
     "not begun yet counts as running": (
         item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
     "finished": (
@@ -132,17 +133,17 @@ def test_the_order_of_the_input_makes_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "wishes", "freeze"),
+    ("cluster", "plan_options", "freeze"),
     [
-        (CLUSTER, Wishes(), "warn"),
-        (CLUSTER, Wishes(strategy="replacement"), "deny"),
-        (CLUSTER, Wishes(freeze="none"), "none"),
-        (CLUSTER._replace(has_policies=False), Wishes(strategy="replacement"), "none"),
+        (CLUSTER, PlanOptions(), "warn"),
+        (CLUSTER, PlanOptions(strategy="replacement"), "deny"),
+        (CLUSTER, PlanOptions(freeze="none"), "none"),
+        (CLUSTER._replace(has_policies=False), PlanOptions(strategy="replacement"), "none"),
     ],
     ids=["side by side warns", "a replacement denies", "as the user says", "without policies there is none"],
 )
-def test_the_freeze_fits_strategy_and_cluster(cluster: Cluster, wishes: Wishes, freeze: str) -> None:
-    found = plan(job(), cluster=cluster, wishes=wishes)
+def test_the_freeze_fits_strategy_and_cluster(cluster: Cluster, plan_options: PlanOptions, freeze: str) -> None:
+    found = plan(job(), cluster=cluster, plan_options=plan_options)
     assert found.freeze == freeze
     assert found.freeze_why
 
@@ -155,7 +156,7 @@ def test_every_decision_and_finding_stands_in_the_plan() -> None:
 
 
 def test_each_replacement_has_a_backup_of_its_own() -> None:
-    replacement = Wishes(strategy="replacement")
-    first, other = plan(job(), wishes=replacement), plan(job(), elastic(), wishes=replacement)
+    replacement = PlanOptions(strategy="replacement")
+    first, other = plan(job(), plan_options=replacement), plan(job(), elastic(), plan_options=replacement)
     assert first.backup == f"backup-{first.id}" != other.backup
     assert plan(job()).backup == ""

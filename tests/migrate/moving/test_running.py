@@ -16,7 +16,7 @@ from shunter.kube.retry import DEFAULT
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text
-from shunter.migrate.moving.planning import Wishes
+from shunter.migrate.moving.planning import PlanOptions
 from shunter.migrate.moving.running import Run
 from shunter.operator.overview import overview
 
@@ -50,7 +50,7 @@ async def test_a_running_job_is_moved_only_when_asked_for_and_never_trains_twice
     waiting = await moves.plan()
     assert [item.action for item in waiting.items] == ["wait"]
     assert of_jobs(await moves.apply(waiting)) == []
-    plan = await moves.plan(Wishes(running="move"))
+    plan = await moves.plan(PlanOptions(running="move"))
     run = await moves.apply(plan)
     assert run.is_complete, run
     assert [outcome.step.verb for outcome in of_jobs(run)] == ["create", "create", "patch", "patch"]
@@ -62,7 +62,7 @@ async def test_rollback_leaves_what_was_there_before(moves: Moves) -> None:
     await moves.submit("runs")
     await moves.submit("waits", suspend=True)
     before = await moves.state()
-    plan = await moves.plan(Wishes(running="move"))
+    plan = await moves.plan(PlanOptions(running="move"))
     assert (await moves.apply(plan)).is_complete
     assert await moves.state() != before
     previewed = await moves.preview(plan)
@@ -86,7 +86,7 @@ async def test_after_a_rollback_the_plan_can_be_applied_again(moves: Moves) -> N
 
 async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(moves: Moves, operator: Operator) -> None:
     await moves.submit("bert")
-    plan = await moves.plan(Wishes(running="move"))
+    plan = await moves.plan(PlanOptions(running="move"))
     assert (await moves.apply(plan)).is_complete
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
@@ -101,7 +101,7 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
     moves: Moves, operator: Operator
 ) -> None:
     await moves.submit("bert")
-    plan = await moves.plan(Wishes(running="move"))
+    plan = await moves.plan(PlanOptions(running="move"))
     assert (await moves.apply(plan)).is_complete
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
@@ -159,7 +159,7 @@ async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -
     await moves.submit("bert")
     await moves.until_state("bert", "Created")
     await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
-    plan = await moves.plan(Wishes(running="move"))
+    plan = await moves.plan(PlanOptions(running="move"))
     assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]
     moved = await moves.apply(with_action(plan, "bert", "move"))
     assert [outcome.verdict for outcome in of_jobs(moved)] == ["done", "done", "refused", "left"]
@@ -186,7 +186,7 @@ async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is
 async def test_a_replacement_waits_until_no_v1_job_runs_and_begins_with_a_backup(moves: Moves) -> None:
     await moves.submit("runs")
     await moves.submit("waits", suspend=True)
-    plan = await moves.plan(Wishes(strategy="replacement", freeze="none"))
+    plan = await moves.plan(PlanOptions(strategy="replacement", freeze="none"))
     run = await moves.apply(plan)
     assert list(run.active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
     assert of_jobs(run) == []
@@ -278,7 +278,7 @@ async def test_a_comparison_with_another_job_unlocks_no_deletion(moves: Moves) -
 
 async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
-    plan = await moves.plan(Wishes(freeze="none"))
+    plan = await moves.plan(PlanOptions(freeze="none"))
     async with moves.acting_as_reader() as reader:
         with pytest.raises(EnvironmentProblem, match=r"no permission to .*create trainjobs\.trainer\.kubeflow\.org in namespace"):
             await moves.apply(plan, client=reader)
@@ -299,7 +299,7 @@ READ_JOBSETS = {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "ver
 )
 async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves: Moves, rule: Json, missing: str) -> None:
     await moves.submit("bert")
-    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    plan = await moves.plan(PlanOptions(running="move", freeze="none"))
     async with moves.acting_with(ALL_OF_JOBS, CONFIG, rule) as user:
         with pytest.raises(EnvironmentProblem, match=missing):
             await moves.apply(plan, client=user)
@@ -309,7 +309,7 @@ async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves
 
 async def test_who_may_do_all_that_a_move_asks_for_can_move(moves: Moves) -> None:
     await moves.submit("bert")
-    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    plan = await moves.plan(PlanOptions(running="move", freeze="none"))
     async with moves.acting_with(ALL_OF_JOBS, CONFIG, READ_PODS, READ_JOBSETS) as user:
         assert (await moves.apply(plan, client=user)).is_complete
 
@@ -320,7 +320,7 @@ async def test_who_may_do_all_that_a_move_asks_for_can_move(moves: Moves) -> Non
 )
 async def test_a_server_that_is_away_for_seconds_does_not_leave_a_move_half_done(moves: Moves, fault: Fault, path: str) -> None:
     await moves.submit("bert")
-    plan = await moves.plan(Wishes(running="move", freeze="none"))
+    plan = await moves.plan(PlanOptions(running="move", freeze="none"))
     # More often than a request is sent again by the client itself.
     async with moves.failing(fault, path=path, times=DEFAULT.attempts + 2) as client:
         run = await moves.apply(plan, client=client)
@@ -329,7 +329,7 @@ async def test_a_server_that_is_away_for_seconds_does_not_leave_a_move_half_done
 
 async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
-    plan = await moves.plan(Wishes(strategy="replacement", freeze="none"))
+    plan = await moves.plan(PlanOptions(strategy="replacement", freeze="none"))
     assert (await moves.apply(plan)).is_complete
     await moves.roll_back(plan)
     later = msgspec.structs.replace(plan, id="later")

@@ -12,7 +12,7 @@ from shunter.kube.client import Client
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.smoke import tried
-from shunter.migrate.runs.trial import Wishes
+from shunter.migrate.runs.trial import TrialOptions
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SCRIPT = {"run.sh": "torchrun --nproc_per_node=1 train.py\n"}
@@ -33,7 +33,7 @@ async def run(client: Client, job: Json, *others: Json) -> tuple[Step, str]:
     namespace = f"smoke-{uuid.uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     ladder = Ladder(converted(job), ())
-    return await tried(ladder, client, namespace, others, Wishes(deadline_seconds=1), Options(), now=NOW), namespace
+    return await tried(ladder, client, namespace, others, TrialOptions(deadline_seconds=1), Options(), now=NOW), namespace
 
 
 async def test_objects_of_the_job_s_namespace_go_with_it_as_their_users_wrote_them(client: Client) -> None:

@@ -14,7 +14,7 @@ from shunter.kube.errors import Forbidden
 from shunter.kube.faults import FaultTransport, Refuse
 from shunter.migrate.options import Options
 from shunter.migrate.runs.deploying import start
-from shunter.migrate.runs.trial import Wishes, trial_of
+from shunter.migrate.runs.trial import TrialOptions, trial_of
 from shunter.migrate.source.objects import SourceObject
 
 
@@ -22,8 +22,8 @@ from shunter.migrate.source.objects import SourceObject
 async def test_nothing_is_left_of_a_trial_that_is_refused_midway(method: str, path: str, client: Client) -> None:
     namespace = f"trial-{uuid.uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    wishes = Wishes(namespace=namespace)
-    made = trial_of(SourceObject(pytorch(1), "bert.yaml"), wishes, Options(), now=datetime(2026, 11, 21, tzinfo=UTC))
+    trial_options = TrialOptions(namespace=namespace)
+    made = trial_of(SourceObject(pytorch(1), "bert.yaml"), trial_options, Options(), now=datetime(2026, 11, 21, tzinfo=UTC))
     transport = FaultTransport(client.transport)
     transport.inject(Refuse(403, "Forbidden", "not you"), method=method, path=path)
     with pytest.raises(Forbidden, match="not you"):

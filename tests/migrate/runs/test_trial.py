@@ -12,7 +12,7 @@ from shunter.errors import InputError
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.options import Options
 from shunter.migrate.runs import marks
-from shunter.migrate.runs.trial import Trial, Wishes, trial_of
+from shunter.migrate.runs.trial import Trial, TrialOptions, trial_of
 from shunter.migrate.source.objects import SourceObject
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -39,9 +39,9 @@ def job(name: str = "bert", workers: int = 2, run_policy: dict[str, Any] | None 
     }
 
 
-def trial(value: dict[str, Any], *, options: Options = Options(), **wishes: Any) -> Trial:  # noqa: B008
+def trial(value: dict[str, Any], *, options: Options = Options(), **trial_options: Any) -> Trial:  # noqa: B008
     before = copy.deepcopy(value)
-    made = trial_of(SourceObject(value, "cluster"), Wishes(**wishes), options, now=NOW)
+    made = trial_of(SourceObject(value, "cluster"), TrialOptions(**trial_options), options, now=NOW)
     assert value == before, "the source is never changed"
     return made
 

@@ -31,9 +31,9 @@ from shunter.cli.migrate.plan import (
     RunningOption,
     Strategy,
     StrategyOption,
+    plan_options_of,
     planned_for,
     tell,
-    wishes_of,
 )
 from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from shunter.cli.target import Target
     from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.moving.planning import Wishes
+    from shunter.migrate.moving.planning import PlanOptions
     from shunter.migrate.moving.sources import SourcePatch
 
 WaveOption = Annotated[list[str] | None, typer.Option("--wave", help="Only this wave of the plan; repeatable.")]
@@ -102,12 +102,12 @@ def live_migrate(
     from shunter.migrate.moving.plan import text
     from shunter.migrate.writing import write_whole
 
-    wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
+    plan_options = plan_options_of(namespaces, strategy, running, freeze, journal_namespace)
     if path.exists():
-        plan = resumed(path, connect(kubeconfig, context), wishes)
+        plan = resumed(path, connect(kubeconfig, context), plan_options)
         applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes)
         return
-    plan = planned_for(connect(kubeconfig, context), wishes, flags.meaning(suspend=True, suffix=suffix), None)
+    plan = planned_for(connect(kubeconfig, context), plan_options, flags.meaning(suspend=True, suffix=suffix), None)
     tell(plan)
     if dry_run:
         say(f"the plan would be in {path} (not written in a dry run)")
@@ -119,7 +119,7 @@ def live_migrate(
     applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes, keep=keep)
 
 
-def resumed(path: Path, target: Target, wishes: Wishes) -> Plan:
+def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
     """The plan in a file that is there, which is gone on with as it is; says so, and what is not in it. InputError when it is of
     another cluster, or not what is wished for."""
     import asyncio
@@ -129,8 +129,8 @@ def resumed(path: Path, target: Target, wishes: Wishes) -> Plan:
 
     plan = read(path)
     for flag, there, wanted in (
-        ("--strategy", plan.strategy, wishes.strategy),
-        ("--namespace", ", ".join(plan.namespaces) or "all", ", ".join(wishes.namespaces) or "all"),
+        ("--strategy", plan.strategy, plan_options.strategy),
+        ("--namespace", ", ".join(plan.namespaces) or "all", ", ".join(plan_options.namespaces) or "all"),
     ):
         if there != wanted:
             raise InputError(

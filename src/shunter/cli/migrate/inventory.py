@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shunter.migrate.findings import Finding
     from shunter.migrate.inventory.entry import Entry
     from shunter.migrate.inventory.fleet import Fleet
-    from shunter.migrate.inventory.taking import Wanted
+    from shunter.migrate.inventory.taking import InventoryOptions
     from shunter.migrate.options import Options
     from shunter.migrate.source.provider import Input
 
@@ -69,7 +69,7 @@ def inventory(
     now = datetime.now(UTC)
     if source.cluster:
         known = entries(configuration)
-        jobs, faults = of_cluster(source, taking.Wanted(options, now, known))
+        jobs, faults = of_cluster(source, taking.InventoryOptions(options, now, known))
         faults += faults_of(known)
     else:
         given, faults = source.read()
@@ -100,7 +100,7 @@ def of_input(
     return of_batch(batch, now, insides(given)), faults
 
 
-def of_cluster(source: InputOptions, wanted: Wanted) -> tuple[list[Entry], list[Finding]]:
+def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
     import asyncio
 
     from shunter.cli.progress import counting
@@ -113,7 +113,9 @@ def of_cluster(source: InputOptions, wanted: Wanted) -> tuple[list[Entry], list[
         with counting("reading jobs") as advance:
             async with target.client as client:
                 await require_namespaces(client, [namespace])
-                return await taking.of_cluster(client, [namespace], wanted, label_selector=source.selector, advance=advance)
+                return await taking.of_cluster(
+                    client, [namespace], inventory_options, label_selector=source.selector, advance=advance
+                )
 
     return asyncio.run(listed())
 

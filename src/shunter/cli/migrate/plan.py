@@ -19,7 +19,7 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 if TYPE_CHECKING:
     from shunter.cli.target import Target
     from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.moving.planning import Wishes
+    from shunter.migrate.moving.planning import PlanOptions
     from shunter.migrate.options import Options
 
 
@@ -77,8 +77,8 @@ def plan(
     from shunter.migrate.writing import write_whole
 
     options = flags.meaning(suspend=True, suffix=suffix)
-    wishes = wishes_of(namespaces, strategy, running, freeze, journal_namespace)
-    found = planned_for(connect(kubeconfig, context), wishes, options, configuration)
+    plan_options = plan_options_of(namespaces, strategy, running, freeze, journal_namespace)
+    found = planned_for(connect(kubeconfig, context), plan_options, options, configuration)
     if out is None:
         sys.stdout.write(text(found))
     else:
@@ -86,16 +86,16 @@ def plan(
     tell(found)
 
 
-def wishes_of(
+def plan_options_of(
     namespaces: list[str] | None,
     strategy: Strategy,
     running: Running,
     freeze: FreezeChoice | None,
     journal_namespace: str,
-) -> Wishes:
-    from shunter.migrate.moving.planning import Wishes
+) -> PlanOptions:
+    from shunter.migrate.moving.planning import PlanOptions
 
-    return Wishes(
+    return PlanOptions(
         strategy=strategy.value,
         namespaces=tuple(sorted(namespaces or ())),
         running=running.value,
@@ -104,7 +104,7 @@ def wishes_of(
     )
 
 
-def planned_for(target: Target, wishes: Wishes, options: Options, configuration: Path | None) -> Plan:
+def planned_for(target: Target, plan_options: PlanOptions, options: Options, configuration: Path | None) -> Plan:
     """The plan for a cluster; closes the client."""
     import asyncio
 
@@ -115,15 +115,15 @@ def planned_for(target: Target, wishes: Wishes, options: Options, configuration:
 
     async def read() -> tuple[Any, ...]:
         async with target.client as client:
-            await require_namespaces(client, wishes.namespaces)
-            found = await gathering.read(client, wishes.namespaces)
-            return found, *(await gathering.cluster(client, target.description, wishes.namespaces))
+            await require_namespaces(client, plan_options.namespaces)
+            found = await gathering.read(client, plan_options.namespaces)
+            return found, *(await gathering.cluster(client, target.description, plan_options.namespaces))
 
     with errors().status("reading the cluster"):
         found, cluster, unread = asyncio.run(read())
     with counting("deciding", len(found.jobs)) as advance:
         batch, _ = taken_on(found.batch(options, advance), [], configuration)
-    return planned(batch, cluster, wishes, [*found.unread, *unread])
+    return planned(batch, cluster, plan_options, [*found.unread, *unread])
 
 
 def tell(found: Plan) -> None:

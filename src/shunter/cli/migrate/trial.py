@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shunter.migrate.runs.comparison import Tolerance
     from shunter.migrate.runs.logs import MetricPattern
     from shunter.migrate.runs.record import Run
-    from shunter.migrate.runs.trial import Trial, Wishes
+    from shunter.migrate.runs.trial import Trial, TrialOptions
     from shunter.migrate.source.objects import SourceObject
     from shunter.migrate.surroundings import Surroundings
 
@@ -79,11 +79,11 @@ def trial(
 
     from shunter.cli.target import connect
     from shunter.migrate.runs.record import stored
-    from shunter.migrate.runs.trial import Wishes
+    from shunter.migrate.runs.trial import TrialOptions
     from shunter.migrate.writing import require_writable
 
     options = flags.meaning(suspend=False, suffix=suffix)
-    wishes = Wishes(
+    trial_options = TrialOptions(
         namespace=in_namespace,
         suffix=suffix,
         nodes=nodes,
@@ -98,7 +98,7 @@ def trial(
     trials = Trials(
         target=connect(kubeconfig, context),
         options=options,
-        wishes=wishes,
+        trial_options=trial_options,
         tolerance=comparing.tolerance(),
         extra=comparing.patterns(),
         baseline=stored(baseline) if baseline else None,
@@ -131,7 +131,7 @@ class Trials:
         *,
         target: Target,
         options: Options,
-        wishes: Wishes,
+        trial_options: TrialOptions,
         tolerance: Tolerance,
         extra: Sequence[MetricPattern],
         baseline: Run | None,
@@ -139,7 +139,7 @@ class Trials:
     ) -> None:
         self._target = target
         self._options = options
-        self._wishes = wishes
+        self._trial_options = trial_options
         self._tolerance = tolerance
         self._extra = extra
         self._baseline = baseline
@@ -160,7 +160,7 @@ class Trials:
 
         async with self._target.client as client:
             source, surroundings = await self._source(client, job, namespace, files)
-            trial = trial_of(source, self._wishes, self._options, surroundings, now=datetime.now(UTC))
+            trial = trial_of(source, self._trial_options, self._options, surroundings, now=datetime.now(UTC))
             if not dry_run:
                 await remove_leftovers(client, trial.namespace)
                 if replace and (before := await former(client, trial)):
@@ -179,8 +179,8 @@ class Trials:
             try:
                 return await self._followed(client, source, created, export)
             finally:
-                if self._wishes.keep_seconds:
-                    errors().print(f"{title} stays for {self._wishes.keep_seconds} s after its deadline", soft_wrap=True)
+                if self._trial_options.keep_seconds:
+                    errors().print(f"{title} stays for {self._trial_options.keep_seconds} s after its deadline", soft_wrap=True)
                 else:
                     await removed(client, created)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
     from shunter.migrate.proof.ladder import Ladder
-    from shunter.migrate.runs.trial import Wishes
+    from shunter.migrate.runs.trial import TrialOptions
 
 
 @grouped
@@ -73,17 +73,17 @@ def validate(
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:
-        from shunter.migrate.runs.trial import Wishes
+        from shunter.migrate.runs.trial import TrialOptions
 
         steps = 1 if steps_argument or steps_variable else None
-        wishes = Wishes(
+        trial_options = TrialOptions(
             steps=steps,
             steps_argument=steps_argument,
             steps_variable=steps_variable,
             deadline_seconds=smoke_seconds,
             keep_seconds=0,
         )
-        ladders = run_on_embedded_cluster(ladders, others, wishes, options)
+        ladders = run_on_embedded_cluster(ladders, others, trial_options, options)
     ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
         from shunter.cli import console
@@ -125,7 +125,9 @@ def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> lis
     return asyncio.run(climb())
 
 
-def run_on_embedded_cluster(ladders: list[Ladder], others: list[Json], wishes: Wishes, options: Options) -> list[Ladder]:
+def run_on_embedded_cluster(
+    ladders: list[Ladder], others: list[Json], trial_options: TrialOptions, options: Options
+) -> list[Ladder]:
     """Those that hold so far, with the rung `smoke`. EnvironmentProblem when the embedded cluster is not up."""
     import asyncio
     from datetime import UTC, datetime
@@ -147,7 +149,7 @@ def run_on_embedded_cluster(ladders: list[Ladder], others: list[Json], wishes: W
                 for ladder in ladders:
                     if ladder.holds:
                         async with scratch_namespace(client) as namespace:
-                            step = await tried(ladder, client, namespace, others, wishes, options, now=datetime.now(UTC))
+                            step = await tried(ladder, client, namespace, others, trial_options, options, now=datetime.now(UTC))
                         higher.append(ladder.higher(step))
                     else:
                         higher.append(ladder)

@@ -37,7 +37,7 @@ RuntimeKey: TypeAlias = tuple[str, str]
 
 
 @dataclass
-class Desk:
+class EmitContext:
     """One run of writing: what became of each job, and which runtimes are written already."""
 
     outcomes: Mapping[int, Outcome]
@@ -51,7 +51,7 @@ class Desk:
     existing: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
     """Runtimes that the input has already: an earlier run has written them, perhaps one that was killed."""
 
-    def of(self, files: Iterable[TextFile]) -> Desk:
+    def of(self, files: Iterable[TextFile]) -> EmitContext:
         """The same for some of the files, which share runtimes with no others."""
         objects = (found for file in files for document in file.documents for found in document.objects)
         existing = {
@@ -84,9 +84,9 @@ def runtime_key(runtime: Json) -> RuntimeKey:
 def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> str:
     """One YAML stream: every file that was named, those found in directories that hold a v1 job, and the jobs of the cluster.
     `templates` are new texts of Helm templates, by document."""
-    desk = _desk(given, batch, templates, keeps_blocked=False)
-    texts = [_file_text(file, desk) for file in given.files if _has_job(file, desk) or not file.is_found]
-    texts += [_live_text(source, desk) for source in given.live]
+    context = _emit_context(given, batch, templates, keeps_blocked=False)
+    texts = [_file_text(file, context) for file in given.files if _has_job(file, context) or not file.is_found]
+    texts += [_live_text(source, context) for source in given.live]
     return joined([text for text in texts if text.strip()])
 
 
@@ -105,13 +105,13 @@ def results(batch: Batch) -> list[Json]:
 def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The new texts of the files that change. What cannot be converted stays."""
     changed: dict[Path, str] = {}
-    desk = _desk(given, batch, templates, keeps_blocked=True)
+    context = _emit_context(given, batch, templates, keeps_blocked=True)
     folders: dict[Path, list[TextFile]] = {}
     for file in given.files:
         if file.path is not None:
             folders.setdefault(file.path.parent, []).append(file)
     for files in folders.values():
-        local = desk.of(files)
+        local = context.of(files)
         for file in files:
             text = _file_text(file, local)
             if text != file.text and file.path is not None:
@@ -122,10 +122,10 @@ def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPL
 def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
     """The texts of a directory of results by their paths in it: every file that could be read, and the runtimes that files
     share. Raises InputError where two of them would be one file."""
-    desk = _desk(given, batch, templates, keeps_blocked=False)
+    context = _emit_context(given, batch, templates, keeps_blocked=False)
     found = _Tree()
     for folder, files in _by_folder(given).items():
-        local = desk.of(files)
+        local = context.of(files)
         shared = _shared_runtimes(files, local)
         if shared:
             taken = {_relative(file) for file in files}
@@ -138,7 +138,7 @@ def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES
                 found.add(_relative(file), file.source, _file_text(file, local))
     for source in given.live:
         path = Path(source.namespace, f"{source.kind.lower()}-{source.name}.yaml")
-        found.add(path, source.title, _live_text(source, desk.of([])))
+        found.add(path, source.title, _live_text(source, context.of([])))
     return found.texts
 
 
@@ -173,21 +173,21 @@ def joined(texts: Iterable[str]) -> str:
     return "".join(pieces)
 
 
-def _desk(given: Input, batch: Batch, templates: Mapping[int, str], *, keeps_blocked: bool) -> Desk:
+def _emit_context(given: Input, batch: Batch, templates: Mapping[int, str], *, keeps_blocked: bool) -> EmitContext:
     outcomes = {id(outcome.source): outcome for outcome in batch.outcomes}
     embedded: dict[int, list[tuple[Embedded, Outcome]]] = {}
     for document in (document for file in given.files for document in file.documents):
         within = [(found, outcomes[id(found.job)]) for found in document.embedded if id(found.job) in outcomes]
         if within:
             embedded[id(document)] = within
-    return Desk(outcomes, embedded, templates, keeps_blocked).of(given.files)
+    return EmitContext(outcomes, embedded, templates, keeps_blocked).of(given.files)
 
 
-def _has_job(file: TextFile, desk: Desk) -> bool:
+def _has_job(file: TextFile, context: EmitContext) -> bool:
     return any(
-        id(document) in desk.embedded
-        or id(document) in desk.templates
-        or any(desk.outcome(source) for source in document.objects)
+        id(document) in context.embedded
+        or id(document) in context.templates
+        or any(context.outcome(source) for source in document.objects)
         for document in file.documents
     )
 
@@ -204,14 +204,14 @@ def _relative(file: TextFile) -> Path:
     return file.relative if file.relative.name else Path(re.sub("[^A-Za-z0-9._-]+", "-", file.source).strip("-") + ".yaml")
 
 
-def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
-    """The texts of the runtimes that several files need; the desk knows them from then on."""
+def _shared_runtimes(files: list[TextFile], context: EmitContext) -> list[str]:
+    """The texts of the runtimes that several files need; the context knows them from then on."""
     users: Counter[RuntimeKey] = Counter()
     first: dict[RuntimeKey, Conversion] = {}
     for file in files:
         keys: dict[RuntimeKey, None] = {}
         for source in (found for document in file.documents for found in document.objects):
-            outcome = desk.outcome(source)
+            outcome = context.outcome(source)
             if outcome is None or outcome.conversion is None or outcome.is_blocked or outcome.conversion.runtime is None:
                 continue
             key = runtime_key(outcome.conversion.runtime)
@@ -221,37 +221,37 @@ def _shared_runtimes(files: list[TextFile], desk: Desk) -> list[str]:
     texts = []
     for key, count in users.items():
         if count > 1:
-            texts.append(desk.write(first[key], is_whole_document=False).runtime)
+            texts.append(context.write(first[key], is_whole_document=False).runtime)
     return texts
 
 
-def _file_text(file: TextFile, desk: Desk) -> str:
-    texts = [_document_text(document, desk) for document in file.documents]
+def _file_text(file: TextFile, context: EmitContext) -> str:
+    texts = [_document_text(document, context) for document in file.documents]
     complete = [text if text.endswith("\n") else text + "\n" for text in texts[:-1]]
     return file.prefix + "".join([*complete, *texts[-1:]])
 
 
-def _live_text(source: SourceObject, desk: Desk) -> str:
-    outcome = desk.outcome(source)
-    return _object_text(source, outcome, desk, is_whole_document=True) if outcome is not None else ""
+def _live_text(source: SourceObject, context: EmitContext) -> str:
+    outcome = context.outcome(source)
+    return _object_text(source, outcome, context, is_whole_document=True) if outcome is not None else ""
 
 
-def _document_text(document: Document, desk: Desk) -> str:
-    if id(document) in desk.templates:
-        return desk.templates[id(document)]
-    embedded = [found for found in desk.embedded.get(id(document), ()) if not _is_left(found[1])]
+def _document_text(document: Document, context: EmitContext) -> str:
+    if id(document) in context.templates:
+        return context.templates[id(document)]
+    embedded = [found for found in context.embedded.get(id(document), ()) if not _is_left(found[1])]
     if embedded:
-        return _host_text(document, embedded, desk)
-    known = [desk.outcome(source) for source in document.objects]
+        return _host_text(document, embedded, context)
+    known = [context.outcome(source) for source in document.objects]
     jobs = [outcome for outcome in known if outcome is not None]
-    if not jobs or (desk.keeps_blocked and all(_is_left(outcome) for outcome in jobs)):
+    if not jobs or (context.keeps_blocked and all(_is_left(outcome) for outcome in jobs)):
         return document.text
     if document.is_json:
-        return document.separator + _json_text(document, desk)
+        return document.separator + _json_text(document, context)
     if document.is_list:
-        text = _list_text(document, desk)
+        text = _list_text(document, context)
     else:
-        text = _object_text(document.objects[0], jobs[0], desk, is_whole_document=True)
+        text = _object_text(document.objects[0], jobs[0], context, is_whole_document=True)
     separator = document.separator or (SEPARATOR if document.text.startswith("---") else "")
     if "\r\n" in document.text:
         text = text.replace("\n", "\r\n")
@@ -260,13 +260,13 @@ def _document_text(document: Document, desk: Desk) -> str:
     return separator + text
 
 
-def _host_text(document: Document, embedded: list[tuple[Embedded, Outcome]], desk: Desk) -> str:
+def _host_text(document: Document, embedded: list[tuple[Embedded, Outcome]], context: EmitContext) -> str:
     """An object with TrainJobs in place of the v1 jobs within, behind their runtimes."""
     changes: list[katib.Edit] = []
     runtimes = []
     for found, outcome in embedded:
         assert outcome.conversion is not None, "what is left was sorted out"
-        result = desk.write(outcome.conversion, is_whole_document=False)
+        result = context.write(outcome.conversion, is_whole_document=False)
         runtimes.append(result.runtime)
         changes += [_in_host(found, result, document.text), *katib.edits(found, outcome.conversion)]
     text = document.text
@@ -290,21 +290,21 @@ def _in_host(found: Embedded, result: Written, text: str) -> katib.Edit:
     return katib.Edit(start.index, end.index, f"{replaced}\n{' ' * end.column}")
 
 
-def _object_text(source: SourceObject, outcome: Outcome, desk: Desk, *, is_whole_document: bool) -> str:
+def _object_text(source: SourceObject, outcome: Outcome, context: EmitContext, *, is_whole_document: bool) -> str:
     if outcome.conversion is None or _is_left(outcome):
         return _reason(outcome)
-    return desk.write(outcome.conversion, is_whole_document=is_whole_document).text
+    return context.write(outcome.conversion, is_whole_document=is_whole_document).text
 
 
-def _list_text(document: Document, desk: Desk) -> str:
+def _list_text(document: Document, context: EmitContext) -> str:
     """The items as documents of their own: a List is only how kubectl prints them."""
     texts = []
     for source in document.objects:
-        outcome = desk.outcome(source)
-        if outcome is None or (desk.keeps_blocked and _is_left(outcome)):
+        outcome = context.outcome(source)
+        if outcome is None or (context.keeps_blocked and _is_left(outcome)):
             texts.append(_foreign_text(source))
         else:
-            texts.append(_object_text(source, outcome, desk, is_whole_document=False))
+            texts.append(_object_text(source, outcome, context, is_whole_document=False))
     assert document.node is not None, "a document that is no JSON was read from nodes"
     whole = SourceObject(document.value, document.source, document.node, document.first_line, document.text)
     body = joined(texts)
@@ -342,20 +342,20 @@ def _stands_alone(whole: yaml.MappingNode) -> bool:
     return True
 
 
-def _json_text(document: Document, desk: Desk) -> str:
+def _json_text(document: Document, context: EmitContext) -> str:
     values: list[Json] = []
     seen: set[RuntimeKey] = set()
     for source in document.objects:
-        outcome = desk.outcome(source)
-        if outcome is None or (desk.keeps_blocked and _is_left(outcome)):
+        outcome = context.outcome(source)
+        if outcome is None or (context.keeps_blocked and _is_left(outcome)):
             values.append(source.value)
         elif outcome.conversion is not None and not outcome.is_blocked:
             runtime = outcome.conversion.runtime
-            if runtime is not None and runtime_key(runtime) not in {*seen, *desk.runtimes}:
+            if runtime is not None and runtime_key(runtime) not in {*seen, *context.runtimes}:
                 values.append(runtime)
                 seen.add(runtime_key(runtime))
             values.append(outcome.conversion.train_job)
-    desk.runtimes.update(dict.fromkeys(seen, ""))
+    context.runtimes.update(dict.fromkeys(seen, ""))
     if not values:
         return ""
     value = values[0] if len(values) == 1 and not document.is_list else {"apiVersion": "v1", "kind": "List", "items": values}

@@ -31,7 +31,7 @@ MOST_PROCESSES = 2
 """Each takes 80 MiB, and the whole is to stay below 300."""
 
 
-class Wanted(NamedTuple):
+class InventoryOptions(NamedTuple):
     """How rows are made; the same for all pages of a run."""
 
     options: Options
@@ -53,7 +53,7 @@ def insides(given: Input) -> dict[int, str]:
 async def of_cluster(
     client: Client,
     namespaces: Sequence[str],
-    wanted: Wanted,
+    inventory_options: InventoryOptions,
     *,
     label_selector: str = "",
     advance: Callable[[int], None] = lambda count: None,
@@ -77,7 +77,7 @@ async def of_cluster(
         first = True
         async for page in live.pages(client, namespaces, label_selector=label_selector, findings=findings):
             executor = None if first else pool()
-            under_way.add(asyncio.create_task(_rows_elsewhere(executor, page, wanted)))
+            under_way.add(asyncio.create_task(_rows_elsewhere(executor, page, inventory_options)))
             first = False
             await collect(2 * MOST_PROCESSES)
         await collect(0)
@@ -87,17 +87,17 @@ async def of_cluster(
 _DECODER = msgspec.msgpack.Decoder(list[Entry])
 
 
-async def _rows_elsewhere(executor: Executor | None, page: live.Page, wanted: Wanted) -> tuple[bytes, int]:
+async def _rows_elsewhere(executor: Executor | None, page: live.Page, inventory_options: InventoryOptions) -> tuple[bytes, int]:
     if executor is None:
-        return rows(page, wanted), len(page.items)
-    return await asyncio.get_running_loop().run_in_executor(executor, rows, page, wanted), len(page.items)
+        return rows(page, inventory_options), len(page.items)
+    return await asyncio.get_running_loop().run_in_executor(executor, rows, page, inventory_options), len(page.items)
 
 
-def rows(page: live.Page, wanted: Wanted) -> bytes:
+def rows(page: live.Page, inventory_options: InventoryOptions) -> bytes:
     """The rows of a page, encoded: that passes between processes at a fraction of what objects take."""
-    batch = converted(page.sources(), wanted.options)
-    batch = suppression.applied(batch, wanted.known, wanted.now.date()).batch
-    return msgspec.msgpack.encode(of_batch(batch, wanted.now))
+    batch = converted(page.sources(), inventory_options.options)
+    batch = suppression.applied(batch, inventory_options.known, inventory_options.now.date()).batch
+    return msgspec.msgpack.encode(of_batch(batch, inventory_options.now))
 
 
 def _spare_the_collector() -> None:

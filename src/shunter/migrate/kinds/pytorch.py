@@ -17,7 +17,7 @@ from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.migrate.launch.rewriting import with_option
 from shunter.migrate.rules import elastic, launcher, processes
 from shunter.migrate.rules.elastic import Nodes
-from shunter.migrate.rules.launcher import Seen, Telling
+from shunter.migrate.rules.launcher import Telling, TrainingContainer
 from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
 from shunter.migrate.templates import Difference, differences, have_differing_ports
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
@@ -100,7 +100,7 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     draft.trainer["numNodes"] = chosen.total
     draft.profile, draft.reason = "P2", "all pods are alike"
     place_roles(draft)
-    found = launcher.seen(draft, roles[0])
+    found = launcher.training_container(draft, roles[0])
     told = launcher.telling(draft, group, found)
     is_rewritten = bool(group.changes)
     if is_rewritten:
@@ -123,7 +123,7 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     _set_success(draft, group)
 
 
-def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -> str:
+def _reason_for_plain(draft: Draft, found: TrainingContainer, told: Telling, chosen: Nodes) -> str:
     """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
     if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
         return _ASKED_FOR
@@ -136,12 +136,12 @@ def _reason_for_plain(draft: Draft, found: Seen, told: Telling, chosen: Nodes) -
     return ""
 
 
-def _is_elastic_torchrun(draft: Draft, found: Seen) -> bool:
+def _is_elastic_torchrun(draft: Draft, found: TrainingContainer) -> bool:
     """Whether torchrun brings the processes of an elastic job together, as far as one can see."""
     return draft.job.spec.elastic_policy is not None and found.launch.launcher in {"torchrun", "unknown"}
 
 
-def _say_options(group: Group, found: Seen, options: list[str]) -> None:
+def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> None:
     changed = with_option(found.container, found.launch.main, *options) if options else None
     for field, value in (changed or {}).items():
         before = f"{group.changes[field].note}, and " if field in group.changes else ""
@@ -210,7 +210,7 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
     draft.reason = "Master and Workers differ, and one replicated job has one pod template" if differing else _ASKED_FOR
     place_roles(draft)
     for group in draft.groups:
-        role, found = group.roles[0], launcher.seen(draft, group.roles[0])
+        role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
         source = RANK_SOURCE if group.trains else GLOBAL_INDEX_SOURCE
         group.environment = _with_own_hosts(draft, told_by_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
         launcher.warn_of_options(draft, chosen.total, found)

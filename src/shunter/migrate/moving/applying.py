@@ -64,7 +64,7 @@ class Screen(Protocol):
 
 
 @dataclass(frozen=True)
-class Patience:
+class GateTimeouts:
     """How long gates are waited for, in seconds."""
 
     stopped: float = 120.0
@@ -72,11 +72,11 @@ class Patience:
     made: float = 60.0
 
 
-PATIENT = Patience()
+DEFAULT_TIMEOUTS = GateTimeouts()
 
 
 async def apply(
-    client: Client, steps: Sequence[Step], journal: Journal, screen: Screen, patience: Patience = PATIENT
+    client: Client, steps: Sequence[Step], journal: Journal, screen: Screen, timeouts: GateTimeouts = DEFAULT_TIMEOUTS
 ) -> list[Outcome]:
     """Carries the steps out in their order. A step that is not done keeps only those of its own job back; one that belongs to no
     job (the freeze) keeps all back. The journal is entered and loaded. A server that fails, and connections that break, are
@@ -87,7 +87,7 @@ async def apply(
     for step in steps:
         before = stopped_at.get(step.job) or stopped_at.get("")
         outcome = (
-            Outcome(step, "left", f"not before: {before.id}") if before else await _carried_out(client, step, journal, patience)
+            Outcome(step, "left", f"not before: {before.id}") if before else await _carried_out(client, step, journal, timeouts)
         )
         if not outcome.is_complete and not before:
             stopped_at[step.job] = step
@@ -138,14 +138,14 @@ async def found(client: Client, step: Step) -> Json | None:
     return obj
 
 
-async def _carried_out(client: Client, step: Step, journal: Journal, patience: Patience) -> Outcome:
+async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts) -> Outcome:
     last = journal.last(step.id)
     if last is not None and last.phase == "done":
         return Outcome(step, "before")
     if last is not None and last.phase == "undoing":
         return Outcome(step, "refused", "it is being taken back; finish the rollback first")
     try:
-        if why := await _why_closed(client, step, patience):
+        if why := await _why_closed(client, step, timeouts):
             return why
         return await _written(client, step, journal, last)
     except ApiError as error:
@@ -206,12 +206,12 @@ def _note_done(journal: Journal, announced: Record, obj: Json | None) -> None:
     journal.note(msgspec.structs.replace(announced, phase="done", uid=uid, after=after))
 
 
-async def _why_closed(client: Client, step: Step, patience: Patience) -> Outcome | None:
+async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Outcome | None:
     """What to say of a step whose gate did not open in time, or of which nobody could tell for some seconds; None when it may be
     done."""
     if not step.gate:
         return None
-    seconds = patience.stopped if step.gate == "stopped" else patience.made
+    seconds = timeouts.stopped if step.gate == "stopped" else timeouts.made
     deadline = asyncio.get_running_loop().time() + seconds
     failures = 0
     while True:

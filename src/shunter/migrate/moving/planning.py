@@ -62,7 +62,7 @@ class Cluster(NamedTuple):
     """Kind, namespace and name of objects that a result's own would meet, and what plan made each, if any did."""
 
 
-class Wishes(NamedTuple):
+class PlanOptions(NamedTuple):
     """What the user said."""
 
     strategy: Strategy = "side-by-side"
@@ -74,28 +74,28 @@ class Wishes(NamedTuple):
     journal_namespace: str = "default"
 
 
-def planned(batch: Batch, cluster: Cluster, wishes: Wishes, unread: Sequence[str] = ()) -> Plan:
+def planned(batch: Batch, cluster: Cluster, plan_options: PlanOptions, unread: Sequence[str] = ()) -> Plan:
     """The plan for the v1 jobs of a batch, which were read from the cluster."""
-    identity = _id(cluster, wishes, batch)
+    identity = _id(cluster, plan_options, batch)
     made = _made(cluster)
     waves: dict[JobClass, list[Item]] = {name: [] for name in WAVES}
     for outcome in sorted(batch.outcomes, key=_order):
-        item = item_for(outcome, cluster, wishes, batch.options, identity, made.get(outcome.source.title, ()))
+        item = item_for(outcome, cluster, plan_options, batch.options, identity, made.get(outcome.source.title, ()))
         waves[item.job_class].append(item)
-    freeze, why = _freeze(cluster, wishes)
+    freeze, why = _freeze(cluster, plan_options)
     return Plan(
         format=FORMAT,
         id=identity,
-        strategy=wishes.strategy,
+        strategy=plan_options.strategy,
         server=cluster.server,
         cluster=cluster.id,
-        namespaces=wishes.namespaces,
+        namespaces=plan_options.namespaces,
         freeze=freeze,
         freeze_why=why,
-        journal_namespace=wishes.journal_namespace,
+        journal_namespace=plan_options.journal_namespace,
         options=batch.options,
         unread=tuple(unread),
-        backup=f"backup-{identity}" if wishes.strategy == "replacement" else "",
+        backup=f"backup-{identity}" if plan_options.strategy == "replacement" else "",
         waves=tuple(Wave(name=name, why=WAVES[name], jobs=tuple(jobs)) for name, jobs in waves.items() if jobs),
     )
 
@@ -113,7 +113,9 @@ def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: st
     return next((f"{kind} {twin}" for kind in IN_THE_WAY if (kind, namespace, twin) in taken), "")
 
 
-def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Options, plan_id: str, made: Sequence[Made]) -> Item:
+def item_for(
+    outcome: Outcome, cluster: Cluster, plan_options: PlanOptions, options: Options, plan_id: str, made: Sequence[Made]
+) -> Item:
     """`made` are the TrainJobs that plans made of the job already; what this plan has begun it goes on with."""
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
@@ -123,7 +125,7 @@ def item_for(outcome: Outcome, cluster: Cluster, wishes: Wishes, options: Option
         if begun.name != twin and begun.name.startswith(source.name):
             given = {**given, "suffix": begun.name.removeprefix(source.name)}
         twin = begun.name
-    action, why = _action(outcome, twin, state, cluster, wishes, begun, made)
+    action, why = _action(outcome, twin, state, cluster, plan_options, begun, made)
     return Item(
         kind=source.kind,
         namespace=source.namespace,
@@ -151,7 +153,7 @@ def _made(cluster: Cluster) -> dict[str, list[Made]]:
 
 
 def _action(
-    outcome: Outcome, twin: str, state: str, cluster: Cluster, wishes: Wishes, begun: Made | None, made: Sequence[Made]
+    outcome: Outcome, twin: str, state: str, cluster: Cluster, plan_options: PlanOptions, begun: Made | None, made: Sequence[Made]
 ) -> tuple[Action, str]:
     source = outcome.source
     if state in FINISHED_STATES:
@@ -177,7 +179,7 @@ def _action(
         return "wait", f"it is {state}: Kueue (queue {queue}) decides when it runs, and would start it again"
     if is_suspended(source.value):
         return "create", "it is suspended: nothing runs that could get lost"
-    match wishes.running:
+    match plan_options.running:
         case "move":
             return (
                 "move",
@@ -206,20 +208,20 @@ def _taken_on(findings: Sequence[Finding], options: Options) -> dict[str, list[s
     return {"accepted": sorted({*options.accepted, *ids})} if ids - set(options.accepted) else {}
 
 
-def _freeze(cluster: Cluster, wishes: Wishes) -> tuple[Freeze, str]:
-    if wishes.freeze is not None:
-        return wishes.freeze, "--freeze"
+def _freeze(cluster: Cluster, plan_options: PlanOptions) -> tuple[Freeze, str]:
+    if plan_options.freeze is not None:
+        return plan_options.freeze, "--freeze"
     if not cluster.has_policies:
         return "none", "the cluster serves no ValidatingAdmissionPolicy (Kubernetes 1.30 or newer does)"
-    if wishes.strategy == "replacement":
+    if plan_options.strategy == "replacement":
         return "deny", "nothing new may start on v1 while it is drained"
     return "warn", "whoever makes a v1 job hears of v2; change it to deny once all know"
 
 
-def _id(cluster: Cluster, wishes: Wishes, batch: Batch) -> str:
+def _id(cluster: Cluster, plan_options: PlanOptions, batch: Batch) -> str:
     """The same for the same jobs of the same cluster, so that planning again finds its journal."""
     jobs = sorted(f"{outcome.source.title} {outcome.source.metadata.get('uid')}" for outcome in batch.outcomes)
-    said = msgspec.json.encode([cluster.id or cluster.server, wishes.strategy, wishes.namespaces, jobs])
+    said = msgspec.json.encode([cluster.id or cluster.server, plan_options.strategy, plan_options.namespaces, jobs])
     return hashlib.sha256(said).hexdigest()[:10]
 
 

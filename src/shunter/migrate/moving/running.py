@@ -15,7 +15,7 @@ from shunter.kube.client import Client
 from shunter.migrate.backup import taking
 from shunter.migrate.backup.index import INDEX
 from shunter.migrate.moving import applying, gathering
-from shunter.migrate.moving.applying import PATIENT, Outcome, Patience, Screen
+from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
@@ -93,7 +93,7 @@ async def run(
     waves: Sequence[str] = (),
     backup: Path,
     now: datetime,
-    patience: Patience = PATIENT,
+    timeouts: GateTimeouts = DEFAULT_TIMEOUTS,
 ) -> Run:
     """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
     v1 job runs, and until all of them are in `backup`, which is taken before new ones are denied where none runs. Killed at any
@@ -101,13 +101,13 @@ async def run(
     todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
     await access.require(client, applying.requests([*todo.first, *todo.steps], journal), "Let an administrator apply the plan.")
     warning = [step for step in todo.first if step.verb == "create"]
-    frozen = await applying.apply(client, warning, journal, screen, patience)
+    frozen = await applying.apply(client, warning, journal, screen, timeouts)
     if not all(outcome.is_complete for outcome in frozen):
         return Run(frozen, todo.refused, todo.patches)
     taken = False
     if plan.strategy == "replacement" and not _active(plan, await gathering.read(client, plan.namespaces)):
         taken = await _back_up(client, plan, journal, backup, now)
-    frozen += await applying.apply(client, [step for step in todo.first if step not in warning], journal, screen, patience)
+    frozen += await applying.apply(client, [step for step in todo.first if step not in warning], journal, screen, timeouts)
     if not all(outcome.is_complete for outcome in frozen):
         return Run(frozen, todo.refused, todo.patches)
     if plan.strategy == "replacement":
@@ -118,7 +118,7 @@ async def run(
         if active:
             return Run(frozen, todo.refused, todo.patches, active)
         await _back_up(client, plan, journal, backup, now)
-    outcomes = await applying.apply(client, todo.steps, journal, screen, patience)
+    outcomes = await applying.apply(client, todo.steps, journal, screen, timeouts)
     return Run([*frozen, *outcomes], todo.refused, todo.patches)
 
 

@@ -58,7 +58,7 @@ class Comparison:
 def compared(conversion: Conversion, options: Options = Options()) -> Comparison:  # noqa: B008
     """A conversion's own proof: never raises."""
     found = compared_objects(conversion.source, conversion.train_job, conversion.runtime, conversion.findings, options)
-    tell = _Teller(conversion.source, options)
+    tell = _Reporter(conversion.source, options)
     wrong = tuple(
         tell(
             NOT_AS_CARRIED,
@@ -79,7 +79,7 @@ def compared_objects(
     options: Options = Options(),  # noqa: B008
 ) -> Comparison:
     """A v1 job beside a TrainJob and its runtime, wherever they come from; `findings` explain differences. Never raises."""
-    tell = _Teller(source, options)
+    tell = _Reporter(source, options)
     try:
         original = v1_side(source.value, options)
     except OtherOperatorError as error:
@@ -99,7 +99,7 @@ def compared_objects(
     return Comparison(source, both, judged, told)
 
 
-class _Teller:
+class _Reporter:
     """Makes findings about one object."""
 
     def __init__(self, source: SourceObject, options: Options) -> None:
@@ -147,7 +147,7 @@ def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
     return value
 
 
-def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], tell: _Teller) -> Iterator[Finding]:
+def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], tell: _Reporter) -> Iterator[Finding]:
     """One finding for all pods of a role that differ in the same place."""
     told = (one for one in differences if one.verdict == "unexplained" or one.reason == GENERATED_NAME.id)
     ordered = sorted(told, key=lambda one: (one.place, one.pair.role))
@@ -163,7 +163,7 @@ def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference,
         yield tell(topic, paths[0] if paths else (), f"{who}: {what}")
 
 
-def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> Iterator[Finding]:
+def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Reporter) -> Iterator[Finding]:
     """Told unless the conversion has told of it; but a group that comes apart cannot be explained."""
     faults = [*groups.faults(both)]
     if any(groups.EXPLAINED in finding.topic.explains for finding in findings):
@@ -174,7 +174,7 @@ def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> I
         yield tell(OTHER_GROUP, (), f"{text}{more}")
 
 
-def _of_endings(source: SourceObject, both: Matched, findings: tuple[Finding, ...], tell: _Teller) -> Iterator[Finding]:
+def _of_endings(source: SourceObject, both: Matched, findings: tuple[Finding, ...], tell: _Reporter) -> Iterator[Finding]:
     """The first of several cases that are about the same."""
     before, after = endings.deadlines(both)
     if before != after and (before is None or before > 0):

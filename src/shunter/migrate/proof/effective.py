@@ -18,7 +18,7 @@ from shunter.cluster.node.references import Sources
 _MACHINE = PodContext(pod_ip="<address of the pod>", host_ip="<address of its node>", allocatable={})
 
 
-class Seen(NamedTuple):
+class EffectiveContainer(NamedTuple):
     environment: dict[str, str]
     """Without what envFrom brings. What stands in a ConfigMap or Secret is `<KIND NAME: KEY>`, with `optional` before it where
     the container starts without it as well."""
@@ -32,11 +32,11 @@ class Seen(NamedTuple):
         return None if self.command is None else [*self.command, *self.arguments]
 
 
-def seen(pod: Json, container: Json) -> Seen:
+def effective_container(pod: Json, container: Json) -> EffectiveContainer:
     """What a container of an admitted pod sees. Raises ValueError for a reference that Kubernetes does not offer."""
     environment = declared_environment(pod, container, sources=_UNREAD, context=_MACHINE)
     command = container.get("command")
-    return Seen(
+    return EffectiveContainer(
         environment,
         expand_all(command, environment) if command else None,
         expand_all(container.get("args") or (), environment),

@@ -13,7 +13,7 @@ import msgspec
 
 from shunter.api.meta import Json, LabelSelector
 from shunter.api.quantity import canonical_resource
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.pods import Replica
 
@@ -73,7 +73,7 @@ class Side:
         name = container["name"]
         is_training = field == "containers" and name == replica.container
         place = (field, TRAINING if is_training else _beside_training(replica) if name == TRAINING else name)
-        sees = seen(replica.pod, container)
+        sees = effective_container(replica.pod, container)
         for variable, text in sees.environment.items():
             found[*place, "env", variable] = self._text(text)
         if sees.program is not None:

@@ -21,7 +21,7 @@ from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.api.training.xgboost import KIND as XGBOOST
 from shunter.migrate.launch.launchers import Started
 from shunter.migrate.proof.differences import Matched, Pair
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.launches import launch_of
 from shunter.migrate.proof.pods import Replica
@@ -99,7 +99,7 @@ class _Side:
         self._kind = kind
 
     def member(self, replica: Replica) -> Member:
-        environment = seen(replica.pod, replica.training).environment
+        environment = effective_container(replica.pod, replica.training).environment
         main = launch_of(replica).main
         if main.launcher == "torchrun":
             member = _torchrun(environment, launch_of(replica, environment).main)

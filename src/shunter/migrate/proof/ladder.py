@@ -101,7 +101,7 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
     """Up to the rung `pods`, which is as far as one comes without a cluster. Never raises."""
     ladder = Ladder(conversion, ())
     for rung, tried in _TRIED.items():
-        ladder = ladder.higher(Step(rung, tuple(tried(conversion, _Teller(conversion, options)))))
+        ladder = ladder.higher(Step(rung, tuple(tried(conversion, _Reporter(conversion, options)))))
         if not ladder.holds:
             return ladder
     comparison = compared(conversion, options)
@@ -109,7 +109,7 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
     return ladder.higher(step)
 
 
-class _Teller:
+class _Reporter:
     """Makes findings about fields of the result, at the place in the source that they come from."""
 
     def __init__(self, conversion: Conversion, options: Options) -> None:
@@ -143,7 +143,7 @@ def _manifests(conversion: Conversion) -> Iterator[tuple[Manifest, Json]]:
     yield "TrainJob", conversion.train_job
 
 
-def _yaml(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     text = text_of(conversion)
     try:
         found = [obj for obj in yaml.load_all(text, yaml.CSafeLoader) if obj is not None]
@@ -155,7 +155,7 @@ def _yaml(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
         yield tell(NOT_THE_SAME_TEXT, "The text of the result says something else than the objects that it was made of.")
 
 
-def _schema(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
         try:
             unknown, stored = unknown_fields(obj), admitted(obj)
@@ -169,12 +169,12 @@ def _schema(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
             yield tell(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])
 
 
-def _cel(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+def _cel(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
         yield from _errors(REFUSED_BY_CEL, manifest, obj, cel_errors(admitted(obj)), tell)
 
 
-def _webhooks(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     """What Trainer's webhooks say: to the runtime when it is made, to the job when its runtime is there."""
     if conversion.runtime is not None:
         runtime = msgspec.convert(admitted(conversion.runtime), TrainingRuntime)
@@ -195,7 +195,7 @@ def _webhooks(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
     yield from _errors(REFUSED_BY_WEBHOOK, "TrainJob", obj, errors, tell)
 
 
-def _objects(conversion: Conversion, tell: _Teller) -> Iterator[Finding]:
+def _objects(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     """What follows from the TrainJob is made later, by controllers: a refusal there is told in events only, and tried again for
     ever."""
     try:
@@ -220,7 +220,7 @@ def _followers(side: V2) -> Iterator[Json]:
         yield from (found[0], found[-1]) if len(found) > 1 else found
 
 
-def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Teller) -> Iterator[Finding]:
+def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Reporter) -> Iterator[Finding]:
     for error in errors:
         yield tell(topic, f"{title(obj)}: {error}.", manifest=manifest, field=error.field.lstrip("."))
 
@@ -236,7 +236,7 @@ def _note(comparison: Comparison) -> str:
     return f"{pods} pod{'' if pods == 1 else 's'} on each side; differences: {told or 'none'}"
 
 
-_TRIED: dict[RungName, Callable[[Conversion, _Teller], Iterator[Finding]]] = {
+_TRIED: dict[RungName, Callable[[Conversion, _Reporter], Iterator[Finding]]] = {
     "yaml": _yaml,
     "schema": _schema,
     "cel": _cel,

@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.migrate.launch import Launch, understood
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.pods import Replica
 
 _READ = ("command", "args", "workingDir", "volumeMounts")
@@ -22,7 +22,7 @@ def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
     container: Json = {field: training[field] for field in _READ if field in training}
     words = (*(training.get("command") or ()), *(training.get("args") or ()))
     if not environment and any("$" in word for word in words):
-        environment = seen(replica.pod, training).environment
+        environment = effective_container(replica.pod, training).environment
     container["env"] = [{"name": name, "value": value} for name, value in environment.items()]
     return _read(msgspec.json.encode((container, replica.pod["spec"].get("volumes") or [])))
 

@@ -31,7 +31,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.topics import NOT_STARTED
 from shunter.migrate.runs.deploying import start
-from shunter.migrate.runs.trial import Wishes, trial_of
+from shunter.migrate.runs.trial import TrialOptions, trial_of
 from shunter.migrate.surroundings import surroundings_of
 from shunter.operator.overview import overview
 
@@ -42,21 +42,28 @@ _PAUSE = 0.2
 
 
 async def tried(
-    ladder: Ladder, client: Client, namespace: str, others: Iterable[Json], wishes: Wishes, options: Options, *, now: datetime
+    ladder: Ladder,
+    client: Client,
+    namespace: str,
+    others: Iterable[Json],
+    trial_options: TrialOptions,
+    options: Options,
+    *,
+    now: datetime,
 ) -> Step:
     """The rung `smoke`. `namespace` is a scratch one (`server.scratch_namespace`); `others` are the other objects of the input;
-    the job may take as long as `wishes` give it."""
+    the job may take as long as `trial_options` give it."""
     source = ladder.conversion.source
     needed = [*_needed(others, source.namespace, namespace)]
     beside = surroundings_of((source,), [obj for _, obj in needed])
     try:
         for resource, obj in needed:
             await client.apply(resource, obj)
-        wishes = replace(wishes, namespace=namespace)
-        job = await start(client, trial_of(source, wishes, options, beside, now=now))
+        trial_options = replace(trial_options, namespace=namespace)
+        job = await start(client, trial_of(source, trial_options, options, beside, now=now))
     except (ApiError, InputError) as error:
         return Step("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), error.message, error.remedy),))
-    return await _followed(ladder, client, job, wishes.deadline_seconds)
+    return await _followed(ladder, client, job, trial_options.deadline_seconds)
 
 
 async def _followed(ladder: Ladder, client: Client, job: Json, seconds: int) -> Step:

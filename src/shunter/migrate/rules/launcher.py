@@ -34,7 +34,7 @@ _MACHINE_OPTIONS = {
 """Options by which these launchers are told of other machines."""
 
 
-class Seen(NamedTuple):
+class TrainingContainer(NamedTuple):
     """The training container of a role, and what it starts."""
 
     container: Json
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     told: frozenset[str]
     """Variables that an operator sets, whatever value they have."""
 
-    def changed(self, fields: Json) -> Seen:
+    def changed(self, fields: Json) -> TrainingContainer:
         """With other words in `command` and `args`."""
         container = {**self.container, **fields}
         return self._replace(container=container, launch=understood(container, told=self.told))
@@ -93,7 +93,7 @@ class Seen(NamedTuple):
         return _start(self.launch.decisive)
 
 
-def seen(draft: Draft, role: str, told: Collection[str] = ()) -> Seen:
+def training_container(draft: Draft, role: str, told: Collection[str] = ()) -> TrainingContainer:
     """The role's; `told` are variables beside those that v1's operator tells it."""
     spec = draft.job.replicas[role].template.get("spec") or {}
     index = draft.container_index(role)
@@ -104,10 +104,10 @@ def seen(draft: Draft, role: str, told: Collection[str] = ()) -> Seen:
 
     path = (*draft.role_path(role), "template", "spec", "containers", index)
     known = draft.operator_variables(role).union(told)
-    return Seen(container, path, understood(container, spec.get("volumes") or (), config_map, told=known), known)
+    return TrainingContainer(container, path, understood(container, spec.get("volumes") or (), config_map, told=known), known)
 
 
-def telling(draft: Draft, group: Group, found: Seen) -> Telling:
+def telling(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
     """What is to tell the pods of the group of each other; says what the user should know. With --torch-launch=torchrun the
     group's command changes."""
     if MASTER in draft.job.replicas:
@@ -115,7 +115,7 @@ def telling(draft: Draft, group: Group, found: Seen) -> Telling:
     return _telling_workers(draft, group, found)
 
 
-def rewrite(draft: Draft, group: Group, found: Seen) -> bool:
+def rewrite(draft: Draft, group: Group, found: TrainingContainer) -> bool:
     """Has torchrun start a plain Python program, if --torch-launch asks for it and it can be done."""
     if draft.options.torch_launch != "torchrun" or found.launch.launcher not in {"python", "unknown"}:
         return False
@@ -137,7 +137,7 @@ def rewrite(draft: Draft, group: Group, found: Seen) -> bool:
     return True
 
 
-def warn_of_options(draft: Draft, nodes: int, found: Seen) -> None:
+def warn_of_options(draft: Draft, nodes: int, found: TrainingContainer) -> None:
     """What the launcher's own options say against a job of that many nodes."""
     main = found.launch.main
     if nodes == 1:
@@ -158,7 +158,7 @@ def warn_of_options(draft: Draft, nodes: int, found: Seen) -> None:
         _tell(draft, topics.MACHINES_UNTOLD, found, text)
 
 
-def _telling_beside_master(draft: Draft, group: Group, found: Seen) -> Telling:
+def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if mode == "as-is" and (launcher != "torchrun" or found.told_uses):
         _warn_of_untold(draft, group, found)
@@ -173,7 +173,7 @@ def _telling_beside_master(draft: Draft, group: Group, found: Seen) -> Telling:
     return "variables"
 
 
-def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
+def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
     """Without a Master v1 told no address and no rank (E2)."""
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if draft.job.spec.elastic_policy is not None and launcher in {"torchrun", "unknown"}:
@@ -186,7 +186,7 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
         return "plugin"
     if launcher == "torchrun":
         if mode == "env-compat":
-            found = seen(draft, group.roles[0], TOLD_BY_V1)
+            found = training_container(draft, group.roles[0], TOLD_BY_V1)
         elif _trains_alone(found.launch.main):
             warn_of_options(draft, group.count, found)
             return "nothing" if found.told_uses else "plugin"
@@ -206,7 +206,7 @@ def _telling_workers(draft: Draft, group: Group, found: Seen) -> Telling:
     return "nothing"
 
 
-def _warn_of_untold(draft: Draft, group: Group, found: Seen) -> None:
+def _warn_of_untold(draft: Draft, group: Group, found: TrainingContainer) -> None:
     """What --torch-launch=as-is leaves unsaid."""
     uses = found.told_uses
     names = _listed(tuple(dict.fromkeys(use.name for use in uses)) or TOLD_BY_V1)
@@ -227,7 +227,7 @@ def _trains_alone(main: Started) -> bool:
     return "standalone" in main.options or main.option("nnodes") == "1"
 
 
-def _meets_by_itself(found: Seen) -> bool:
+def _meets_by_itself(found: TrainingContainer) -> bool:
     """Whether the user brought the processes together without the operator: by options, an address, or variables of their own;
     not by those that v1 would have had to tell."""
     container, main = found.container, found.launch.main
@@ -257,7 +257,9 @@ def _bounds(nodes: str) -> tuple[int, int] | None:
     return (int(low), int(high or low)) if low.isdecimal() and (high or low).isdecimal() else None
 
 
-def _tell(draft: Draft, topic: Topic, found: Seen, message: str, use: Use | None = None, *, remedy: str = "") -> None:
+def _tell(
+    draft: Draft, topic: Topic, found: TrainingContainer, message: str, use: Use | None = None, *, remedy: str = ""
+) -> None:
     where = f" ({use.spot.file}, {use.spot.path[-1]})" if use and use.spot.file else ""
     path, offset = found.place(use.spot if use else found.start)
     draft.report(topic, path, message.removesuffix(".") + f"{where}.", remedy=remedy, offset=offset)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.paths import Path
 from shunter.migrate.rules import launcher_topics as topics
-from shunter.migrate.rules.launcher import Seen, Telling
+from shunter.migrate.rules.launcher import Telling, TrainingContainer
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
@@ -17,7 +17,7 @@ ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
 AUTO = "auto"
 
 
-def options(draft: Draft, group: Group, found: Seen, told: Telling, *, is_rewritten: bool) -> list[str]:
+def options(draft: Draft, group: Group, found: TrainingContainer, told: Telling, *, is_rewritten: bool) -> list[str]:
     """Says numProcPerNode, as far as it is a number. Returns what torchrun must be told by an option."""
     number = _number(draft)
     word = None if number is not None else draft.job.spec.nproc_per_node or AUTO
@@ -54,7 +54,7 @@ def say_by_variable(draft: Draft) -> None:
         draft.default(field, "the runtime says it in PET_NPROC_PER_NODE")
 
 
-def number_of_processes(draft: Draft, found: Seen) -> int:
+def number_of_processes(draft: Draft, found: TrainingContainer) -> int:
     """How many processes v2 starts in a pod without GPUs when the job does not say (Trainer v2.3, torch plugin)."""
     return max(1, cpu_count(found.container.get("resources") or {}))
 
@@ -69,7 +69,7 @@ def _number(draft: Draft) -> int | None:
 
 
 def _warn_of_scaled_world_size(
-    draft: Draft, group: Group, found: Seen, number: int, told: Telling, *, is_rewritten: bool
+    draft: Draft, group: Group, found: TrainingContainer, number: int, told: Telling, *, is_rewritten: bool
 ) -> None:
     if number <= 1 or told != "variables" or is_rewritten:
         return
@@ -80,7 +80,7 @@ def _warn_of_scaled_world_size(
         draft.report(topics.SCALED_WORLD_SIZE, FIELD, text)
 
 
-def _warn_of_other_count(draft: Draft, found: Seen, word: str) -> None:
+def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> None:
     """What starts the processes cannot be told, or is not known to be torchrun."""
     if word != AUTO:
         text = f"nprocPerNode is {word}, and {found.decisive_text} cannot be told so."

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node.expansion import expand
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.runs.program import settings
 
 _ADDRESS = re.compile(r"\b(?:s3a?|gs|gcs|abfss?|wasbs?|az|hdfs|oss|swift)://\S+")
@@ -49,7 +49,7 @@ def outputs(pod: Json) -> Iterator[Output]:
     spec = pod["spec"]
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or []}
     for container in [*(spec.get("initContainers") or []), *spec["containers"]]:
-        told = seen(pod, container)
+        told = effective_container(pod, container)
         for mount in container.get("volumeMounts") or []:
             below = mount.get("subPath") or expand(mount.get("subPathExpr") or "", told.environment)
             output = _on_volume(pod, volumes.get(mount["name"], {}), mount, below.strip("/"))

@@ -29,7 +29,7 @@ from shunter.operator.training.framework import AnyFramework
 SUFFIX = "-trial"
 
 
-class Wishes(Struct, frozen=True):
+class TrialOptions(Struct, frozen=True):
     """What the user wants of a trial."""
 
     namespace: str = ""
@@ -67,15 +67,15 @@ class Trial(NamedTuple):
 
 
 def trial_of(
-    source: SourceObject, wishes: Wishes, options: Options, surroundings: Surroundings = NOTHING, *, now: datetime
+    source: SourceObject, trial_options: TrialOptions, options: Options, surroundings: Surroundings = NOTHING, *, now: datetime
 ) -> Trial:
-    """The trial of a v1 job, whose namespace must be known by now. Raises InputError for wishes that the job cannot fulfil, and
+    """The trial of a v1 job, whose namespace must be known by now. Raises InputError for options that do not fit the job, and
     UnreadableJobError."""
-    changed, changes = _changed(source, wishes)
-    elastic = str(wishes.nodes) if wishes.nodes is not None and options.elastic_nodes else options.elastic_nodes
-    options = msgspec.structs.replace(options, suffix=wishes.suffix, elastic_nodes=elastic)
+    changed, changes = _changed(source, trial_options)
+    elastic = str(trial_options.nodes) if trial_options.nodes is not None and options.elastic_nodes else options.elastic_nodes
+    options = msgspec.structs.replace(options, suffix=trial_options.suffix, elastic_nodes=elastic)
     conversion = convert(changed, options, surroundings)
-    expires = rfc3339(now + timedelta(seconds=wishes.deadline_seconds + wishes.keep_seconds))
+    expires = rfc3339(now + timedelta(seconds=trial_options.deadline_seconds + trial_options.keep_seconds))
     annotations = {SOURCE: source.title, marks.CHANGES: msgspec.json.encode(changes).decode(), marks.EXPIRES: expires}
     if uid := source.metadata.get("uid"):
         annotations[marks.SOURCE_UID] = str(uid)
@@ -91,30 +91,30 @@ def trial_of(
     return Trial(conversion, train_job, runtime, changes)
 
 
-def _changed(source: SourceObject, wishes: Wishes) -> tuple[SourceObject, dict[str, str]]:
+def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceObject, dict[str, str]]:
     """The source as the trial is to have it, and what of it makes a run that is another one."""
     read(source, _framework(source))
     value = copy.deepcopy(without_nulls(source.value))
     metadata = value.setdefault("metadata", {})
     metadata["name"] = metadata.get("name") or str(metadata.pop("generateName", "")).rstrip("-")
-    metadata["namespace"] = wishes.namespace or metadata["namespace"]
+    metadata["namespace"] = trial_options.namespace or metadata["namespace"]
     metadata.pop("ownerReferences", None)
     value.pop("status", None)
     changes: dict[str, str] = {}
     changed = dataclasses.replace(source, value=value)
-    _limit(value, wishes)
-    if wishes.nodes is not None:
-        changes |= _with_nodes(changed, wishes.nodes)
-    arguments, variables = dict(wishes.arguments), dict(wishes.variables)
-    if wishes.steps is not None:
-        if bool(wishes.steps_argument) == bool(wishes.steps_variable):
+    _limit(value, trial_options)
+    if trial_options.nodes is not None:
+        changes |= _with_nodes(changed, trial_options.nodes)
+    arguments, variables = dict(trial_options.arguments), dict(trial_options.variables)
+    if trial_options.steps is not None:
+        if bool(trial_options.steps_argument) == bool(trial_options.steps_variable):
             raise InputError(
-                f"--steps {wishes.steps}: nothing says how the program is told how many steps to do.",
+                f"--steps {trial_options.steps}: nothing says how the program is told how many steps to do.",
                 "Name its flag (--steps-arg --max-steps) or its variable (--steps-env MAX_STEPS).",
             )
-        changes["steps"] = str(wishes.steps)
-        target = arguments if wishes.steps_argument else variables
-        target[wishes.steps_argument or wishes.steps_variable] = str(wishes.steps)
+        changes["steps"] = str(trial_options.steps)
+        target = arguments if trial_options.steps_argument else variables
+        target[trial_options.steps_argument or trial_options.steps_variable] = str(trial_options.steps)
     for containers in _training_containers(changed):
         for flag, text in arguments.items():
             with_argument(containers, flag, text, changed.title)
@@ -123,7 +123,7 @@ def _changed(source: SourceObject, wishes: Wishes) -> tuple[SourceObject, dict[s
     return changed, changes
 
 
-def _limit(value: Json, wishes: Wishes) -> None:
+def _limit(value: Json, trial_options: TrialOptions) -> None:
     """A trial starts at once, ends by itself, and leaves its pods to be read: a TrainJob that failed is started anew when its
     JobSet goes, so nothing may remove that one before the TrainJob (T28)."""
     policy = value["spec"].setdefault("runPolicy", {})
@@ -131,7 +131,7 @@ def _limit(value: Json, wishes: Wishes) -> None:
         policy.pop(field, None)
     value["spec"].pop("cleanPodPolicy", None)
     given = policy.get("activeDeadlineSeconds")
-    policy["activeDeadlineSeconds"] = min(given or wishes.deadline_seconds, wishes.deadline_seconds)
+    policy["activeDeadlineSeconds"] = min(given or trial_options.deadline_seconds, trial_options.deadline_seconds)
 
 
 def _with_nodes(source: SourceObject, nodes: int) -> dict[str, str]:

@@ -17,7 +17,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ApiError, BadRequest, Invalid, NotFound
-from shunter.kube.http_limits import Limits, Patience
+from shunter.kube.http_limits import Limits, Timeouts
 from shunter.kube.http_request import Request
 from shunter.kube.http_response import Headers, Response
 from shunter.kube.http_server import HttpServer
@@ -31,7 +31,7 @@ log = getLogger(__name__)
 
 BODY_LIMIT = 65536
 LIMITS = Limits(body=BODY_LIMIT, held=16 * 2**20)
-PATIENCE = Patience(body=10.0, idle=120.0)
+TIMEOUTS = Timeouts(body=10.0, idle=120.0)
 ANSWER_SECONDS = 10.0
 """How long a report may wait for the API server."""
 STOP_SECONDS = 5.0
@@ -94,7 +94,7 @@ class StatusServer:
 
     async def start(self) -> None:
         """Listens; `port` then is the real one. EnvironmentProblem when the port is taken."""
-        server = HttpServer(self._serve, LIMITS, patience=PATIENCE, accepts=self._accepts)
+        server = HttpServer(self._serve, LIMITS, timeouts=TIMEOUTS, accepts=self._accepts)
         try:
             self.port = await server.start(self.host, self.port, self._tls)
         except OSError as error:
