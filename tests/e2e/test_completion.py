@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -102,7 +101,6 @@ def test_without_a_cluster_it_is_silent_and_quick(cluster: Cluster, tmp_path: Pa
             assert time.monotonic() - begun < 15
 
 
-@pytest.mark.skipif(shutil.which("kubectl", path=str(Path(PROGRAM).parent)) is None, reason="there is no kubectl")
 def test_shunter_kubectl_offers_what_kubectl_offers(cluster: Cluster, namespace: str) -> None:
     cluster.apply(suspended("bert", namespace))
     assert offered(cluster, "shunter kubectl clu") == ["cluster-info"]

@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from shunter.launch.checkpoints import SavedStep, saved_steps
+import pytest
+
+from shunter.errors import InputError
+from shunter.launch.checkpoints import SavedStep, names_with_checkpoints, saved_checkpoints, saved_steps, with_checkpoints
+from shunter.launch.marks import RESUMED
+from shunter.launch.options import Checkpoints, LaunchOptions, Program
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -41,3 +47,52 @@ def test_no_directory_holds_none(tmp_path: Path) -> None:
     assert saved_steps(tmp_path / "missing") == []
     (tmp_path / "file").touch()
     assert saved_steps(tmp_path / "file") == []
+
+
+def job(name: str, directory: Path, *, resumed: str = "") -> dict[str, Any]:
+    volume = {"name": "checkpoints", "hostPath": {"path": str(directory)}}
+    pods = {"name": "node", "template": {"spec": {"template": {"spec": {"volumes": [volume]}}}}}
+    patch = {"manager": "shunter.dev/run", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [pods]}}}}
+    annotations = {RESUMED: resumed} if resumed else {}
+    return {"metadata": {"name": name, "namespace": "team", "annotations": annotations}, "spec": {"runtimePatches": [patch]}}
+
+
+def test_checkpoints_are_found_of_jobs_that_are_gone_and_in_directories_that_jobs_name(tmp_path: Path) -> None:
+    root, own = tmp_path / "state", tmp_path / "own"
+    for place in (root / "team" / "gone", own / "named", own / "first"):
+        save(place, 5)
+    (root / "team" / "empty").mkdir()
+    found = saved_checkpoints(root, [job("named", own), job("second", own, resumed="first"), job("unsaved", own)])
+    assert {key: [step.step for step in steps] for key, steps in found.items()} == {
+        ("team", "first"): [5],
+        ("team", "gone"): [5],
+        ("team", "named"): [5],
+    }
+
+
+def options(checkpoints: Checkpoints | None = None) -> LaunchOptions:
+    return LaunchOptions(program=Program(path="train.py"), checkpoints=checkpoints)
+
+
+def test_the_embedded_cluster_keeps_checkpoints_of_which_it_is_told_no_place(tmp_path: Path) -> None:
+    claim = Checkpoints(claim="data")
+    assert with_checkpoints(options(), "team", tmp_path).checkpoints == Checkpoints(directory=str(tmp_path / "team"))
+    assert with_checkpoints(options(claim), "team", tmp_path).checkpoints == claim
+    assert with_checkpoints(options(), "team", None).checkpoints is None
+
+
+def test_a_directory_is_refused_where_it_cannot_be_mounted(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is for the embedded cluster"):
+        with_checkpoints(options(Checkpoints(directory=str(tmp_path))), "team", None)
+    with pytest.raises(InputError, match="is not a directory"):
+        with_checkpoints(options(Checkpoints(directory=str(tmp_path / "file"))), "team", tmp_path)
+
+
+def test_whatever_a_job_left_in_its_directory_keeps_its_name_from_a_new_one(tmp_path: Path) -> None:
+    save(tmp_path / "ours", 5)
+    (tmp_path / "another-layout" / "checkpoint-5").mkdir(parents=True)
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "file").touch()
+    assert names_with_checkpoints(str(tmp_path)) == {"ours", "another-layout"}
+    assert names_with_checkpoints("") == names_with_checkpoints(str(tmp_path / "missing")) == set()

@@ -15,9 +15,9 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.claims import shared_fault
 from shunter.launch.code import ImageCode, MountedCode, PackedCode
 from shunter.launch.marks import CODE_LABEL, DIGEST
+from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive

@@ -1,4 +1,5 @@
-"""Who looks after an object beside its users, by the marks that tools leave on it. Pure; input is plain JSON."""
+"""Who looks after an object beside its users: by its owner references, and the marks that tools leave on it. Pure; input is plain
+JSON."""
 
 from __future__ import annotations
 
@@ -27,6 +28,16 @@ def other_manager(obj: Json) -> str:
     if application := labels.get(ARGO_INSTANCE) or annotations.get(ARGO_INSTANCE):
         return f"Argo CD application {application}"
     return ""
+
+
+def controller_reference(obj: Json) -> Json | None:
+    """The owner reference to the object that controls this one; None where nothing does."""
+    return next((owner for owner in obj["metadata"].get("ownerReferences") or () if owner.get("controller")), None)
+
+
+def controller_uid(obj: Json) -> str:
+    """The uid of the object that controls this one; empty where nothing does."""
+    return str((controller_reference(obj) or {}).get("uid", ""))
 
 
 def controller_of(obj: Json) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,14 +59,13 @@ Found = dict[tuple[str, str], list["SavedStep"]]
 async def found_of(target: Target, job: str, namespace: str) -> Found:
     """InputError for a job that has none on this machine, saying where its checkpoints are."""
     from shunter.errors import InputError
-    from shunter.launch.checkpoints import saved_steps
+    from shunter.launch.checkpoints import saved_checkpoints
     from shunter.launch.objects import checkpoint_place
 
     async with target.client as client:
         trained = await train_jobs(client, namespace)
-    places = kept_places(target.embedded.checkpoints) | named_places(trained) if target.embedded is not None else {}
-    chosen = {key: place for key, place in places.items() if namespace in ("", key[0]) and job in ("", key[1])}
-    found = {key: steps for key, place in sorted(chosen.items()) if (steps := saved_steps(place))}
+    on_this_machine = saved_checkpoints(target.embedded.checkpoints, trained) if target.embedded is not None else {}
+    found = {key: steps for key, steps in on_this_machine.items() if namespace in ("", key[0]) and job in ("", key[1])}
     if job and len(found) > 1:
         spaces = ", ".join(space for space, _ in found)
         raise InputError(f"jobs {job!r} of several namespaces have checkpoints: {spaces}.", "Name one with -n.")
@@ -87,25 +85,6 @@ async def train_jobs(client: Client, namespace: str) -> list[Json]:
         return list((await client.list(TRAIN_JOBS, namespace)).items)
     except NotFound:
         return []
-
-
-def kept_places(root: Path) -> dict[tuple[str, str], Path]:
-    """Where the embedded cluster keeps checkpoints of which it was told no place, of jobs that are gone as well."""
-    return {(place.parent.name, place.name): place for place in root.glob("*/*")}
-
-
-def named_places(jobs: Sequence[Json]) -> dict[tuple[str, str], Path]:
-    """The directories of this machine that jobs keep checkpoints in."""
-    from shunter.launch.marks import RESUMED
-    from shunter.launch.objects import checkpoint_directory
-
-    found = {}
-    for job in jobs:
-        metadata = job["metadata"]
-        if directory := checkpoint_directory(job):
-            name = (metadata.get("annotations") or {}).get(RESUMED, metadata["name"])
-            found[metadata["namespace"], name] = Path(directory) / name
-    return found
 
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:

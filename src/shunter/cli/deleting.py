@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from shunter.api.meta import Json
+from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.console import say
 from shunter.kube.client import Client
@@ -85,7 +86,7 @@ async def _hurry(client: Client, job: Json) -> None:
 async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
     """Whether an object belongs to the job, by the controllers above it and not by labels, which anybody may write. `family`
     remembers what was found of uids; it begins with the job's."""
-    owner = next((entry for entry in obj["metadata"].get("ownerReferences") or () if entry.get("controller")), None)
+    owner = controller_reference(obj)
     if owner is None:
         return False
     uid = owner["uid"]

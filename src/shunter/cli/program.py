@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import difflib
 import os
 from pathlib import Path
@@ -18,13 +17,13 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.launch import option_texts
-from shunter.launch.checkpoints import require_resumable
-from shunter.launch.claims import require_claims
+from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
+from shunter.launch.named_objects import require_claims
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
-from shunter.launch.options import Checkpoints, LaunchOptions, Program
+from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import shown_bytes
 from shunter.launch.runtimes import Runtime, find_runtime, require_startable
 from shunter.launch.submitting import Submitted, job_names, resubmit, secret_variables, submit
@@ -128,7 +127,11 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     chosen = launch_options(options, program, environment)
     runtime = await find_runtime(client, namespace, options.runtime)
     require_startable(runtime, chosen)
-    chosen, taken = with_checkpoints(target, chosen, namespace)
+    chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
+    directory = chosen.checkpoints.directory if chosen.checkpoints is not None else ""
+    taken = names_with_checkpoints(directory)
+    if chosen.name in taken:
+        say(f"checkpoints: {directory}/{chosen.name} is there, and the program may go on from it")
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, chosen)
     await require_resumable(client, namespace, chosen)
@@ -156,7 +159,7 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
             "Leave it out, or run the program itself.",
         )
     directory = checkpoint_directory(job)
-    taken = names_with_checkpoints(Path(directory)) if directory and target.embedded is not None else set()
+    taken = names_with_checkpoints(directory if target.embedded is not None else "")
     made = await resubmit(target.client, job, name=options.name, taken=taken, tell=say)
     annotations = made.job["metadata"]["annotations"]
     if directory := annotations.get(DIRECTORY):
@@ -166,38 +169,6 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
     metadata = made.job["metadata"]
     say(f"TrainJob {metadata['namespace']}/{metadata['name']}: {annotations[PROGRAM]}, as {options.rerun}")
     return made.job
-
-
-def with_checkpoints(target: Target, options: LaunchOptions, namespace: str) -> tuple[LaunchOptions, set[str]]:
-    """The options with a place for checkpoints: on the embedded cluster a directory of its state unless one is given. With it,
-    the names of jobs whose checkpoints stand there: a new job must not resume one by accident."""
-    given = options.checkpoints
-    if target.embedded is None:
-        if given is not None and given.directory:
-            raise InputError(
-                f"--checkpoints {given.directory}: a directory is for the embedded cluster, not for {target.description}.",
-                "Name a claim or a URL such as s3://bucket/prefix.",
-            )
-        return options, set()
-    if given is None:
-        given = Checkpoints(directory=str(target.embedded.checkpoints / namespace))
-        options = dataclasses.replace(options, checkpoints=given)
-    if not given.directory:
-        return options, set()
-    directory = Path(given.directory)
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"--checkpoints {directory} is not a directory.")
-    taken = names_with_checkpoints(directory)
-    if options.name in taken:
-        say(f"checkpoints: {directory / options.name} is there, and the program may go on from it")
-    return options, taken
-
-
-def names_with_checkpoints(directory: Path) -> set[str]:
-    """The jobs that have something in this directory."""
-    if not directory.is_dir():
-        return set()
-    return {entry.name for entry in directory.iterdir() if entry.is_dir() and any(entry.iterdir())}
 
 
 async def delete_present(client: Client, name: str, namespace: str) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.cluster.node.image_environments import RECORD, ImageEnvironment, place, recorded, venv
+from shunter.cluster.state_dir import write_private
 from shunter.errors import EnvironmentProblem, InputError
 
 
@@ -65,9 +66,7 @@ def _build(
         _run([*pip, *requirements], "pip does not install it", "Its words are above.")
         version = subprocess.check_output([pip[0], "-c", "import platform; print(platform.python_version())"], text=True).strip()
         made = ImageEnvironment(image=image, build=build, requirements=requirements, python=version)
-        fresh = directory / f"{RECORD}.new"
-        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
-        fresh.replace(directory / RECORD)
+        write_private(directory / RECORD, msgspec.json.format(msgspec.json.encode(made)))
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         with contextlib.suppress(OSError):

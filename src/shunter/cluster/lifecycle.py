@@ -26,7 +26,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster import supervisor
-from shunter.cluster.state_dir import Record, StateDir
+from shunter.cluster.state_dir import Record, StateDir, write_private
 from shunter.errors import EnvironmentProblem
 
 HOST = "127.0.0.1"
@@ -336,14 +336,6 @@ def kubeconfig(server: str, authority: bytes, user: str, token: str) -> Json:
         "contexts": [{"name": "shunter", "context": {"cluster": "shunter", "user": user, "namespace": "default"}}],
         "current-context": "shunter",
     }
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replaces the file in one step, readable by its owner only."""
-    fresh = path.with_name(path.name + ".new")
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as handle:
-        handle.write(content)
-    fresh.replace(path)
 
 
 def wait_until_ready(state: StateDir, record: Record, process: subprocess.Popen[bytes] | None = None) -> None:

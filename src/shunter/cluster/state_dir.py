@@ -142,3 +142,11 @@ class StateDir(NamedTuple):
 def which(error: OSError) -> str:
     """The file that an error is about, for messages."""
     return f" ({error.filename})" if error.filename else ""
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replaces the file in one step, readable by its owner only."""
+    fresh = path.with_name(path.name + ".new")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as handle:
+        handle.write(content)
+    fresh.replace(path)

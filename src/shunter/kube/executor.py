@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json, MetadataOnly
+from shunter.api.ownership import controller_uid
 from shunter.api.resources import Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
@@ -120,7 +121,7 @@ class Executor:
         if present is None:
             return None
         metadata = present.metadata
-        owner = next((owner["uid"] for owner in wanted.get("ownerReferences", ()) if owner.get("controller")), "")
+        owner = controller_uid({"metadata": wanted})
         is_ours = metadata.is_controlled_by(owner) and metadata.deletion_timestamp is None
         if not is_ours or not wanted.get("labels", {}).items() <= metadata.labels.items():
             return None

@@ -5,17 +5,20 @@ That is how torch.distributed.checkpoint ends a save, and what examples/recipes/
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shunter.api.meta import Struct
+from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch.marks import RESUMED
-from shunter.launch.options import LaunchOptions
+from shunter.launch.objects import checkpoint_directory
+from shunter.launch.options import Checkpoints, LaunchOptions
 from shunter.operator.overview import overview
 
 COMPLETE = ".metadata"
@@ -48,6 +51,44 @@ def _saved_step(step: int, directory: Path) -> SavedStep | None:
     except FileNotFoundError:
         return None
     return SavedStep(step, size, datetime.fromtimestamp(newest, UTC), is_complete)
+
+
+def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> dict[tuple[str, str], list[SavedStep]]:
+    """Those of jobs by namespace and name, in the directories of this machine: `root`, where the embedded cluster keeps those of
+    which it was told no place, also of jobs that are gone; and those that `jobs` keep theirs in."""
+    places = {(place.parent.name, place.name): place for place in root.glob("*/*")}
+    for job in jobs:
+        metadata = job["metadata"]
+        if directory := checkpoint_directory(job):
+            name = (metadata.get("annotations") or {}).get(RESUMED, metadata["name"])
+            places[metadata["namespace"], name] = Path(directory) / name
+    return {key: steps for key, place in sorted(places.items()) if (steps := saved_steps(place))}
+
+
+def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) -> LaunchOptions:
+    """The options with a place for checkpoints: on the embedded cluster, which keeps them below `root`, a directory there unless
+    a place is given. InputError for a directory on another cluster, where `root` is None, and for one that is a file."""
+    given = options.checkpoints
+    if root is None:
+        if given is not None and given.directory:
+            raise InputError(
+                f"--checkpoints {given.directory}: a directory is for the embedded cluster, and this is another one.",
+                "Name a claim or a URL such as s3://bucket/prefix.",
+            )
+        return options
+    if given is None:
+        given = Checkpoints(directory=str(root / namespace))
+    if given.directory and os.path.exists(given.directory) and not os.path.isdir(given.directory):
+        raise InputError(f"--checkpoints {given.directory} is not a directory.")
+    return dataclasses.replace(options, checkpoints=given)
+
+
+def names_with_checkpoints(directory: str) -> set[str]:
+    """The jobs that have something in a directory for checkpoints: a new job must not go on from that by accident. Not every
+    program saves `step-N`, so anything counts. None where no directory is named."""
+    if not directory or not os.path.isdir(directory):
+        return set()
+    return {entry.name for entry in Path(directory).iterdir() if entry.is_dir() and any(entry.iterdir())}
 
 
 async def require_resumable(client: Client, namespace: str, options: LaunchOptions) -> None:

@@ -14,9 +14,9 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.kube.watching import follow
 from shunter.launch.checkpoints import require_resumable
-from shunter.launch.claims import require_claims
 from shunter.launch.code import Code
 from shunter.launch.marks import DIGEST, PROGRAM
+from shunter.launch.named_objects import named_object, require_claims
 from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.objects import launch, map_name, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
@@ -137,13 +137,7 @@ async def job_names(client: Client, namespace: str) -> set[str]:
 
 async def secret_variables(client: Client, namespace: str, secret: str) -> list[Json]:
     """EnvVars for all keys of a Secret, which they are named after."""
-    try:
-        found = await client.get(SECRETS, secret, namespace)
-    except NotFound:
-        raise InputError(
-            f"--env-from secret/{secret}: there is no Secret {secret} in namespace {namespace}.",
-            f"List them with: kubectl get secrets -n {namespace}",
-        ) from None
+    found = await named_object(client, SECRETS, secret, namespace, option=f"--env-from secret/{secret}")
     return [secret_variable(secret, key) for key in sorted(found.get("data") or {})]
 
 

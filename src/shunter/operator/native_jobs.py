@@ -7,6 +7,7 @@ Nothing is done for them, they are only shown: their controller is Kubernetes' o
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS
 
 JOB_NAME = "batch.kubernetes.io/job-name"
@@ -27,8 +28,8 @@ def has_ranks(job: Json) -> bool:
 
 def stands_alone(job: Json) -> bool:
     """Whether nothing but a CronJob made it: a Job that a JobSet, or another operator, controls is a part of what people made."""
-    owners = job["metadata"].get("ownerReferences") or ()
-    return all(owner["kind"] == "CronJob" for owner in owners if owner.get("controller"))
+    owner = controller_reference(job)
+    return owner is None or owner["kind"] == "CronJob"
 
 
 def state(job: Json) -> tuple[str, Json]:

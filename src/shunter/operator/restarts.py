@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json, Struct
+from shunter.api.ownership import controller_uid
 
 
 class Restarts(Struct, frozen=True):
@@ -37,5 +38,4 @@ def restarts(jobset: Json) -> Restarts | None:
 
 def is_jobset_of(job: Json, jobset: Json) -> bool:
     """Whether the JobSet is this job's, and not that of an earlier one of its name."""
-    owners = jobset["metadata"].get("ownerReferences") or []
-    return any(owner.get("uid") == job["metadata"].get("uid") for owner in owners if owner.get("controller"))
+    return controller_uid(jobset) == str(job["metadata"].get("uid"))

@@ -14,6 +14,7 @@ Metrics of these names are understood; whoever reports others loses nothing, the
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -69,16 +70,26 @@ def progress(job: Json) -> Progress | None:
     status = job.get("status", {}).get("trainerStatus")
     if not status:
         return None
-    metrics = {metric["name"]: metric.get("value", "") for metric in status.get("metrics") or ()}
+    metrics = reported_metrics(job)
     return Progress(
         reported=moment(status.get("lastUpdatedTime")),
         percentage=status.get("progressPercentage"),
         left_seconds=status.get("estimatedRemainingSeconds"),
         step=_whole(metrics, "step"),
         steps=_whole(metrics, "steps"),
-        loss=_number(metrics, "loss"),
+        loss=metrics.get("loss"),
         checkpoint=_checkpoint(metrics),
     )
+
+
+def reported_metrics(job: Json) -> dict[str, float]:
+    """The last values that a job's program reported, by name; what is no number is left out. A loss may be none any more (NaN,
+    infinity): that is news."""
+    found = {}
+    for metric in (job.get("status", {}).get("trainerStatus") or {}).get("metrics") or ():
+        with contextlib.suppress(ValueError):
+            found[metric["name"]] = float(metric.get("value", ""))
+    return found
 
 
 def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
@@ -103,27 +114,23 @@ def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
     return warned
 
 
-def _checkpoint(metrics: Mapping[str, str]) -> Checkpoint | None:
+def _checkpoint(metrics: Mapping[str, float]) -> Checkpoint | None:
     step = _whole(metrics, "checkpoint.step")
     if step is None:
         return None
-    seconds = _number(metrics, "checkpoint.time")
+    seconds = _finite(metrics, "checkpoint.time")
     try:
         saved = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         saved = None
-    return Checkpoint(step, saved, _number(metrics, "checkpoint.seconds"), _whole(metrics, "checkpoint.every"))
+    return Checkpoint(step, saved, _finite(metrics, "checkpoint.seconds"), _whole(metrics, "checkpoint.every"))
 
 
-def _whole(metrics: Mapping[str, str], name: str) -> int | None:
-    found = _number(metrics, name)
+def _whole(metrics: Mapping[str, float], name: str) -> int | None:
+    found = _finite(metrics, name)
     return None if found is None or not found.is_integer() else int(found)
 
 
-def _number(metrics: Mapping[str, str], name: str) -> float | None:
-    """A loss that is no number any more (NaN) stays: that is news."""
-    try:
-        found = float(metrics[name])
-    except (KeyError, ValueError):
-        return None
-    return None if math.isinf(found) and name != "loss" else found
+def _finite(metrics: Mapping[str, float], name: str) -> float | None:
+    found = metrics.get(name)
+    return None if found is None or not math.isfinite(found) else found

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.proof.effective import seen
+from shunter.migrate.proof.effective import effective_container
 
 
 def container(env: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def container(env: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
 def look(env: list[dict[str, Any]], **fields: Any) -> Any:
     own = container(env, **fields)
     pod = {"metadata": {"name": "p", "namespace": "team", "annotations": {"index": "3"}}, "spec": {"containers": [own]}}
-    return seen(pod, own)
+    return effective_container(pod, own)
 
 
 def test_of_two_variables_with_one_name_the_last_is_seen() -> None:
@@ -27,13 +27,13 @@ def test_a_value_refers_to_what_stands_before_it_only() -> None:
 
 
 def test_command_and_arguments_get_what_the_environment_says_in_the_end() -> None:
-    sees = look([{"name": "RANK", "value": "2"}], command=["run", "--rank=$(RANK)"], args=["$$(RANK)", "$(NOBODY)"])
-    assert sees.program == ["run", "--rank=2", "$(RANK)", "$(NOBODY)"]
+    effective = look([{"name": "RANK", "value": "2"}], command=["run", "--rank=$(RANK)"], args=["$$(RANK)", "$(NOBODY)"])
+    assert effective.program == ["run", "--rank=2", "$(RANK)", "$(NOBODY)"]
 
 
 def test_without_a_command_the_image_decides() -> None:
-    sees = look([], args=["--steps=1"])
-    assert (sees.program, sees.arguments) == (None, ["--steps=1"])
+    effective = look([], args=["--steps=1"])
+    assert (effective.program, effective.arguments) == (None, ["--steps=1"])
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_a_v1_job_knows_how_many_pods_it_had() -> None:
 
 
 def test_what_a_program_reported_to_its_job_are_final_values() -> None:
-    status = {**COMPLETE, "trainerStatus": {"metrics": [{"name": "loss", "value": "0.25"}]}}
+    status = {**COMPLETE, "trainerStatus": {"metrics": [{"name": "loss", "value": "0.25"}, {"name": "eta", "value": "soon"}]}}
     (loss,) = observed(train_job(1, status=status), [], {}).series
     assert (loss.name, loss.source, loss.final) == ("loss", "trainerStatus", 0.25)
 

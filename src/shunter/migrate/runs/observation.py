@@ -14,6 +14,7 @@ from shunter.migrate.runs import marks
 from shunter.migrate.runs.logs import Told
 from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
 from shunter.operator.overview import is_v2, member, moment, overview
+from shunter.operator.training_progress import reported_metrics
 
 _GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
 
@@ -89,10 +90,7 @@ def _ends(pod: Json) -> list[datetime]:
 
 def _reported(job: Json) -> list[Series]:
     """What the program reported to its TrainJob's status: the last values only."""
-    metrics = (job.get("status", {}).get("trainerStatus") or {}).get("metrics", [])
     return [
-        Series(
-            name=metric["name"], source="trainerStatus", is_counted=True, points=(Point((1.0,), finite(float(metric["value"]))),)
-        )
-        for metric in metrics
+        Series(name=name, source="trainerStatus", is_counted=True, points=(Point((1.0,), finite(value)),))
+        for name, value in reported_metrics(job).items()
     ]

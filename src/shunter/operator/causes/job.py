@@ -11,6 +11,7 @@ from datetime import datetime
 
 from shunter.api.batch import JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
+from shunter.api.ownership import controller_uid
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
 from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, repeated_failures
@@ -89,15 +90,10 @@ def owned_by(evidence: Evidence, job: Json) -> list[Json]:
         return []
     uids, found = {job["metadata"].get("uid")}, []
     for kind in ("JobSet", "Job"):
-        own = [child for child in evidence.children if child.get("kind") == kind and _owner(child) in uids]
+        own = [child for child in evidence.children if child.get("kind") == kind and controller_uid(child) in uids]
         uids |= {child["metadata"].get("uid") for child in own}
         found += own
     return found
-
-
-def _owner(obj: Json) -> str:
-    owners = obj["metadata"].get("ownerReferences") or []
-    return next((str(owner.get("uid")) for owner in owners if owner.get("controller")), "")
 
 
 def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
@@ -209,7 +205,7 @@ def _is_short_of_pods(job: Json, pods: Sequence[Json], children: Sequence[Json])
     wanted = sum(int(group.get("replicas", 1)) for group in groups)
     if not jobs or len(jobs) < wanted:
         return True
-    return any(_lacks_pods(one, [pod for pod in there if _owner(pod) == one["metadata"].get("uid")]) for one in jobs)
+    return any(_lacks_pods(one, [pod for pod in there if controller_uid(pod) == one["metadata"].get("uid")]) for one in jobs)
 
 
 def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:

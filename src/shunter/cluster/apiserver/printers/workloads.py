@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Json
+from shunter.api.ownership import controller_reference
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -195,8 +196,7 @@ def _metric(spec: Json, current: Json) -> str:
 
 
 def _controller_revision(document: Json, now: datetime) -> Cells:
-    owners = document["metadata"].get("ownerReferences") or ()
-    owner = next((o for o in owners if o.get("controller")), None)
+    owner = controller_reference(document)
     shown = "<none>"
     if owner:
         group = owner["apiVersion"].rpartition("/")[0]

@@ -1,9 +1,9 @@
-"""Claims that a job mounts: they must be there, and with several nodes be of a kind that several nodes can mount."""
+"""Objects that options name: they must be there, and claims with several nodes be of a kind that several nodes can mount."""
 
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -16,15 +16,20 @@ async def require_claims(client: Client, namespace: str, options: LaunchOptions)
     if options.checkpoints is not None and options.checkpoints.claim:
         claims.append(("--checkpoints", options.checkpoints.claim, False))
     for option, name, read_only in claims:
-        try:
-            claim = await client.get(PERSISTENT_VOLUME_CLAIMS, name, namespace)
-        except NotFound:
-            raise InputError(
-                f"{option} {name}: there is no PersistentVolumeClaim {name} in namespace {namespace}.",
-                f"List them with: kubectl get pvc -n {namespace}",
-            ) from None
+        claim = await named_object(client, PERSISTENT_VOLUME_CLAIMS, name, namespace, option=f"{option} {name}")
         if fault := shared_fault(claim, nodes=options.nodes, read_only=read_only):
             raise InputError(f"{option} {name}: {fault}", "Use a claim that is ReadWriteMany, or --nodes 1.")
+
+
+async def named_object(client: Client, resource: Resource, name: str, namespace: str, *, option: str) -> Json:
+    """An object that an option names. InputError, which begins with `option`, where there is none."""
+    try:
+        return await client.get(resource, name, namespace)
+    except NotFound:
+        raise InputError(
+            f"{option}: there is no {resource.kind} {name} in namespace {namespace}.",
+            f"List them with: kubectl get {resource.plural} -n {namespace}",
+        ) from None
 
 
 def shared_fault(claim: Json, *, nodes: int, read_only: bool) -> str:
