@@ -27,6 +27,13 @@ SHOWN = {
     "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), True, Cells("7")),
     "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), False, Cells(loss="nan")),
     "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), False, Cells(checkpoint="5")),
+    "a log": (Progress(JUST_NOW, step=7, steps=9, source="log"), False, Cells("7/9 (log)")),
+    "a log without steps": (Progress(JUST_NOW, loss=0.5, source="log"), False, Cells("(log)", "0.5")),
+    "an old log": (
+        Progress(NOON - timedelta(minutes=9), step=7, epoch=2, source="log"),
+        False,
+        Cells("7 of epoch 2 (log, 9m ago)"),
+    ),
     "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), False, Cells(left="0s")),
 }
 
@@ -41,6 +48,13 @@ def test_lines_of_a_running_job() -> None:
         "  Progress step 120/300, 40 %, loss 1.26123, 41s left, reported 3s ago",
         "  Checkpoint of step 100, saved 12s ago in 1.25 s",
     ]
+
+
+def test_what_was_read_in_a_log_says_so() -> None:
+    found = Progress(NOON - timedelta(minutes=15), step=7, loss=0.5, source="log")
+    progress, warning = lines(found, [], NOON, is_running=True)
+    assert progress == "  Progress step 7, loss 0.5, read in its log, written 15m ago"
+    assert "has not written of its progress to its log for 15 minutes: it may hang, or it may write" in warning
 
 
 def test_a_job_that_does_not_run_is_not_warned_of() -> None:

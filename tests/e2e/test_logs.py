@@ -125,3 +125,24 @@ def test_no_run_before_is_said(cluster: Cluster, namespace: str) -> None:
     done = cluster.shunter("logs", "j", "-n", namespace, "--previous")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no container of job 'j' has run before: none was restarted in its pod." in done.stderr
+
+
+def test_a_job_that_reports_nothing_shows_the_steps_of_its_log(cluster: Cluster, namespace: str) -> None:
+    job = v1(namespace)[0]
+    for role, script in (
+        ("Master", "for step in 1 2 3; do echo step $step/300 loss 0.$step; sleep 0.2; done"),
+        ("Worker", "true"),
+    ):
+        template = {"spec": {**POD, "containers": [{"name": "pytorch", "image": "any:1"}]}}
+        template["spec"]["containers"][0]["command"] = ["sh", "-c", f"{script}; sleep 600"]
+        job["spec"]["pytorchReplicaSpecs"][role] = {"replicas": 1, "restartPolicy": "Never", "template": template}
+    cluster.apply(job)
+
+    def row() -> dict[str, str]:
+        (found,) = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)
+        return found["progress"] or {}
+
+    found = eventually(lambda: row() if row().get("step") == 3 else {}, seconds=90)
+    assert (found["steps"], found["loss"], found["source"]) == (300, 0.3, "log")
+    assert "3/300 (log)" in cluster.shunter("jobs", "-n", namespace).stdout
+    assert "Progress step 3/300, loss 0.3" in cluster.shunter("describe", "j", "-n", namespace).stdout

@@ -43,7 +43,8 @@ def jobs(
     """List training jobs of every kind, in all namespaces unless one is named.
 
     WHY says in a word what keeps a job from training; describe says more. STEP, LOSS, LEFT and CHECKPOINT are there when a
-    program reports its progress, RESTARTS where all pods of a job were made anew: how often, of how often they may be.
+    program reports its progress, or else says it in its log: (log) marks that. RESTARTS is there where all pods of a job were
+    made anew: how often, of how often they may be.
     Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
     """
     import asyncio
@@ -51,7 +52,7 @@ def jobs(
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
-    found, unread = asyncio.run(listed(target.client, namespace))
+    found, unread, unread_logs = asyncio.run(listed(target.client, namespace))
     rows = choice.chosen(found, of=lambda row: row.job)
     if form is not Output.table:
         print_as([row.as_json() for row in rows], form)
@@ -62,6 +63,8 @@ def jobs(
     print_table(table_of(rows))
     if unread:
         say(f"WHY is ? where it is not known: {' and '.join(unread)} could not be listed")
+    if unread_logs:
+        say(f"STEP and LOSS are missing where they stand in logs only: {unread_logs} were not read; describe reads one job's")
 
 
 def table_of(rows: Sequence[Row]) -> Table:
@@ -199,29 +202,32 @@ class Row(NamedTuple):
         }
 
 
-async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str]]:
-    """Every job of every kind that the cluster serves, and the kinds that could not be read and might have told why one of them
-    does not train."""
+async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str], int]:
+    """Every job of every kind that the cluster serves; the kinds that could not be read and might have told why one of them does
+    not train; and of how many jobs the logs were not read, which might have told how far they are."""
     import asyncio
     from datetime import UTC, datetime
 
     from shunter.cli.evidence import Why, why_of_all
+    from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.restart_counts import restarts_of_all
     from shunter.operator.overview import overview
     from shunter.operator.training_progress import progress
 
     async with client:
         found = [job for _, job in await all_jobs(client, namespace)]
-        why, restarts = await asyncio.gather(
-            why_of_all(client, found, namespace, datetime.now(UTC)), restarts_of_all(client, found, namespace)
+        why, restarts, logged = await asyncio.gather(
+            why_of_all(client, found, namespace, datetime.now(UTC)),
+            restarts_of_all(client, found, namespace),
+            progress_in_logs(client, found),
         )
     rows = [
-        Row(overview(job), why.get(uid, Why(None)), progress(job), restarts.get(uid))
+        Row(overview(job), why.get(uid, Why(None)), progress(job) or logged.found.get(uid), restarts.get(uid))
         for job in found
         for uid in [job["metadata"]["uid"]]
     ]
     rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
-    return rows, sorted({kind for row in rows for kind in row.why.unread})
+    return rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread
 
 
 async def all_jobs(client: Client, namespace: str, among: Sequence[Resource] = ()) -> list[tuple[Resource, Json]]:
@@ -293,14 +299,20 @@ def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
 
 
 async def described(client: Client, wanted: str, namespace: str) -> list[str]:
+    import asyncio
     from datetime import UTC, datetime
 
     from shunter.cli.evidence import evidence_of
     from shunter.cli.last_words import last_words
+    from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.reports import description
+    from shunter.operator.training_progress import progress
 
     async with client:
         _, job = await find(client, wanted, namespace)
         evidence = await evidence_of(client, job)
-        logs = await last_words(client, job, own_pods(job, evidence.pods))
-        return list(description(job, evidence, logs, datetime.now(UTC)))
+        logs, logged = await asyncio.gather(
+            last_words(client, job, own_pods(job, evidence.pods)), progress_in_logs(client, [job])
+        )
+        how_far = progress(job) or logged.found.get(job["metadata"]["uid"])
+        return list(description(job, evidence, logs, datetime.now(UTC), how_far))

@@ -15,7 +15,7 @@ from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure, stopped
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 from shunter.operator.restarts import restarts
-from shunter.operator.training_progress import progress
+from shunter.operator.training_progress import Progress
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
@@ -84,8 +84,10 @@ def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, li
     return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
 
 
-def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: datetime) -> Iterator[str]:
-    """Everything `shunter describe` says of a job, line by line."""
+def description(
+    job: Json, evidence: Evidence, logs: dict[str, list[str]], now: datetime, how_far: Progress | None = None
+) -> Iterator[str]:
+    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
@@ -97,8 +99,8 @@ def description(job: Json, evidence: Evidence, logs: dict[str, list[str]], now: 
     if row.message and row.message != why:
         yield f"           {row.message}"
     yield from _why_lines(job, evidence, now)
-    if (found := progress(job)) is not None:
-        yield from progress_lines(found, pods, now, is_running=row.state == "Running")
+    if how_far is not None:
+        yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
     yield f"  Ranks    {row.ranks}"
     for child in owned_by(evidence, job):
         if child.get("kind") == "JobSet" and (counts := restarts(child)) is not None:

@@ -21,13 +21,14 @@ class Cells(NamedTuple):
 
 
 def cells(found: Progress | None, now: datetime, *, is_finished: bool) -> Cells:
-    """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age; of a job that has
-    ended nothing is left to do."""
+    """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age, what was read in its
+    log is marked; of a job that has ended nothing is left to do."""
     if found is None:
         return Cells()
-    step = _step(found)
+    notes = ["log"] if found.source == "log" else []
     if not is_finished and found.is_stale(now) and found.reported:
-        step = f"{step} ({age(found.reported, now)} ago)".strip()
+        notes.append(f"{age(found.reported, now)} ago")
+    step = f"{_step(found)} ({', '.join(notes)})".strip() if notes else _step(found)
     left = None if is_finished else found.left(now)
     return Cells(
         step=step,
@@ -44,7 +45,8 @@ def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: b
     parts += [f"loss {found.loss:.6g}"] if found.loss is not None else []
     left = found.left(now) if is_running else None
     parts += [f"{age(now - left, now)} left"] if left is not None else []
-    parts += [f"reported {age(found.reported, now)} ago"] if found.reported else []
+    told = "reported" if found.source == "report" else "read in its log, written"
+    parts += [f"{told} {age(found.reported, now)} ago"] if found.reported else []
     yield f"  Progress {', '.join(parts)}"
     if (checkpoint := found.checkpoint) is not None:
         saved = f", saved {age(checkpoint.saved, now)} ago" if checkpoint.saved else ""
@@ -56,7 +58,10 @@ def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: b
 
 def _step(found: Progress) -> str:
     if found.step is not None:
-        return f"{found.step}/{found.steps}" if found.steps is not None else str(found.step)
+        of = f"/{found.steps}" if found.steps is not None else ""
+        return f"{found.step}{of}" if found.epoch is None else f"{found.step}{of} of epoch {found.epoch:g}"
+    if found.epoch is not None:
+        return f"epoch {found.epoch:g}"
     return f"{found.percentage}%" if found.percentage is not None else ""
 
 

@@ -18,6 +18,7 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
@@ -52,6 +53,10 @@ class Progress(Struct, frozen=True):
     steps: int | None = None
     loss: float | None = None
     checkpoint: Checkpoint | None = None
+    epoch: float | None = None
+    """In which `step` is counted, where a log says so."""
+    source: Literal["report", "log"] = "report"
+    """Whether the program reported it to the status server, or it was read in its log, which may say it in words of its own."""
 
     def left(self, now: datetime) -> timedelta | None:
         """How long it will still take, by the last report."""
@@ -97,7 +102,9 @@ def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
     checkpoint, warned = found.checkpoint, list[str]()
     if found.reported is not None and now - found.reported > SILENT:
         minutes = int((now - found.reported).total_seconds() // 60)
-        warned.append(f"its program has not reported for {minutes} minutes: it may hang, or its reports may not arrive")
+        reports = "its reports may not arrive" if found.source == "report" else "it may write of its progress less often"
+        verb = "reported" if found.source == "report" else "written of its progress to its log"
+        warned.append(f"its program has not {verb} for {minutes} minutes: it may hang, or {reports}")
     if checkpoint is None:
         return warned
     if checkpoint.every and found.step is not None and found.step - checkpoint.step > MISSED_CHECKPOINTS * checkpoint.every:

@@ -43,6 +43,10 @@ class Told(NamedTuple):
     seed: str = ""
     first_step: datetime | None = None
     """When the first line with a metric was written; None for a log without times."""
+    steps: int | None = None
+    """How many steps there will be, by the line that said so last."""
+    counts_epochs: bool = False
+    """Whether the last place that is one number was an epoch, and not a step."""
 
 
 def metric_pattern(text: str) -> MetricPattern:
@@ -82,6 +86,8 @@ class LogReader:
         self._claims: dict[int | None, Process] = {}
         self._seed = ""
         self._first: datetime | None = None
+        self._steps: int | None = None
+        self._counts_epochs = False
 
     def read(self, line: str) -> None:
         time, text = _timed(line)
@@ -94,7 +100,7 @@ class LogReader:
             Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))
             for (name, rank, counted), points in self._points.items()
         )
-        return Told(tuple(series), tuple(self._claims.values()), self._seed, self._first)
+        return Told(tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs)
 
     def _read(self, text: str, time: datetime | None) -> None:
         hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))
@@ -104,7 +110,11 @@ class LogReader:
         if "seed" in hints and not self._seed and (seed := patterns.SEED.search(text)):
             self._seed = seed["seed"]
         rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_PLACES) else self._claim(text)
-        at, values = _structured(text) or (self._position(text, hints), [])
+        if structured := _structured(text):
+            at, values, is_epoch = structured
+            self._counts_epochs = is_epoch if at else self._counts_epochs
+        else:
+            at, values = self._position(text, hints), []
         if not values and (hints or at):
             values = [*_values(text, hints, bool(at)), *_rates(text, hints)]
         for name, pattern in self._extra:
@@ -140,6 +150,10 @@ class LogReader:
                 if epoch is None and "[" not in text[:1]:
                     epoch = self._epoch
                 step = float(found["step"]) if found.get("step") else None
+                if epoch is None and found.get("steps"):
+                    self._steps = int(found["steps"])
+                if epoch is None or step is None:
+                    self._counts_epochs = step is None
                 return tuple(part for part in (epoch, step) if part is not None)
         return ()
 
@@ -158,8 +172,9 @@ def _timed(line: str) -> tuple[datetime | None, str]:
     return datetime.fromisoformat(match[1] + match[2].replace("Z", "+00:00")), line[match.end() :]
 
 
-def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]]] | None:
-    """A line that is a mapping as JSON or Python writes it (Hugging Face's Trainer, structured loggers)."""
+def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]], bool] | None:
+    """A line that is a mapping as JSON or Python writes it (Hugging Face's Trainer, structured loggers): its place, its values,
+    and whether the place is an epoch."""
     begin = text.find("{")
     if begin < 0 or not text.endswith("}"):
         return None
@@ -171,7 +186,7 @@ def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]]] 
     if not at and not any(patterns.VALUE.search(f"{name}=0") for name, _ in metrics):
         return None
     rates = [(RATE, value) for key, value in numbers.items() if patterns.THROUGHPUT.search(f"{key}=1")]
-    return at, [*metrics, *rates[:1]]
+    return at, [*metrics, *rates[:1]], step is None
 
 
 def _mapping(text: str) -> dict[Any, Any]:

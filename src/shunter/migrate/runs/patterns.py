@@ -15,24 +15,30 @@ NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Inf
 class Position(NamedTuple):
     trainer: str
     pattern: re.Pattern[str]
-    """Has groups `epoch`, `step`, or both."""
+    """Has groups `epoch`, `step`, or both; `steps` is how many there will be."""
 
 
 POSITIONS = (
     Position("PyTorch's MNIST example", re.compile(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+")),
     Position("PyTorch's ImageNet example", re.compile(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]")),
     Position("timm", re.compile(r"^Train: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/ *\d+")),
-    Position("Lightning, tqdm", re.compile(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/\d+")),
+    Position("Lightning, tqdm", re.compile(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/(?P<steps>\d+)")),
     Position("torchtune", re.compile(r"^(?P<epoch>\d+)\|(?P<step>\d+)\|")),
     Position("XGBoost, LightGBM", re.compile(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
     Position("Keras", re.compile(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
-    Position("Megatron", re.compile(r"\biteration +(?P<step>\d+)/ *\d+")),
+    Position("Megatron", re.compile(r"\biteration +(?P<step>\d+)/ *(?P<steps>\d+)")),
     Position("PyTorch's word_language_model example", re.compile(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches")),
     Position(
         "epoch and step",
         re.compile(r"\bepoch[ =:]+\[? *(?P<epoch>\d+)\b.*?(?<!/)\b(?:step|iter(?:ation)?|batch)[ =:]+\[? *(?P<step>\d+)", re.I),
     ),
-    Position("step", re.compile(r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)", re.I)),
+    Position(
+        "step",
+        re.compile(
+            r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)(?:(?: */ *| of )(?P<steps>\d+))?",
+            re.I,
+        ),
+    ),
     Position("batch", re.compile(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
     Position("epoch", re.compile(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
 )

@@ -59,13 +59,17 @@ async def _jobset(client: Client, job: Json) -> Json | None:
         return None
 
 
+def training_container(pod: Json) -> str:
+    """The name of the container that trains; sidecars may stand before it."""
+    names = [container["name"] for container in pod["spec"]["containers"]]
+    return next((str(name) for name in names if name in _TRAINING_CONTAINERS), str(names[0]))
+
+
 async def _log(client: Client, pod: Json, reader: LogReader) -> Told | None:
     """What the container that trains says, with the times of its lines; None where there is no log (yet, or any more)."""
-    names = [container["name"] for container in pod["spec"]["containers"]]
-    container = next((name for name in names if name in _TRAINING_CONTAINERS), names[0])
     where = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:
-        async for line in text_lines(client.logs(*where, container=container, timestamps=True)):
+        async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):
             reader.read(line)
     except (NotFound, BadRequest):
         return None
