@@ -14,9 +14,10 @@ import termios
 from pathlib import Path
 
 import pytest
+import yaml
 
 from shunter.cli.clusters import export_line
-from shunter.cli.console import say
+from shunter.cli.console import say, yaml_text
 from shunter.cluster.state_dir import StateDir
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -64,3 +65,12 @@ def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: 
 def test_the_line_that_names_the_kubeconfig_is_one_word_for_a_shell() -> None:
     state = StateDir(Path("/home/ann/my state"))
     assert shlex.split(export_line(state)) == ["export", "KUBECONFIG=/home/ann/my state/kubeconfig"]
+
+
+def test_yaml_shows_a_script_as_a_block_and_reads_back_the_same() -> None:
+    shared = {"path": "/data"}
+    value = {"command": ["sh", "-c", "trap 'x' TERM\n  cd /x\n"], "mounts": [shared, shared], "words": ["yes", "0755", "é", ""]}
+    text = yaml_text(value)
+    assert "- |\n" in text
+    assert "&id" not in text
+    assert yaml.safe_load(text) == value

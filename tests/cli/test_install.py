@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.install import Form, Screen, install, named_cluster, read_values
+from shunter.cli.console import ObjectForm
+from shunter.cli.install import Screen, install, named_cluster, read_values
 from shunter.errors import InputError
 from shunter.install.changes import Change
 
 
 def test_objects_are_printed_only_where_nothing_is_installed() -> None:
     with pytest.raises(InputError, match="-o prints objects and installs nothing"):
-        install(form=Form.yaml)
+        install(form=ObjectForm.yaml)
 
 
 def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

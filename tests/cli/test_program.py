@@ -66,7 +66,7 @@ def test_files_of_git_that_stay_behind_are_named() -> None:
 def test_code_that_kubectl_cannot_apply_plainly_is_said(capsys: pytest.CaptureFixture[str], size: int, said: str) -> None:
     code = PackedCode(b"x" * size)
     options = LaunchOptions(program=Program(path="train.py"))
-    program.print_objects(launch(options, code, Runtime("t", "torch"), name="a", namespace="b"), None)
+    program.print_applicable(launch(options, code, Runtime("t", "torch"), name="a", namespace="b"), None)
     assert capsys.readouterr().err == said
 
 

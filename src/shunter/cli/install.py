@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import errors, output
+from shunter.cli.console import ObjectForm, errors, output, print_objects
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cli.target import Target
     from shunter.install.changes import Change
-
-
-class Form(StrEnum):
-    """What the objects can be printed as."""
-
-    yaml = "yaml"
-    json = "json"
 
 
 InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
@@ -46,7 +38,8 @@ def install(
     ] = None,
     dry_run: DryRunOption = False,
     form: Annotated[
-        Form | None, typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster.")
+        ObjectForm | None,
+        typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator's webhooks answer.")] = True,
     timeout: Annotated[float, typer.Option(help="Seconds to wait.")] = 180.0,
@@ -180,18 +173,3 @@ def read_values(path: Path) -> Json:
     if content is not None and not isinstance(content, dict):
         raise InputError(f"--values {path}: holds no object.", "Write it like `kinds: {TrainJob: false}`.")
     return content or {}
-
-
-def print_objects(objects: list[Json], form: Form) -> None:
-    """As one stream of YAML documents, or a JSON List."""
-    import sys
-
-    from shunter.cli.console import Output, print_as
-
-    if form is Form.json:
-        print_as({"apiVersion": "v1", "kind": "List", "items": objects}, Output.json)
-        return
-    import msgspec
-
-    for obj in objects:
-        sys.stdout.write("---\n" + msgspec.yaml.encode(obj).decode())

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
-from shunter.cli.console import Output, print_as, say
+from shunter.cli.console import ObjectForm, print_objects, say
 from shunter.cli.deleting import delete_and_wait
-from shunter.cli.program_options import Form, ProgramOptions
+from shunter.cli.program_options import ProgramOptions
 from shunter.cli.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
@@ -137,7 +137,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     await require_resumable(client, namespace, chosen)
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
-        print_objects(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)
+        print_applicable(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)
         return None
     if replace:
         await delete_present(client, chosen.name, namespace)
@@ -190,16 +190,11 @@ async def ensure_namespace(client: Client, name: str) -> None:
         return
 
 
-def print_objects(objects: list[Json], form: Form | None) -> None:
-    """On standard output: YAML documents, or a List in JSON. Says how large ones are applied."""
-    import sys
-
+def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:
+    """What `kubectl apply` takes; says how large objects are applied."""
     import msgspec
 
-    if form is Form.json:
-        print_as({"apiVersion": "v1", "kind": "List", "items": objects}, Output.json)
-    else:
-        sys.stdout.write("---\n".join(msgspec.yaml.encode(one).decode() for one in objects))
+    print_objects(objects, form or ObjectForm.yaml)
     if any(len(msgspec.json.encode(one)) > CLIENT_SIDE_APPLY_BYTES for one in objects):
         say("the code is large: apply it with kubectl apply --server-side")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
 
 from shunter.cli import completion
+from shunter.cli.console import ObjectForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +31,6 @@ def own_words(ctx: typer.Context) -> list[str] | None:
     """What stood after `--`; None without `--`."""
     words: list[str] | None = ctx.meta.get(OWN_WORDS)
     return words
-
-
-class Form(StrEnum):
-    """What `-o` takes with --dry-run."""
-
-    yaml = "yaml"
-    json = "json"
 
 
 def _option(*names: str, help: str, **settings: Any) -> Any:
@@ -97,7 +90,7 @@ class ProgramOptions(NamedTuple):
         str, _option("--rerun", metavar="JOB", autocompletion=completion.job_names, help="Run a job's program again.")
     ] = ""
     dry_run: Annotated[bool, _option("--dry-run", help="Change nothing; print the objects.")] = False
-    form: Annotated[Form | None, _option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")] = None
+    form: Annotated[ObjectForm | None, _option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")] = None
     namespace: Annotated[
         str,
         _option("-n", "--namespace", autocompletion=completion.namespaces, help="Namespace of the job [default: the context's]."),
