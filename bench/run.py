@@ -3,7 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
-recovery; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
+run_program, recovery; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is
+missed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from measurements import (
     operator,
     recovery,
     render,
+    run_program,
     status_server,
     up,
 )
@@ -50,6 +52,7 @@ MEASUREMENTS = {
     "inventory": inventory.measure,
     "convert": convert.measure,
     "first_all_reduce": first_all_reduce.measure,
+    "run_program": run_program.measure,
     "recovery": recovery.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)

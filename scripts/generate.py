@@ -65,7 +65,7 @@ def command_reference() -> bytes:
         sys.executable,
         "-m",
         "typer",
-        "shunter.cli.main",
+        str(Path(__file__).with_name("all_commands.py")),
         "utils",
         "docs",
         "--name",

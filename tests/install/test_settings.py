@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from install.charts import by_name, rendered
 from shunter.api.meta import Json
-from shunter.cli.main import app
+from shunter.cli.main import application
 from shunter.install import manifests
 from shunter.install.values import checked
 from shunter.operator import process
@@ -40,7 +40,7 @@ def test_the_operator_knows_the_service_it_is_called_through_whoever_makes_the_c
     monkeypatch.setattr(process, "serve", started.append)
     found = installed({}, certificates={"mode": mode})
     (container,) = found["Deployment", "shunter-operator"]["spec"]["template"]["spec"]["containers"]
-    assert CliRunner().invoke(app, container["args"]).exit_code == 0
+    assert CliRunner().invoke(application(), container["args"]).exit_code == 0
     (options,) = started
     webhooks = process.webhook_options(options, NAMESPACE)
     webhooks.check()

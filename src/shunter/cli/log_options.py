@@ -31,15 +31,15 @@ class LogOptions(NamedTuple):
 
     def part(self, *, follow: bool = False) -> LogPart:
         """What to ask for. InputError for options that cannot be meant."""
+        from shunter.api.durations import seconds
         from shunter.cli.log_reading import LogPart
-        from shunter.operator.config import seconds
 
         if self.previous and follow:
             raise InputError("--previous is over and cannot be followed.", "Leave --follow or --previous out.")
         since = None
         if self.since:
             # Go's kubectl rounds up as well: half a second is not nothing.
-            since = math.ceil(seconds(self.since, 0.0))
+            since = math.ceil(seconds(self.since))
             if since < 1:
                 raise InputError(f"--since {self.since} is no time at all.", "Write it like 10s, 5m or 1h30m.")
         return LogPart(

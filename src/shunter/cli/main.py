@@ -6,48 +6,74 @@ Modules of this room import nothing heavy at the top: `shunter --help` must stay
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from shunter import __version__
-from shunter.cli import checkpoints, clusters, demo, images, install, jobs, kubectl, migrate, node, operator, program_options, run
 from shunter.errors import ShunterError
 
-app = typer.Typer(
-    name="shunter",
-    help="Runs and looks after distributed training jobs: on this machine with no cluster, or on any Kubernetes.",
-    epilog="Start with: shunter run examples/v1/pytorch-simple.yaml",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-app.command(
-    "run", cls=program_options.RunCommand, short_help="Start a program or apply manifests, follow, exit with the outcome."
-)(run.run)
-app.command("jobs", short_help="List training jobs of both generations.")(jobs.jobs)
-app.command("describe", short_help="Show one job: conditions, ranks, faults, events.")(jobs.describe)
-app.command("logs", short_help="Print the logs of a job's ranks.")(jobs.logs)
-app.command("checkpoints", short_help="List the checkpoints that jobs have saved on this machine.")(checkpoints.checkpoints)
-app.command("delete", short_help="Delete a job and its pods.")(jobs.delete)
-app.command("up", short_help="Start the embedded cluster.")(clusters.up)
-app.command("down", short_help="Stop the embedded cluster.")(clusters.down)
-app.command("status", short_help="Show the embedded cluster.")(clusters.status)
-app.command(
-    "kubectl",
-    cls=kubectl.UntouchedWords,
-    short_help="Run kubectl on the embedded cluster.",
-    options_metavar="[KUBECTL'S WORDS]...",
-    add_help_option=False,
-)(kubectl.kubectl)
-app.add_typer(images.app, name="images", short_help="Environments that stand for images on the embedded cluster.")
-app.command("operator", short_help="Run the operator against any API server.")(operator.operator)
-app.command("node", short_help="Join this machine to a cluster as a node.")(node.node)
-app.command("install", short_help="Install the operator on a cluster, or upgrade it.")(install.install)
-app.command("uninstall", short_help="Take the operator away from a cluster.")(install.uninstall)
-app.add_typer(migrate.app, name="migrate", short_help="Move jobs from kubeflow.org/v1 to v2, with proof.")
-app.command("demo", short_help="Train three distributed jobs for real, then clean up.")(demo.demo)
+
+class Verb(NamedTuple):
+    """A command, or a group of commands, of a module of this package. It is imported when it is called."""
+
+    module: str
+    function: str
+    short_help: str
+    settings: dict[str, Any] = {}
+    """What typer's `command` takes besides; `cls` is the name of a class in the module."""
+
+
+VERBS = {
+    "run": Verb("run", "run", "Start a program or apply manifests, follow, exit with the outcome.", {"cls": "RunCommand"}),
+    "jobs": Verb("jobs", "jobs", "List training jobs of both generations."),
+    "describe": Verb("jobs", "describe", "Show one job: conditions, ranks, faults, events."),
+    "logs": Verb("jobs", "logs", "Print the logs of a job's ranks."),
+    "checkpoints": Verb("checkpoints", "checkpoints", "List the checkpoints that jobs have saved on this machine."),
+    "delete": Verb("jobs", "delete", "Delete a job and its pods."),
+    "up": Verb("clusters", "up", "Start the embedded cluster."),
+    "down": Verb("clusters", "down", "Stop the embedded cluster."),
+    "status": Verb("clusters", "status", "Show the embedded cluster."),
+    "kubectl": Verb(
+        "kubectl",
+        "kubectl",
+        "Run kubectl on the embedded cluster.",
+        {"cls": "UntouchedWords", "options_metavar": "[KUBECTL'S WORDS]...", "add_help_option": False},
+    ),
+    "images": Verb("images", "app", "Environments that stand for images on the embedded cluster."),
+    "operator": Verb("operator", "operator", "Run the operator against any API server."),
+    "node": Verb("node", "node", "Join this machine to a cluster as a node."),
+    "install": Verb("install", "install", "Install the operator on a cluster, or upgrade it."),
+    "uninstall": Verb("install", "uninstall", "Take the operator away from a cluster."),
+    "migrate": Verb("migrate", "app", "Move jobs from kubeflow.org/v1 to v2, with proof."),
+    "demo": Verb("demo", "demo", "Train three distributed jobs for real, then clean up."),
+}
+
+
+def application(verbs: Sequence[str] = tuple(VERBS)) -> typer.Typer:
+    """The command with these verbs. Typer reads the options of all that it is given: for one of them that is most of its time."""
+    app = typer.Typer(
+        name="shunter",
+        help="Runs and looks after distributed training jobs: on this machine with no cluster, or on any Kubernetes.",
+        epilog="Start with: shunter run examples/v1/pytorch-simple.yaml",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(options)
+    for name in verbs:
+        verb = VERBS[name]
+        module = import_module(f"shunter.cli.{verb.module}")
+        found = getattr(module, verb.function)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, short_help=verb.short_help)
+        else:
+            settings = {key: getattr(module, value) if key == "cls" else value for key, value in verb.settings.items()}
+            app.command(name, short_help=verb.short_help, **settings)(found)
+    return app
 
 
 def print_version(wanted: bool) -> None:
@@ -56,7 +82,6 @@ def print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
@@ -65,8 +90,10 @@ def options(
 
 def main() -> None:
     """The entry point: exit code 0 for success, else the error's own (1 failed job, 2 wrong input, 3 environment)."""
+    # Whoever completes a word, asks for help or misspells a verb needs all of them.
+    verbs = sys.argv[1:2] if sys.argv[1:2] and sys.argv[1] in VERBS else tuple(VERBS)
     try:
-        app()
+        application(verbs)()
     except ShunterError as error:
         from shunter.cli.console import errors
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
 from shunter.cli.console import ObjectForm, print_objects, say
-from shunter.cli.deleting import delete_and_wait
 from shunter.cli.program_options import ProgramOptions
 from shunter.cli.target import Target
 from shunter.errors import InputError
@@ -173,6 +172,8 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
 
 async def delete_present(client: Client, name: str, namespace: str) -> None:
     """Deletes the TrainJob of a name, if there is one, and waits until it is gone."""
+    from shunter.cli.deleting import delete_and_wait
+
     try:
         job = await client.get(TRAIN_JOBS, name, namespace)
     except NotFound:

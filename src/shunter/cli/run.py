@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.option_groups import grouped
-from shunter.cli.program_options import ProgramOptions, own_words, programs_among
+from shunter.cli.program_options import ProgramOptions, RunCommand, own_words, programs_among
 from shunter.cli.target import ContextOption, KubeconfigOption, connect, is_named
 from shunter.errors import InputError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shunter.kube.client import Client
     from shunter.kube.manifests import Manifest
 
-
+__all__ = ["RunCommand", "run"]
 NO_FILES: list[str] = []
 
 
@@ -52,7 +52,6 @@ def run(
     """
     import asyncio
 
-    from shunter.kube.manifests import load
     from shunter.launch.option_texts import duration
 
     words = own_words(ctx)
@@ -72,6 +71,8 @@ def run(
                 f"{given[0]} is about a program, and {(files or ['a manifest'])[0]} is none.",
                 "Manifests say that in their fields.",
             )
+        from shunter.kube.manifests import load
+
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
         target = connect_or_start(kubeconfig, context)
         succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))

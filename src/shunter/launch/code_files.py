@@ -6,9 +6,11 @@ Secrets and what is never code stay behind whatever git says: who may read a nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".shunterignore"
 NEVER = (
@@ -21,7 +23,6 @@ NEVER = (
     *("mlruns", "wandb", "mlflow.db", "*.pt", "*.pth", "*.safetensors", "*.ckpt"),
 )
 """Patterns of gitignore, against names in lower case."""
-_NEVER = GitIgnoreSpec.from_lines(NEVER)
 VENV_MARK = "pyvenv.cfg"
 """Stands at the top of a virtual environment."""
 
@@ -36,7 +37,7 @@ class Selection(NamedTuple):
 def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
     """Of the files of a tree, by their paths below its root with `/`, those that travel. `ignored` are the lines of its
     .shunterignore."""
-    spec = GitIgnoreSpec.from_lines(ignored)
+    spec = _spec(tuple(ignored))
     asked = [name for name in sorted(set(names)) if not spec.match_file(name)]
     environments = tuple(name.removesuffix(VENV_MARK) for name in asked if name.rpartition("/")[2] == VENV_MARK and "/" in name)
     kept = [name for name in asked if not never_travels(name) and not name.startswith(environments)]
@@ -46,4 +47,12 @@ def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
 
 def never_travels(name: str) -> bool:
     """Whether a file is a secret, or what is never code, by its path alone. A directory's name decides for all that is in it."""
-    return _NEVER.match_file(name.lower())
+    return _spec(NEVER).match_file(name.lower())
+
+
+@cache
+def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
+    # A mounted directory needs neither the patterns nor the library.
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(patterns)

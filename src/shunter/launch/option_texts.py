@@ -7,11 +7,11 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
+from shunter.api.durations import seconds
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.errors import InputError
 from shunter.launch.options import Checkpoints, ClaimVolume
-from shunter.operator.config import seconds
 
 
 def duration(option: str, text: str) -> int | None:
@@ -19,7 +19,7 @@ def duration(option: str, text: str) -> int | None:
     if not text:
         return None
     try:
-        length = seconds(text, 0)
+        length = seconds(text)
     except InputError as error:
         raise InputError(f"{option}: {error.message}", error.remedy) from error
     if length <= 0:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from shunter.api import durations
 from shunter.api.resources import Resource
 from shunter.errors import InputError
 from shunter.kube.serving_tls import TlsPolicy
@@ -130,9 +131,6 @@ TRAIN_JOB_STATUS = "TrainJobStatus"
 FEATURE_GATES: Mapping[str, bool] = {TRAIN_JOB_STATUS: False}
 """Those that exist, and how they stand unless somebody says otherwise."""
 
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|ns|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-
 
 def read(path: Path) -> Configuration:
     """The file's content. InputError names the field that is wrong."""
@@ -172,12 +170,7 @@ def feature_gates(text: str) -> dict[str, bool]:
 
 def seconds(duration: str | None, default: float) -> float:
     """A duration of the file, such as `15s` or `1m30s`; `default` when it does not say. InputError for anything else."""
-    if duration is None:
-        return default
-    parts = _PART.findall(duration)
-    if not parts or "".join(number + unit for number, unit in parts) != duration:
-        raise InputError(f"{duration!r} is not a duration.", "Write it like 15s or 1m30s.")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return default if duration is None else durations.seconds(duration)
 
 
 def _problem(configuration: Configuration) -> str:

@@ -6,20 +6,19 @@ Source: `replica_calculator.go`, `metrics/utilization.go`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from shunter.api.durations import seconds
 from shunter.api.quantity import parse
 from shunter.cluster.controllers.autoscaling.views import PodMetrics, ScaledPod, Unable
+from shunter.errors import InputError
 
 CPU_INITIALIZATION = timedelta(minutes=5)
 """How long after a pod's start its processor time may be that of starting."""
 INITIAL_READINESS_DELAY = timedelta(seconds=30)
 TOLERANCE = 0.1
-
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 
 
 class Tolerances(NamedTuple):
@@ -131,9 +130,10 @@ def by_average(current: int, target: int, groups: Groups, use: Mapping[str, Used
 
 def duration(text: str) -> timedelta:
     """A duration as Go writes it: `1m30.5s`; nothing for what is none."""
-    match = _DURATION.fullmatch(text)
-    hours, minutes, seconds = match.groups() if match else (None, None, None)
-    return timedelta(hours=float(hours or 0), minutes=float(minutes or 0), seconds=float(seconds or 0))
+    try:
+        return timedelta(seconds=seconds(text))
+    except InputError:
+        return timedelta()
 
 
 def _counted(use: Mapping[str, Used], groups: Groups) -> dict[str, int]:
