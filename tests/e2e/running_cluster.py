@@ -88,6 +88,12 @@ class Cluster(ABC):
         found = self._reader.get(*arguments)
         return json.loads(self.kubectl("get", *arguments, "-o", "json")) if found is None else found
 
+    def evict(self, pod: str, namespace: str) -> None:
+        """As `kubectl drain` does."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
+        self.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
     def apply(self, *objects: dict[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
 

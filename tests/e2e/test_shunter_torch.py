@@ -119,7 +119,7 @@ def test_a_disruption_starts_all_anew_and_uses_no_restart(cluster: Cluster, name
     cluster.apply(trainjob(namespace, told))
     for round_ in (1, 2):
         before = pods_that_step(cluster, namespace, told, start=round_)
-        evict(cluster, namespace, before[round_ % 2])
+        cluster.evict(before[round_ % 2]["metadata"]["name"], namespace)
         assert not uids(before) & uids(pods_that_step(cluster, namespace, told, start=round_ + 1))
         (row,) = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)
         assert row["restarts"] == {"made": round_, "used": 0, "most": 3}
@@ -263,12 +263,3 @@ def kill(cluster: Cluster, namespace: str, pods: list[Json], *, rank: int) -> No
     done = cluster.try_kubectl("exec", pods[rank]["metadata"]["name"], "-n", namespace, "--", *command)
     # 137: the shell of the command went with the container before it could end.
     assert done.returncode in (0, 137), done.stderr
-
-
-def evict(cluster: Cluster, namespace: str, pod: Json) -> None:
-    """As `kubectl drain` does."""
-    name = pod["metadata"]["name"]
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
-    cluster.kubectl(
-        "create", "--raw", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction", "-f", "-", stdin=json.dumps(eviction)
-    )
