@@ -310,7 +310,16 @@ PROCESSES_MOVED = (
 
 
 def test_every_rule_of_a_trainjob() -> None:
-    """Those of v2.3.0, and of fields that it does not have any more."""
+    """Those of v2.3.0, but for a suspended job's number of nodes, and of fields that it does not have any more."""
+    fixed = ("image", "command", "args", "env", "resourcesPerNode", "numProcPerNode")
+    but_nodes = " && ".join(
+        f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})" for name in fixed
+    )
+    nodes_while_suspended = (
+        "(has(self.suspend) && self.suspend) || !has(self.trainer) || !has(oldSelf.trainer) || "
+        "(has(self.trainer.numNodes) == has(oldSelf.trainer.numNodes) && "
+        "(!has(self.trainer.numNodes) || self.trainer.numNodes == oldSelf.trainer.numNodes))"
+    )
     uri = (
         "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
         "storageUri may be empty, or it must be a valid URI (scheme://...)",
@@ -337,7 +346,8 @@ def test_every_rule_of_a_trainjob() -> None:
         ".spec.initializer": IMMUTABLE,
         ".spec.initializer.dataset.storageUri": [uri],
         ".spec.initializer.model.storageUri": [uri],
-        ".spec.trainer": IMMUTABLE,
+        ".spec": [(nodes_while_suspended, "trainer.numNodes can only be modified while the TrainJob is suspended")],
+        ".spec.trainer": [(but_nodes, "field is immutable")],
         ".spec.podTemplateOverrides": [("size(self) == 0", GONE.format("2.1"))],
         ".spec.podSpecOverrides": [("size(self) == 0", GONE.format("2.0"))],
         ".spec.activeDeadlineSeconds": IMMUTABLE,

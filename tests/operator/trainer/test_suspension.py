@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import Apply, Delete, Failure, Patch, Plan, Ref, Write
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
+from shunter.operator.trainer.plugins import COMPANIONS
+from shunter.operator.trainer.render import rendered
 from shunter.operator.trainer.snapshot import snapshot_of
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet
@@ -342,3 +344,97 @@ def test_a_job_that_was_never_suspended_keeps_nothing_of_before(
     running = jobset(suspend=False, active=1)
     given = one_job(suspend=False, conditions=(), active=1, pods={"nodeSelector": {"team": "a"}})
     assert conditions(plan(observed(make_trainjob(), make_runtime(), running, given), now)) == {}
+
+
+# Another number of nodes
+
+
+def sized(count: int | None, **more: Any) -> LiveJobSet:
+    """A JobSet whose Job has so many pods."""
+    return jobset(replicatedJobs=[{"name": "node", "template": {"spec": {"parallelism": count}}}], **more)
+
+
+ANEW = Delete(ref=SUSPENSION.ref, propagation="Foreground")
+
+
+@pytest.mark.parametrize("job", UNSTOPPED.values(), ids=UNSTOPPED)
+@pytest.mark.parametrize("suspend", [True, False])
+def test_the_jobset_of_other_nodes_stays_while_it_may_have_pods(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, job: JobOfSet, suspend: bool
+) -> None:
+    trainjob = make_trainjob(suspend=suspend, trainer={"numNodes": 3})
+    assert not about_jobset(plan(observed(trainjob, make_runtime(), sized(2), job), now))
+
+
+@pytest.mark.parametrize("suspend", [True, False])
+def test_the_jobset_of_other_nodes_is_made_anew_whatever_it_has_counted(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, suspend: bool
+) -> None:
+    trainjob = make_trainjob(suspend=suspend, trainer={"numNodes": 3})
+    stopped = one_job(failed=1, terminating=0)
+    assert about_jobset(plan(observed(trainjob, make_runtime(), sized(2, status={"restarts": 1}), stopped), now)) == [ANEW]
+    assert not about_jobset(plan(observed(trainjob, make_runtime(), sized(2, deleted=True), stopped), now))
+    (made,) = about_jobset(plan(observed(trainjob, make_runtime(), None), now))
+    assert isinstance(made, Apply)
+    assert made.body["spec"]["suspend"] is suspend
+    assert made.body["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 3
+
+
+def test_a_job_that_was_resumed_before_its_jobset_was_stopped_does_not_run_on_with_the_nodes_of_before(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    trainjob = make_trainjob(suspend=False, trainer={"numNodes": 3})
+    running = one_job(suspend=False, conditions=(), active=2)
+    made = plan(observed(trainjob, make_runtime(), sized(2, suspend=False, active=2), running), now)
+    assert about_jobset(made) == [SUSPENSION]
+    assert conditions(made)["Created"][1] == (
+        "mnist starts again when nothing of its last run is left: it gets another number of nodes; the TrainJob then goes on by "
+        "itself."
+    )
+
+
+UNCHANGED: dict[str, tuple[Json, LiveJobSet]] = {
+    "the same number": ({"numNodes": 2}, sized(2, suspend=False, active=1)),
+    "no number of its own, and a runtime whose number is another now": ({}, sized(5, suspend=False, active=1)),
+    "a JobSet that has failed": (
+        {"numNodes": 3},
+        sized(2, suspend=False, status={"conditions": [{"type": "Failed", "status": "True", "reason": "x", "message": "y"}]}),
+    ),
+    "a JobSet of another release, which says no number": ({"numNodes": 3}, sized(None, suspend=False, active=1)),
+}
+
+
+@pytest.mark.parametrize(("trainer", "live"), UNCHANGED.values(), ids=UNCHANGED)
+def test_a_jobset_is_left_alone_of_a_job_with(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, trainer: Json, live: LiveJobSet
+) -> None:
+    assert not about_jobset(plan(observed(make_trainjob(suspend=False, trainer=trainer), make_runtime(), live), now))
+
+
+@pytest.mark.parametrize("suspend", [True, False])
+def test_a_jobset_with_claims_is_not_made_anew_and_the_job_says_why(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, suspend: bool
+) -> None:
+    live = sized(2, volumeClaimPolicies=[{"templates": []}])
+    made = plan(observed(make_trainjob(suspend=suspend, trainer={"numNodes": 3}), make_runtime(), live, one_job()), now)
+    assert not about_jobset(made)
+    assert "its volumes (volumeClaimPolicies) would go with it" in conditions(made)["Created"][1]
+
+
+def test_a_group_has_its_new_size_before_the_new_jobset_is_made(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    """A job of 2 whose group asks for 3 would wait for ever."""
+    runtime = make_runtime()
+    runtime["spec"]["podGroupPolicy"] = {"coscheduling": {}}
+    (group,) = rendered(make_trainjob(trainer={"numNodes": 3}), runtime).objects
+    (companion,) = (one for one in COMPANIONS if one.resource == COSCHEDULING_POD_GROUPS)
+    kept = {companion: msgspec.convert(group, PodGroup)}
+    trainjob = make_trainjob(suspend=False, trainer={"numNodes": 2})
+    ending = plan(observed(trainjob, runtime, sized(3), one_job(terminating=1), companions=kept), now)
+    assert not ending.writes
+    made = plan(observed(trainjob, runtime, sized(3), one_job(), companions=kept), now)
+    (group_write, jobset_write) = made.writes
+    assert isinstance(group_write, Apply)
+    assert group_write.body["spec"]["minMember"] == 2
+    assert jobset_write == ANEW

@@ -7,6 +7,8 @@ Kubernetes or, for patches, of `patches.py`.
 from datetime import datetime
 from typing import Annotated
 
+import msgspec
+
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import (
     IMMUTABLE,
@@ -72,9 +74,27 @@ class Trainer(Struct, frozen=True):
     command: Annotated[_Words | None, list_atomic(maxItems=128), doc("Entry point of the training container.")] = None
     args: Annotated[_Words | None, list_atomic(maxItems=128), doc("Arguments of the entry point.")] = None
     env: Annotated[tuple[EnvVar, ...], list_map("name", maxItems=128), doc("Environment of the training container.")] = ()
-    num_nodes: Annotated[int | None, INT32, doc("Training nodes; the runtime's number when absent.")] = None
+    num_nodes: Annotated[
+        int | None, INT32, doc("Training nodes; the runtime's number when absent. May change while suspended.")
+    ] = None
     resources_per_node: Annotated[ResourceRequirements | None, doc("Resources of each training node.")] = None
     num_proc_per_node: Annotated[int | None, INT32, doc("Processes a node; from the node's resources when absent.")] = None
+
+
+def _unchanged(holder: str, field: str) -> str:
+    """The CEL rule that a field of `self` and `oldSelf`, below `holder`, is as it was."""
+    new, old = f"self{holder}.{field}", f"oldSelf{holder}.{field}"
+    return f"has({new}) == has({old}) && (!has({new}) || {new} == {old})"
+
+
+TRAINER_UNCHANGED = " && ".join(
+    _unchanged("", field.encode_name) for field in msgspec.structs.fields(Trainer) if field.name != "num_nodes"
+)
+NODES_UNCHANGED = (
+    "(has(self.suspend) && self.suspend) || !has(self.trainer) || !has(oldSelf.trainer) || "
+    f"({_unchanged('.trainer', 'numNodes')})"
+)
+"""Upstream's `trainer` is immutable as a whole; here a suspended job may be given another number of nodes."""
 
 
 class RuntimePatch(Struct, frozen=True):
@@ -90,7 +110,7 @@ class RuntimePatch(Struct, frozen=True):
 class TrainJobSpec(Struct, frozen=True):
     runtime_ref: Annotated[RuntimeRef, REQUIRED, IMMUTABLE, doc("The runtime to start from.")] = RuntimeRef()
     initializer: Annotated[Initializer | None, IMMUTABLE, doc("What to fetch before training.")] = None
-    trainer: Annotated[Trainer | None, IMMUTABLE, doc("How to train.")] = None
+    trainer: Annotated[Trainer | None, cel((TRAINER_UNCHANGED, "field is immutable")), doc("How to train.")] = None
     runtime_patches: Annotated[
         tuple[RuntimePatch, ...], list_map("manager", maxItems=16), doc("Changes to the runtime for this job.")
     ] = ()
@@ -155,5 +175,9 @@ class TrainJob(Struct, frozen=True):
     """One training job, on top of a runtime."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[TrainJobSpec, doc("What to train.")] = TrainJobSpec()
+    spec: Annotated[
+        TrainJobSpec,
+        cel((NODES_UNCHANGED, "trainer.numNodes can only be modified while the TrainJob is suspended")),
+        doc("What to train."),
+    ] = TrainJobSpec()
     status: Annotated[TrainJobStatus, schema(minProperties=1), doc("What runs.")] = TrainJobStatus()

@@ -29,9 +29,9 @@ def not_installed(resource: Resource) -> Condition:
     """The cluster does not serve a kind that the job needs."""
     served = f"The cluster does not serve {resource.plural}.{resource.group} ({resource.api_version})"
     if resource == JOBSETS:
-        return _obstacle("JobSetNotInstalled", f"{served}. Install JobSet; {GOES_ON}")
+        return not_created("JobSetNotInstalled", f"{served}. Install JobSet; {GOES_ON}")
     scheduler = "Volcano" if resource == VOLCANO_POD_GROUPS else "the coscheduling plugin of scheduler-plugins"
-    return _obstacle(
+    return not_created(
         "PodGroupNotInstalled",
         f"{served}, which spec.podGroupPolicy of its runtime asks for. Install {scheduler}, or take podGroupPolicy out of the "
         f"runtime; {GOES_ON}",
@@ -46,7 +46,7 @@ def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Cond
         remedy = (
             f"{error.remedy} Correct data.runtime of the ConfigMap {config_map}, or delete it to take the runtime as it is now"
         )
-    return _obstacle(error.reason, f"{_sentence(error.message)} {remedy.removesuffix('.').strip()}; {GOES_ON}")
+    return not_created(error.reason, f"{_sentence(error.message)} {remedy.removesuffix('.').strip()}; {GOES_ON}")
 
 
 def refused(job: TrainJob, failure: Failure) -> Condition | None:
@@ -54,16 +54,20 @@ def refused(job: TrainJob, failure: Failure) -> Condition | None:
     write = failure.write
     if isinstance(write, Patch):
         message = f"JobSet {write.ref.name} could not be suspended, and its pods run on: {_sentence(failure.message)}"
-        return _obstacle("SuspensionRefused", f"{message} Change what the message names; the JobSet is then suspended by itself.")
+        return not_created(
+            "SuspensionRefused", f"{message} Change what the message names; the JobSet is then suspended by itself."
+        )
     if not isinstance(write, Apply | Create):
         return None
     what = f"{write.resource.kind} {write.body['metadata']['name']}"
-    return _obstacle("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(job, failure.message, write)}")
+    return not_created(
+        "ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(job, failure.message, write)}"
+    )
 
 
 def waits_for_pods(message: str) -> Condition:
     """The JobSet was suspended by someone, though its job is not, and has pods still."""
-    return _obstacle("WaitingForPods", f"{message}; {GOES_ON}")
+    return not_created("WaitingForPods", f"{message}; {GOES_ON}")
 
 
 def with_obstacle(conditions: Conditions, obstacle: Condition | None, now: datetime) -> Conditions:
@@ -90,7 +94,8 @@ def longest_name(job: TrainJob, write: Apply | Create) -> int:
     return LONGEST_POD_NAME - RANDOM_SUFFIX - longest
 
 
-def _obstacle(reason: str, message: str) -> Condition:
+def not_created(reason: str, message: str) -> Condition:
+    """The condition `Created=False`; a long message loses its middle."""
     if len(message) > LONGEST_MESSAGE:
         half = LONGEST_MESSAGE // 2
         message = f"{message[:half]} ... {message[-half:]}"

@@ -87,6 +87,13 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return jobset if jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None else None
 
+    def outgrown_jobset(self, wanted: Rendered) -> LiveJobSet | None:
+        """The JobSet, when the job has been given another number of nodes since it was made."""
+        jobset = self.own_jobset
+        if jobset is None or jobset.metadata.deletion_timestamp is not None:
+            return None
+        return jobset if resumption.has_other_nodes(self.job, jobset, wanted.jobset) else None
+
 
 def plan(observed: Observed, now: datetime) -> Plan:
     """What the operator writes about this job now."""
@@ -117,12 +124,16 @@ def plan(observed: Observed, now: datetime) -> Plan:
         is_new = find(job.status.conditions, obstacle.type) is None
         return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
     assert wanted is not None
+    outgrown = observed.outgrown_jobset(wanted)
+    if outgrown is not None and outgrown.spec.volume_claim_policies:
+        return _held_up(observed, resumption.claims_in_the_way(outgrown), "", now)
     kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, wanted.jobset)
-    writes, waiting = _jobset_writes(observed, wanted, kept)
+    writes, waiting = _renewal(observed, outgrown) if outgrown is not None else _jobset_writes(observed, wanted, kept)
+    is_renewed = outgrown is not None and any(isinstance(write, Delete) for write in writes)
     status, remaining = _status(observed, None, now, waiting=waiting)
     status = _with_placement(observed, status, kept if not waiting else (), now)
     return Plan(
-        writes=(*suspension, *_other_writes(observed, wanted), *writes),
+        writes=(*suspension, *_other_writes(observed, wanted, is_stopped=bool(job.spec.suspend) or is_renewed), *writes),
         status=_status_write(job, status),
         requeue_after=remaining,
     )
@@ -168,7 +179,7 @@ def _suspension(observed: Observed) -> tuple[Write, ...]:
     jobset = observed.own_jobset
     if jobset is None or not observed.job.spec.suspend or jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return ()
-    return (Patch(ref=_jobset_ref(jobset), patch={"spec": {"suspend": True}}),)
+    return (_stop(jobset),)
 
 
 def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
@@ -188,6 +199,23 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
     return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""
 
 
+def _renewal(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...], str]:
+    """A JobSet of another number of nodes is stopped, if the job was resumed before that was done, and deleted when its pods are
+    gone; the next one has the number. Its restarts are counted from 0: these nodes are another group."""
+    job = observed.job
+    if not jobset.spec.suspend:
+        stop = () if job.spec.suspend else (_stop(jobset),)
+        return stop, "" if job.spec.suspend else resumption.waiting(jobset, "it gets another number of nodes")
+    if why := resumption.waits_for(jobset, observed.jobs):
+        return (), "" if job.spec.suspend else resumption.waiting(jobset, why)
+    deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
+    return (deletion,), "" if job.spec.suspend else resumption.waiting(jobset, "its JobSet is made anew for other nodes")
+
+
+def _stop(jobset: LiveJobSet) -> Patch:
+    return Patch(ref=_jobset_ref(jobset), patch={"spec": {"suspend": True}})
+
+
 def _waiting(observed: Observed) -> str:
     """What a job that is to be resumed waits for; empty when it need not wait."""
     jobset = observed.resumed_jobset
@@ -197,8 +225,8 @@ def _waiting(observed: Observed) -> str:
     return resumption.waiting(jobset, why) if why else ""
 
 
-def _other_writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
-    """The snapshot if there is none, and what is not as it should be beside the JobSet."""
+def _other_writes(observed: Observed, wanted: Rendered, *, is_stopped: bool) -> tuple[Write, ...]:
+    """The snapshot if there is none, and what is not as it should be beside the JobSet. `is_stopped`: PodGroups may change."""
     job = observed.job
     writes: list[Write] = []
     if observed.snapshot is None:
@@ -208,7 +236,7 @@ def _other_writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     resources = {(companion.resource.api_version, companion.resource.kind): companion.resource for companion in COMPANIONS}
     for body in wanted.objects:
         resource = resources[body["apiVersion"], body["kind"]]
-        if _is_due(body, present.get((resource, body["metadata"]["name"])), bool(job.spec.suspend)):
+        if _is_due(body, present.get((resource, body["metadata"]["name"])), is_stopped=is_stopped):
             writes.append(_apply(resource, body))
     for companion, make in wanted.secrets.items():
         if companion not in observed.companions:
@@ -216,7 +244,7 @@ def _other_writes(observed: Observed, wanted: Rendered) -> tuple[Write, ...]:
     return tuple(writes)
 
 
-def _is_due(wanted: Json, present: Present | None, is_suspended: bool) -> bool:
+def _is_due(wanted: Json, present: Present | None, *, is_stopped: bool) -> bool:
     """Whether an object beside the JobSet is to be written. A scheduler relies on its PodGroup while the job runs; one that an
     object of another kind controls is no group of ours, and the API server will say so."""
     match present:
@@ -224,7 +252,7 @@ def _is_due(wanted: Json, present: Present | None, is_suspended: bool) -> bool:
             return not wanted["data"].items() <= (data or {}).items()
         case PodGroup(metadata=metadata, spec=spec):
             is_foreign = metadata.controller is not None and not _is_of_trainjob(metadata)
-            return is_foreign or (is_suspended and not is_as_wanted(wanted["spec"], spec))
+            return is_foreign or (is_stopped and not is_as_wanted(wanted["spec"], spec))
         case _:
             return True
 

@@ -4,7 +4,8 @@ A suspended Job deletes its pods, and makes new ones as soon as it is resumed, b
 period two processes of one rank write one checkpoint. So a JobSet is resumed when its Jobs count no pod any more.
 
 JobSet merges node selectors, tolerations and scheduling gates into the Jobs that it resumes, and takes none out: a job that comes
-back on other nodes keeps the selector of those before. Only a new JobSet is rid of it.
+back on other nodes keeps the selector of those before. Only a new JobSet is rid of it. The number of its pods is immutable, too:
+a job with another numNodes gets a new JobSet.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shunter.api.meta import Condition, Json
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.operator.trainer.obstacles import not_created
 from shunter.operator.trainer.views import JobOfSet, LiveJobSet
 
 KEPT_PLACEMENT = "KeptPlacement"
@@ -86,6 +89,30 @@ def _beyond(own: Sequence[Json], wanted: Any) -> Iterator[Json]:
 
 def _filled(item: Json) -> Json:
     return {name: value for name, value in item.items() if value not in (None, "")}
+
+
+def has_other_nodes(job: TrainJob, jobset: LiveJobSet, wanted: Json) -> bool:
+    """Whether the job was given another number of nodes than its unfinished JobSet has. Only the job's own `numNodes` counts: a
+    runtime whose number changes must not stop jobs that run."""
+    if job.spec.trainer is None or job.spec.trainer.num_nodes is None:
+        return False
+    if any(one.type in ("Completed", "Failed") and one.is_true for one in jobset.status.conditions):
+        return False
+    present = {one.name: one.template.spec.parallelism for one in jobset.spec.replicated_jobs}
+    return any(
+        present[one["name"]] not in (None, one["template"]["spec"]["parallelism"])
+        for one in wanted["spec"].get("replicatedJobs") or []
+        if one["name"] in present
+    )
+
+
+def claims_in_the_way(jobset: LiveJobSet) -> Condition:
+    """The condition of a job that cannot have another number of nodes, since its JobSet's claims would go with the JobSet."""
+    return not_created(
+        "ClaimsInTheWay",
+        f"spec.trainer.numNodes is not that of JobSet {jobset.metadata.name}, which cannot be made anew: its volumes "
+        "(volumeClaimPolicies) would go with it. Set the number of before, or create the TrainJob again.",
+    )
 
 
 def losses(jobset: LiveJobSet, jobs: Iterable[JobOfSet]) -> str:

@@ -43,8 +43,24 @@ class Runtime(Struct, frozen=True):
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 
 
+class _PodCount(Struct, frozen=True):
+    parallelism: int | None = None
+
+
+class _CountedTemplate(Struct, frozen=True):
+    spec: _PodCount = _PodCount()
+
+
+class LiveReplicatedJob(Struct, frozen=True):
+    """Of a JobSet's replicated job: how many pods each of its Jobs has."""
+
+    name: str = ""
+    template: _CountedTemplate = _CountedTemplate()
+
+
 class LiveJobSetSpec(Struct, frozen=True):
     suspend: bool | None = None
+    replicated_jobs: tuple[LiveReplicatedJob, ...] = ()
     failure_policy: Json | None = None
     volume_claim_policies: tuple[Json, ...] = ()
 
