@@ -1,0 +1,77 @@
+"""`scale`: another number of nodes for a job that exists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.console import say
+from shunter.cli.jobs import JobArgument
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from shunter.kube.client import Client
+
+
+def scale(
+    job: JobArgument,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes it is to have.")],
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Give a TrainJob, or an elastic PyTorchJob, another number of nodes.
+
+    A TrainJob is stopped for it: its pods get SIGTERM and their grace period to save, and when the last of them has ended it
+    starts with the new number, from its newest checkpoint if its program keeps some. One that is suspended stays so. The Workers
+    of an elastic PyTorchJob come and go while it trains. Interrupted, it goes on by itself or with the same command again.
+    """
+    import asyncio
+
+    from shunter.cli.target import connect
+
+    asyncio.run(scaled(connect(kubeconfig, context).client, job, namespace, nodes))
+
+
+async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> None:
+    """Scales the one job of this name, and says what becomes of it."""
+    import asyncio
+
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.jobs import find
+    from shunter.launch.node_counts import require_scalable
+    from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
+    from shunter.operator.overview import overview
+
+    async with client:
+        resource, job = await find(client, wanted, namespace)
+        title = f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+        require_scalable(job, nodes)
+        try:
+            if resource != TRAIN_JOBS:
+                done = await scale_pytorchjob(client, resource, job, nodes)
+                if done.job is done.before:
+                    say(f"{title} has {nodes} nodes already")
+                    return
+                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes, by its Workers; torchrun forms another group")
+                if (job["spec"].get("elasticPolicy") or {}).get("metrics"):
+                    say("its autoscaler may change that again (spec.elasticPolicy.metrics)")
+                return
+            done = await scale_trainjob(client, job, nodes)
+            if done.is_suspended:
+                say(f"{title} has {nodes} nodes when it is resumed; it stays suspended")
+                return
+            if done.job is done.before:
+                say(f"{title} has {nodes} nodes already")
+            else:
+                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes; its pods end, and start again with the new number")
+            state = await wait_scaled(client, done.job, nodes, say)
+        except asyncio.CancelledError:
+            say(f"interrupted; run it again to see {title} through: shunter scale {wanted} --nodes {nodes}")
+            raise
+        name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
+        ended = (
+            f"{title} has ended meanwhile ({state})" if state in ("Succeeded", "Failed") else f"{title} starts on {nodes} nodes"
+        )
+        say(f"{ended}; see: shunter logs -f {name}")

@@ -1,0 +1,188 @@
+"""Another number of nodes for a job that exists: what is written for it, and why it is refused. Pure; input is plain JSON.
+
+A TrainJob's numNodes changes only while it is suspended: one write suspends it and sets the number, the next resumes it. The
+first leaves a mark, so that after a kill between the two a job that is to be resumed can be told from one that its owner, or a
+queue, has suspended. The mark is the generation of the spec that was written with it: any other change of the spec makes it void.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.shapes import ShapeError, shaped
+from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.training import pytorch_rules
+from shunter.api.training.pytorch import MASTER, PYTORCH_JOBS, WORKER, PyTorchJob
+from shunter.errors import InputError
+from shunter.operator.causes.queue import queue_name
+from shunter.operator.overview import OWN_MANAGERS, is_suspended, overview
+from shunter.operator.trainer.render import jobset_for
+
+RESUMES = "shunter.dev/resumes-after-scaling"
+"""Annotation of a TrainJob that was suspended to change its number of nodes; its value is the generation it has since."""
+_NNODES = re.compile(r"--nnodes[= ](\d+)(?::(\d+))?(?!\S)")
+_FIXED_MPI = re.compile(r"\bmpi(?:run|exec)\b.*?\s(--?np|-H|--?host|--?hostfile|--?machinefile)(?==|\s|$)", re.DOTALL)
+
+
+def require_scalable(job: Json, nodes: int) -> None:
+    """InputError for a job of any kind that cannot have another number of nodes now. What its runtime or its elasticPolicy have
+    against this number is asked for by `require_possible` and `worker_count`."""
+    title = _title(job)
+    if nodes < 1:
+        raise InputError(
+            f"--nodes {nodes} of {title}: it must be 1 or more.", "To stop a job use kubectl patch, or shunter delete."
+        )
+    if job["kind"] not in (TRAIN_JOBS.kind, PYTORCH_JOBS.kind):
+        raise InputError(
+            f"{title}: the number of its ranks is fixed when it starts; TrainJobs and elastic PyTorchJobs can be scaled.",
+            "Create it again with another number of replicas.",
+        )
+    row = overview(job)
+    if row.is_finished:
+        raise InputError(f"{title} has ended ({row.state}).", "Run it again with that many nodes.")
+    if job["metadata"].get("deletionTimestamp"):
+        raise InputError(f"{title} is being deleted.")
+    spec = job.get("spec") or {}
+    manager = (spec if job["kind"] == TRAIN_JOBS.kind else spec.get("runPolicy") or {}).get("managedBy") or ""
+    if manager not in OWN_MANAGERS:
+        raise InputError(f"{title} is managed by {manager} (managedBy).", "Change it where that takes it from.")
+    if (queue := queue_name(job)) and not is_suspended(job):
+        raise InputError(
+            f"{title} was admitted by queue {queue} with the nodes that it has.",
+            "Suspend it first, and the queue admits it anew; or run it again with that many nodes.",
+        )
+
+
+def next_write(job: Json, nodes: int) -> Json | None:
+    """The next merge patch on a TrainJob's way to so many nodes; None when there is nothing left to write. It holds the job's
+    resourceVersion: a job that changed meanwhile is to be read and judged again."""
+    metadata, spec = job["metadata"], job.get("spec") or {}
+    has_number = (spec.get("trainer") or {}).get("numNodes") == nodes
+    resumes = not is_suspended(job) or is_to_be_resumed(job)
+    if has_number and (not is_suspended(job) or not resumes):
+        return None
+    version = {"resourceVersion": metadata["resourceVersion"]}
+    if has_number:
+        return {"metadata": {**version, "annotations": {RESUMES: None}}, "spec": {"suspend": False}}
+    marks = {"annotations": {RESUMES: str(metadata["generation"] + 1)}} if resumes else {}
+    return {"metadata": {**version, **marks}, "spec": {"suspend": True, "trainer": {"numNodes": nodes}}}
+
+
+def is_to_be_resumed(job: Json) -> bool:
+    """Whether a TrainJob is suspended because scaling it was interrupted."""
+    metadata = job["metadata"]
+    mark = (metadata.get("annotations") or {}).get(RESUMES)
+    return is_suspended(job) and mark is not None and mark == str(metadata.get("generation"))
+
+
+def pod_counts(jobset: Json) -> dict[str, int]:
+    """Pods of each Job, by replicated job."""
+    return {
+        one["name"]: int(one["template"]["spec"].get("parallelism") or 1) for one in jobset["spec"].get("replicatedJobs") or []
+    }
+
+
+def present_counts(job: Json, runtime: Json) -> dict[str, int]:
+    """The `pod_counts` of a TrainJob's JobSet as the job is."""
+    return pod_counts(jobset_for(_read(job), runtime))
+
+
+def wanted_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
+    """The `pod_counts` of a TrainJob's JobSet with so many nodes. InputError where the runtime, a command or the JobSet's claims
+    fix the number."""
+    title = _title(job)
+    wanted, other = (
+        jobset_for(_with_nodes(job, number), runtime) for number in (nodes, nodes + 2)
+    )  # of an MPI job the launcher may be one
+    if pod_counts(wanted) == pod_counts(other):
+        name = ((job.get("spec") or {}).get("runtimeRef") or {}).get("name", "")
+        raise InputError(
+            f"{title}: its runtime {name} has a fixed number of pods; numNodes changes nothing there.",
+            f"In the runtime the Jobs that train need the label {ANCESTOR_LABEL}: {ANCESTOR_TRAINER}.",
+        )
+    if wanted["spec"].get("volumeClaimPolicies"):
+        raise InputError(
+            f"{title}: the volumes of its JobSet (volumeClaimPolicies) would go with it when it is made anew.",
+            "Create it again with that many nodes.",
+        )
+    is_mpi = bool(((runtime.get("spec") or {}).get("mlPolicy") or {}).get("mpi"))
+    require_unfixed(title, list(_words(wanted)), nodes, is_mpi=is_mpi)
+    return pod_counts(wanted)
+
+
+def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: bool) -> None:
+    """InputError for a job whose command names a number of nodes, processes or hosts of its own."""
+    text = " ".join(words)
+    for found in _NNODES.finditer(text):
+        least, most = int(found[1]), int(found[2] or found[1])
+        if not least <= nodes <= most:
+            raise InputError(
+                f"{title}: its command says {found[0]}, so {nodes} nodes would not train.",
+                "Create it again without --nnodes: torchrun gets the number from the operator (PET_NNODES).",
+            )
+    if is_mpi and (fixed := _FIXED_MPI.search(text)):
+        raise InputError(
+            f"{title}: its mpirun is told its processes or hosts ({fixed[1]}), which other nodes would not change.",
+            f"Create it again without {fixed[1]}: the operator writes the hosts.",
+        )
+
+
+def worker_count(job: Json, nodes: int) -> int:
+    """The Workers of an elastic PyTorchJob with so many nodes, its Master included. InputError for one that is not elastic, and
+    for a number outside of its bounds."""
+    title = _title(job)
+    try:
+        spec = pytorch_rules.with_defaults(shaped(job, PyTorchJob).spec)
+    except ShapeError as error:
+        raise InputError(f"{title} cannot be read: {error}.") from error
+    policy = spec.elastic_policy
+    if policy is None or WORKER not in spec.pytorch_replica_specs:
+        raise InputError(
+            f"{title} has no elasticPolicy: its ranks were told their number when they started.",
+            "Create it again with another number of Workers, or with spec.elasticPolicy.",
+        )
+    least, most = policy.min_replicas or 1, policy.max_replicas or 1
+    if not least <= nodes <= most:
+        raise InputError(
+            f"--nodes {nodes} of {title}: its elasticPolicy has minReplicas {least} and maxReplicas {most}.",
+            f"Choose a number from {least} to {most}.",
+        )
+    workers = nodes - (1 if MASTER in spec.pytorch_replica_specs else 0)
+    if workers < 1:
+        raise InputError(f"--nodes {nodes} of {title}: beside its Master it needs a Worker.", "Use 2 or more.")
+    template = (((job["spec"].get("pytorchReplicaSpecs") or {}).get(WORKER) or {}).get("template") or {}).get("spec") or {}
+    words = (word for one in template.get("containers") or [] for word in (*(one.get("command") or ()), *(one.get("args") or ())))
+    require_unfixed(title, words, nodes, is_mpi=False)
+    return workers
+
+
+def workers_of(job: Json) -> int:
+    """The Workers that a PyTorchJob asks for."""
+    return int(((job["spec"].get("pytorchReplicaSpecs") or {}).get(WORKER) or {}).get("replicas") or 1)
+
+
+def _with_nodes(job: Json, nodes: int) -> TrainJob:
+    spec = job.get("spec") or {}
+    return _read({**job, "spec": {**spec, "trainer": {**(spec.get("trainer") or {}), "numNodes": nodes}}})
+
+
+def _read(job: Json) -> TrainJob:
+    try:
+        return shaped(job, TrainJob)
+    except ShapeError as error:
+        raise InputError(f"{_title(job)} cannot be read: {error}.") from error
+
+
+def _words(jobset: Json) -> Iterable[str]:
+    """What the containers of all its pods are started with."""
+    for replicated in jobset["spec"].get("replicatedJobs") or []:
+        for container in replicated["template"]["spec"]["template"]["spec"].get("containers") or []:
+            yield from (*(container.get("command") or ()), *(container.get("args") or ()))
+
+
+def _title(job: Json) -> str:
+    return f"{job['kind']} {job['metadata'].get('namespace', '')}/{job['metadata']['name']}"

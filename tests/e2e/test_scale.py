@@ -1,0 +1,208 @@
+"""`shunter scale`: a TrainJob goes on with more or fewer nodes from what it saved, whoever is killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.running_cluster import Cluster, eventually
+from shunter.api.resources import TRAIN_JOBS
+from shunter.kube import kubeconfig
+from shunter.kube.client import connect
+from shunter.kube.faults import FaultTransport, Killed
+from shunter.launch.scaling import scale_trainjob
+
+pytestmark = pytest.mark.timeout(240)
+
+Json = dict[str, Any]
+
+STEPS = """
+import fcntl, os, signal, sys, time
+rank, world, told = os.environ["PET_NODE_RANK"], os.environ["PET_NNODES"], "/told/"
+
+def stop(*_):
+    if rank == "0":
+        open(told + "saved", "w").write(str(step))
+    sys.exit(143)
+
+step = int(open(told + "saved").read()) if os.path.exists(told + "saved") else 0
+signal.signal(signal.SIGTERM, stop)
+lock = open(told + "lock-" + rank, "w")
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    open(told + "twice", "a").write(rank + " ")
+open(told + "started", "a").write(f"{rank}/{world} from {step}\\n")
+while not os.path.exists(told + "go"):
+    step += 1
+    time.sleep(0.02)
+"""
+"""Ranks that count steps; rank 0 saves its step when it is told to end, and at no other time."""
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """A directory that all containers see as /told."""
+    os.chmod(tmp_path, 0o777)
+    return tmp_path
+
+
+def trainjob(namespace: str, told: Path, *, nodes: int = 2, **spec: Any) -> Json:
+    mount = {"name": "node", "volumeMounts": [{"name": "told", "mountPath": "/told"}]}
+    pod = {"volumes": [{"name": "told", "hostPath": {"path": str(told)}}], "containers": [mount]}
+    node = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
+    patch = {"manager": "shunter.dev/test", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [node]}}}}
+    trainer = {"numNodes": nodes, "image": "any:1", "command": ["python", "-u", "-c", STEPS]}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "j", "namespace": namespace},
+        "spec": {"runtimeRef": {"name": "shunter-torch"}, "trainer": trainer, "runtimePatches": [patch], **spec},
+    }
+
+
+def started(told: Path) -> list[str]:
+    file = told / "started"
+    return sorted(file.read_text().splitlines()) if file.exists() else []
+
+
+def has_started(told: Path, *lines: str) -> Callable[[], bool]:
+    return lambda: started(told) == sorted(lines)
+
+
+def saved(told: Path) -> str:
+    return (told / "saved").read_text()
+
+
+def finish(cluster: Cluster, namespace: str, told: Path) -> None:
+    assert not (told / "twice").exists(), "a rank began while its predecessor had not ended"
+    (told / "go").touch()
+    cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Complete", "--timeout=60s", timeout=90)
+
+
+def test_a_job_goes_on_with_another_number_of_nodes_from_what_it_saved_when_it_was_stopped(
+    cluster: Cluster, namespace: str, told: Path
+) -> None:
+    cluster.apply(trainjob(namespace, told))
+    eventually(has_started(told, "0/2 from 0", "1/2 from 0"))
+    done = cluster.shunter("scale", "j", "--nodes", "3", "-n", namespace)
+    assert done.returncode == 0, done.stderr
+    assert f"TrainJob {namespace}/j: 2 to 3 nodes; its pods end, and start again with the new number\n" in done.stderr
+    assert f"TrainJob {namespace}/j starts on 3 nodes; see: shunter logs -f j -n {namespace}\n" in done.stderr
+    first = saved(told)
+    assert int(first) > 0
+    three = [f"{rank}/3 from {first}" for rank in range(3)]
+    eventually(has_started(told, "0/2 from 0", "1/2 from 0", *three))
+    again = cluster.shunter("scale", "j", "--nodes", "3", "-n", namespace)
+    assert (again.returncode, f"TrainJob {namespace}/j has 3 nodes already\n" in again.stderr) == (0, True), again.stderr
+    assert cluster.shunter("scale", "j", "--nodes", "1", "-n", namespace).returncode == 0
+    eventually(has_started(told, "0/2 from 0", "1/2 from 0", *three, f"0/1 from {saved(told)}"))
+    assert int(saved(told)) > int(first)
+    finish(cluster, namespace, told)
+    refused = cluster.shunter("scale", "j", "--nodes", "2", "-n", namespace)
+    assert (refused.returncode, f"TrainJob {namespace}/j has ended (Succeeded)." in refused.stderr) == (2, True)
+
+
+async def test_killed_between_its_writes_the_same_command_again_completes_it(
+    cluster: Cluster, namespace: str, told: Path
+) -> None:
+    cluster.apply(trainjob(namespace, told))
+    eventually(has_started(told, "0/2 from 0", "1/2 from 0"))
+    client = connect(kubeconfig.load(cluster.kubeconfig))
+    async with client:
+        dying = FaultTransport(client.transport)
+        dying.kill_after(1)
+        job = {"apiVersion": TRAIN_JOBS.api_version, "kind": "TrainJob", **await client.get(TRAIN_JOBS, "j", namespace)}
+        with pytest.raises(Killed):
+            await scale_trainjob(client.through(dying), job, 1)
+    cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Suspended", "--timeout=50s")
+    done = cluster.shunter("scale", "j", "--nodes", "1", "-n", namespace)
+    assert done.returncode == 0, done.stderr
+    eventually(has_started(told, "0/2 from 0", "1/2 from 0", f"0/1 from {saved(told)}"))
+    annotations = cluster.get("trainjob", "j", "-n", namespace)["metadata"].get("annotations", {})
+    assert not [name for name in annotations if "scaling" in name]
+    finish(cluster, namespace, told)
+
+
+def test_a_job_that_its_owner_suspended_stays_so_and_has_the_number_when_it_is_resumed(
+    cluster: Cluster, namespace: str, told: Path
+) -> None:
+    cluster.apply(trainjob(namespace, told, suspend=True))
+    cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Suspended", "--timeout=50s")
+    done = cluster.shunter("scale", "j", "--nodes", "3", "-n", namespace)
+    assert done.returncode == 0, done.stderr
+    assert f"TrainJob {namespace}/j has 3 nodes when it is resumed; it stays suspended\n" in done.stderr
+    assert cluster.get("trainjob", "j", "-n", namespace)["spec"]["suspend"] is True
+    patch(cluster, namespace, suspend=False)
+    eventually(has_started(told, *(f"{rank}/3 from 0" for rank in range(3))))
+    finish(cluster, namespace, told)
+
+
+def test_by_hand_it_takes_two_patches_and_while_the_job_runs_the_api_server_refuses(
+    cluster: Cluster, namespace: str, told: Path
+) -> None:
+    cluster.apply(trainjob(namespace, told, nodes=1))
+    eventually(has_started(told, "0/1 from 0"))
+    refused = try_patch(cluster, namespace, trainer={"numNodes": 2})
+    assert "trainer.numNodes can only be modified while the TrainJob is suspended" in refused
+    other = try_patch(cluster, namespace, suspend=True, trainer={"numNodes": 2, "image": "other:1"})
+    assert "spec.trainer: Invalid value" in other
+    assert "field is immutable" in other
+    patch(cluster, namespace, suspend=True, trainer={"numNodes": 2})
+    patch(cluster, namespace, suspend=False)  # at once: the operator may not have seen that it was suspended
+    eventually(lambda: (told / "saved").exists())
+    eventually(has_started(told, "0/1 from 0", *(f"{rank}/2 from {saved(told)}" for rank in range(2))))
+    finish(cluster, namespace, told)
+
+
+def test_who_cannot_be_scaled_is_told_why_and_nothing_is_written(cluster: Cluster, namespace: str, told: Path) -> None:
+    container = {"name": "pytorch", "image": "any:1", "command": ["sleep", "600"]}
+    workers = {"replicas": 2, "template": {"spec": {"containers": [container], "terminationGracePeriodSeconds": 1}}}
+    elastic = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "elastic", "namespace": namespace},
+        "spec": {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}, "pytorchReplicaSpecs": {"Worker": workers}},
+    }
+    fixed = {
+        **elastic,
+        "metadata": {"name": "fixed", "namespace": namespace},
+        "spec": {"pytorchReplicaSpecs": {"Worker": workers}},
+    }
+    cluster.apply(trainjob(namespace, told), elastic, fixed)
+    before = cluster.get("trainjob", "j", "-n", namespace)["spec"]
+    for words, sentence in {
+        ("j", "0"): "--nodes 0 of TrainJob",
+        ("fixed", "3"): f"PyTorchJob {namespace}/fixed has no elasticPolicy",
+        ("elastic", "4"): "has minReplicas 1 and maxReplicas 3",
+        ("none", "3"): "there is no job 'none'",
+    }.items():
+        refused = cluster.shunter("scale", words[0], "--nodes", words[1], "-n", namespace)
+        assert (refused.returncode, sentence in refused.stderr) == (2, True), refused.stderr
+    assert cluster.get("trainjob", "j", "-n", namespace)["spec"] == before
+
+    def pods() -> list[str]:
+        found = cluster.get("pods", "-n", namespace, "-l", "training.kubeflow.org/job-name=elastic")["items"]
+        return sorted(pod["metadata"]["name"] for pod in found if "deletionTimestamp" not in pod["metadata"])
+
+    done = cluster.shunter("scale", "elastic", "--nodes", "3", "-n", namespace)
+    assert f"PyTorchJob {namespace}/elastic: 2 to 3 nodes, by its Workers" in done.stderr
+    eventually(lambda: pods() == ["elastic-worker-0", "elastic-worker-1", "elastic-worker-2"])
+    assert cluster.shunter("scale", "elastic", "--nodes", "1", "-n", namespace).returncode == 0
+    eventually(lambda: pods() == ["elastic-worker-0"])
+
+
+def try_patch(cluster: Cluster, namespace: str, **spec: Any) -> str:
+    words = ["patch", "trainjob", "j", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": spec})]
+    done = cluster.try_kubectl(*words)
+    assert done.returncode != 0
+    return done.stderr
+
+
+def patch(cluster: Cluster, namespace: str, **spec: Any) -> None:
+    cluster.kubectl("patch", "trainjob", "j", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": spec}))
