@@ -31,7 +31,7 @@ class ByFixture(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")
-        if path.endswith(("e2e/test_recordings.py", "recipes/test_lm.py", "recipes/test_images.py")):
+        if path.endswith(("e2e/test_recordings.py", "recipes/test_lm.py", "recipes/test_images.py", "recipes/test_buckets.py")):
             return path
         if path.endswith("vectors/test_vectors.py") and "[" in test:
             return f"{path}::{test.partition('[')[2].partition(':')[0]}"

@@ -2,20 +2,19 @@
 
     python lm.py                                                               # one process on a laptop's CPU
     torchrun --nproc-per-node 2 -- lm.py --parallel fsdp --checkpoint-dir /tmp/lm
-    shunter run lm.py --nodes 2 --gpus 8 -- --parallel fsdp --bf16 --compile   # the same on GPUs
+    shunter run lm.py --nodes 2 --gpus 8 -- --parallel fsdp --bf16 --compile   # the same on GPUs, shown in `shunter jobs`
 
 How it survives, and what to keep when you put in your own model and data: docs/training/checkpoints.md.
 """
 
 import argparse
+import atexit
+import contextlib
 import functools
 import json
 import os
-import shutil
 import signal
-import tempfile
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -26,6 +25,21 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.utils.checkpoint import checkpoint
 
+
+class Silent:
+    """In place of a file beside this one that was left out."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = log = close = nothing
+
+
+Progress = Tracking = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # shows in `shunter jobs`
+with contextlib.suppress(ImportError):
+    from tracking import Tracking  # sends to MLflow
+
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 option = parser.add_argument
 option("--parallel", choices=["ddp", "fsdp"], default="ddp", help="each rank holds the whole model, or a shard of it")
@@ -35,7 +49,7 @@ option("--compile", action="store_true", help="torch.compile each block")
 option("--global-batch", type=int, default=24, help="samples of a step, all ranks together")
 option("--accumulate", type=int, default=1, help="passes a step: more passes need less memory")
 option("--data", help="a text file (default: the numbers from 0 to 19999)")
-option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
+option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="what all nodes share: a directory or a URL")
 option("--keep", type=int, default=3, help="how many of the newest checkpoints stay")
 option("--keep-every", type=int, help="keep for good what is a multiple of so many steps, too")
 option("--log", help="a file for the loss of each step, as JSON lines")
@@ -127,16 +141,27 @@ def rank_batch(text, args, step):
     return text[chosen[:, None] * args.sequence + torch.arange(args.sequence + 1)].long()
 
 
-class Checkpoints:
-    """Directories `step-N`, written in the background, one at a time. Complete is what has a .metadata: DCP writes it last."""
+def place_of(path):
+    """The place for checkpoints, which is or acts like a Path, and what reads and writes one in there."""
+    if "://" in path:
+        from buckets import bucket  # a file beside this one
 
-    def __init__(self, args, settings, model, optimizer):
-        self.args, self.settings, self.model, self.optimizer = args, settings, model, optimizer
-        self.directory, self.pending = Path(args.checkpoint_dir), None
-        self.group = dist.new_group(backend="gloo")  # its own: saving goes on beside the collectives of training
+        return bucket(path)
+    return Path(path), dcp.FileSystemReader, dcp.FileSystemWriter
+
+
+class Checkpoints:
+    """Checkpoints `step-N`, written in the background, one at a time. Complete is what has a .metadata: DCP writes it last."""
+
+    def __init__(self, args, settings, model, optimizer, progress):
+        self.args, self.settings, self.model, self.optimizer, self.progress = args, settings, model, optimizer, progress
+        self.place, self.reader, self.writer = together(
+            lambda: place_of(args.checkpoint_dir), "It is a file beside lm.py, and needs what it imports."
+        )
+        self.group, self.pending = dist.new_group(backend="gloo"), None  # its own: saves must not meet training's collectives
 
     def complete(self):
-        return sorted(int(found.parent.name[5:]) for found in self.directory.glob("step-[0-9]*/.metadata"))
+        return sorted(int(found.parent.name[5:]) for found in self.place.glob("step-[0-9]*/.metadata"))
 
     def state(self):
         model, optimizer = get_state_dict(self.model, self.optimizer)  # the same form for DDP, FSDP and any number of ranks
@@ -144,32 +169,38 @@ class Checkpoints:
 
     def load(self):
         """Puts the newest complete checkpoint into model and optimizer; returns its step, 0 if there is none."""
-        shared = "--checkpoint-dir must be a directory that all nodes share."  # else shards end on disks that go with their nodes
-        together(lambda: self.directory.mkdir(parents=True, exist_ok=True), shared)
-        mark = self.directory / decide(lambda: Path(tempfile.mkstemp(dir=self.directory)[1]).name, shared)
+        shared = "--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change."
+        together(lambda: self.place.mkdir(parents=True, exist_ok=True), shared)
+        mark = self.place / decide(lambda: f"tried-{os.urandom(8).hex()}", shared)
+        decide(mark.touch, shared)  # else shards end on disks that go with their nodes
         together(mark.stat, shared)
         step = decide(lambda: mark.unlink() or max(self.complete(), default=0), shared)  # ranks may see different listings
         if step:
-            path, state = self.directory / f"step-{step}", self.state()
+            path, state = self.place / f"step-{step}", self.state()
             damaged = f"{path} is damaged: remove it, and training goes on from the one before."
-            together(dcp.FileSystemReader(path).read_metadata, damaged)
+            together(self.reader(path).read_metadata, damaged)
             together(lambda: self.check(path), "Use the settings of before, or another --checkpoint-dir.")
-            together(lambda: dcp.load(state, checkpoint_id=path, process_group=self.group), damaged)
+            together(lambda: dcp.load(state, storage_reader=self.reader(path), process_group=self.group), damaged)
             set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
         return step
 
     def check(self, path):
         saved = {"settings": ""}
-        dcp.load(saved, checkpoint_id=path, process_group=self.group)
+        dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)
         for name, value in json.loads(saved["settings"]).items():
             if value != self.settings[name]:
                 raise ValueError(f"{path} was made with {name} {value}, this run has {self.settings[name]}")
 
     def begin(self, step):
         self.finish()
-        future = dcp.async_save(self.state(), checkpoint_id=self.directory / f"step-{step}", process_group=self.group)
-        future.add_done_callback(lambda done: done.exception() or say(f"saved step {step}"))
+        begun, writer = time.monotonic(), self.writer(self.place / f"step-{step}")
+        future = dcp.async_save(self.state(), storage_writer=writer, process_group=self.group)
+        future.add_done_callback(lambda done: done.exception() or self.tell(step, time.monotonic() - begun))
         self.pending = step, future
+
+    def tell(self, step, seconds):
+        self.progress.checkpoint(step, seconds, self.args.save_every)
+        say(f"saved step {step}")
 
     def finish(self):
         """Waits for the pending save. Then none is being written, and old ones may go."""
@@ -179,18 +210,20 @@ class Checkpoints:
             decide(self.remove_old, "Old checkpoints cannot be removed.")
 
     def remove_old(self):
-        keep, every = self.args.keep, self.args.keep_every
-        for step in [step for step in self.complete()[:-keep] if not every or step % every]:
-            (self.directory / f"step-{step}/.metadata").unlink()  # first: what is half removed must not look complete
-            shutil.rmtree(self.directory / f"step-{step}", ignore_errors=True)
+        every = self.args.keep_every
+        for step in [step for step in self.complete()[: -self.args.keep] if not every or step % every]:
+            path = self.place / f"step-{step}"
+            (path / ".metadata").unlink()  # first: what is half removed must not look complete
+            for file in path.glob("*"):
+                file.unlink()
+            path.rmdir()
 
 
 def main():
     args, gpu = parser.parse_args(), torch.cuda.is_available()
     for name, value in vars(args).items():
-        if "://" in str(value) or (type(value) is int and value < 1 and name != "seed"):
-            rule = "1 or more" if type(value) is int else "a path: URLs are not supported yet"
-            parser.error(f"--{name.replace('_', '-')} {value} must be {rule}")
+        if type(value) is int and value < 1 and name != "seed":
+            parser.error(f"--{name.replace('_', '-')} {value} must be 1 or more")
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if gpu else torch.device("cpu")
     if gpu:
         torch.cuda.set_device(device)
@@ -202,10 +235,12 @@ def main():
     text = together(lambda: read_text(args), "Each node needs the text, and more of it than --sequence.")
     model = parallel_model(args, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
-    step, stop, stopping, checkpoints = 0, False, [], None
+    step, stop, stopping, checkpoints, progress = 0, False, [], None, Progress()
+    tracking = Tracking(vars(args) | {"ranks": world})
+    atexit.register(lambda: (progress.close(), tracking.close()))
     if args.checkpoint_dir:
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
-        checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer)
+        checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer, progress)
         step = checkpoints.load()
     for group in optimizer.param_groups:
         group["lr"] = args.lr  # a checkpoint remembers the one of before
@@ -218,7 +253,7 @@ def main():
             last = number == args.accumulate  # the gradients of all ranks are joined once a step
             if fsdp:
                 model.set_requires_gradient_sync(last)
-            with nullcontext() if fsdp or last else model.no_sync():
+            with contextlib.nullcontext() if fsdp or last else model.no_sync():
                 with torch.autocast(device.type, torch.bfloat16, enabled=args.bf16 and not fsdp):
                     logits = model(rows[:, :-1])
                 loss = nn.functional.cross_entropy(logits.float().flatten(0, 1), rows[:, 1:].flatten()) / args.accumulate
@@ -232,6 +267,8 @@ def main():
         dist.all_reduce(report)  # on the CPU, in one message: the mean loss, and whether a rank was told to stop
         loss, stop = report.tolist()
         print(json.dumps({"step": step, "loss": loss, "ranks": world, "time": time.time()}), file=log)
+        progress.report(step=step, steps=args.steps, loss=loss)
+        tracking.log(step, loss=loss)
         if step % 10 == 0 or step == args.steps:
             say(f"step {step} loss {loss:.4f}")
         if not loss < float("inf"):  # nan, too

