@@ -30,7 +30,7 @@ class Progress:
         read = environment.get
         self._url = read("KUBEFLOW_TRAINER_SERVER_URL") if read("RANK", "0") == "0" else None
         self._token, self._authority = read("KUBEFLOW_TRAINER_SERVER_TOKEN"), read("KUBEFLOW_TRAINER_SERVER_CA_CERT")
-        self._metrics, self._saved, self._pace = {}, {}, deque(maxlen=100)
+        self._metrics, self._saved, self._notes, self._pace = {}, {}, {}, deque(maxlen=100)
         self._changed, self._closing = threading.Event(), threading.Event()
         self._sender = threading.Thread(target=self._send_newest, name="progress", daemon=True)
         if self._url:
@@ -54,6 +54,11 @@ class Progress:
         self._saved = {**saved, **({} if every is None else {"checkpoint.every": every})}
         self._changed.set()
 
+    def note(self, name, text):
+        """Tells a text of at most 64 characters, which goes along with every report."""
+        self._notes = {**self._notes, name: text}
+        self._changed.set()
+
     def close(self):
         """Sends what was told last; takes no longer than one report may."""
         self._closing.set()
@@ -74,6 +79,7 @@ class Progress:
         try:
             # "nan" says something; a number has at most 64 characters in the status.
             shown = [{"name": name, "value": f"{float(value):.10g}"} for name, value in metrics.items()]
+            shown += [{"name": name, "value": text} for name, text in self._notes.items()]
             status = {"lastUpdatedTime": datetime.now(timezone.utc).isoformat(), "metrics": shown}  # noqa: UP017 (3.11)
             step, steps = metrics.get("step", 0), metrics.get("steps")
             if steps:

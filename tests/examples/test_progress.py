@@ -101,6 +101,18 @@ def test_the_last_report_arrives_and_is_understood(module: Any, tmp_path: Path) 
     assert len(server.bodies) <= 3, "every step was sent"
 
 
+def test_a_note_goes_along_with_every_report(module: Any, tmp_path: Path) -> None:
+    with serving() as server:
+        progress = module.Progress(environment(tmp_path, server.url))
+        progress.note("mlflow.run", "c0ffee" * 5)
+        progress.report(step=1)
+        progress.close()
+    status = report.parsed(server.bodies[-1])
+    assert status is not None
+    assert report.is_acceptable(status)
+    assert status["metrics"] == [{"name": "step", "value": "1"}, {"name": "mlflow.run", "value": "c0ffee" * 5}]
+
+
 def test_a_loss_that_is_no_number_any_more_is_reported(module: Any, tmp_path: Path) -> None:
     with serving() as server:
         progress = module.Progress(environment(tmp_path, server.url))

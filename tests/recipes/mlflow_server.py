@@ -1,0 +1,98 @@
+"""A real MLflow server, and a gate before it that refuses, stays silent, or lets pass."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from recipes.ranks import eventually
+
+
+@contextmanager
+def mlflow_server(directory: Path) -> Iterator[int]:
+    """Its port on 127.0.0.1. Its data is in SQLite, and gone with the directory."""
+    port = free_port()
+    argv = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", "127.0.0.1", "--port", str(port)]
+    argv += ["--backend-store-uri", f"sqlite:///{directory}/runs.sqlite3", "--artifacts-destination", f"{directory}/artifacts"]
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    with open(directory / "log", "wb") as log:
+        process = subprocess.Popen(argv, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        eventually(lambda: process.poll() is not None or answers(port), seconds=240)
+        assert process.poll() is None, (directory / "log").read_text()
+        yield port
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def answers(port: int) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as response:
+        return bool(response.status == 200)
+    return False
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+class Gate:
+    """A port that leads to a server while it is `open`. Closed, it refuses connections; `silent`, it accepts them and never
+    answers. Whatever changes, connections that are there are cut."""
+
+    def __init__(self, target: int) -> None:
+        self.port, self._target = free_port(), target
+        self.accepted = 0
+        self._listener: socket.socket | None = None
+        self._connections: list[socket.socket] = []
+
+    def open(self) -> None:
+        self.close()
+        self._listen(is_silent=False)
+
+    def silent(self) -> None:
+        self.close()
+        self._listen(is_silent=True)
+
+    def close(self) -> None:
+        if self._listener is not None:
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+            self._listener = None
+        for connection in self._connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        self._connections.clear()
+
+    def _listen(self, *, is_silent: bool) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self._listener, is_silent), daemon=True).start()
+
+    def _accept(self, listener: socket.socket, is_silent: bool) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                self.accepted += 1
+                self._connections.append(client)
+                if not is_silent:
+                    server = socket.create_connection(("127.0.0.1", self._target))
+                    self._connections.append(server)
+                    for source, sink in ((client, server), (server, client)):
+                        threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError), closing(sink):
+        while block := source.recv(65536):
+            sink.sendall(block)
+        sink.shutdown(socket.SHUT_WR)

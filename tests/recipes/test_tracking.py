@@ -1,0 +1,314 @@
+"""examples/recipes/tracking.py against a real MLflow server: one run a job, and a training that does not feel it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from recipes.mlflow_server import Gate, mlflow_server
+from recipes.ranks import REPOSITORY, eventually
+
+RECIPE = REPOSITORY / "examples/recipes/tracking.py"
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("mlflow")]  # one server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with mlflow_server(tmp_path_factory.mktemp("mlflow")) as port:
+        yield port
+
+
+@pytest.fixture
+def gate(server: int) -> Iterator[Gate]:
+    gate = Gate(server)
+    gate.open()
+    yield gate
+    gate.close()
+
+
+@pytest.fixture
+def job(gate: Gate, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The environment of a job of `shunter run --mlflow`; its name, which is that of its experiment and its run as well."""
+    name = str(abs(hash(request.node.name)))
+    for variable in [variable for variable in os.environ if variable.startswith("MLFLOW_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{gate.port}")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", name)
+    monkeypatch.setenv("MLFLOW_RUN_NAME", name)
+    monkeypatch.setenv("SHUNTER_JOB", f"team/{name}")
+    monkeypatch.setenv("SHUNTER_JOB_ID", "1")
+    monkeypatch.setenv("RANK", "0")
+    return name
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tracking", RECIPE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "PERIOD", 0.05)
+    monkeypatch.setattr(module, "LONGEST_PAUSE", 0.1)
+    for name in module.DEFAULTS:  # put back afterwards
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setitem(os.environ, name, module.DEFAULTS[name])
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    return module
+
+
+class Runs:
+    """What the server has of an experiment, asked beside the gate."""
+
+    def __init__(self, server: int, experiment: str) -> None:
+        from mlflow.tracking import MlflowClient
+
+        self.client = MlflowClient(f"http://127.0.0.1:{server}")
+        self._experiment = experiment
+
+    @property
+    def all(self) -> list[Any]:
+        experiment = self.client.get_experiment_by_name(self._experiment)
+        return list(self.client.search_runs([experiment.experiment_id])) if experiment else []
+
+    @property
+    def one(self) -> Any:
+        (run,) = self.all
+        return run
+
+    def curve(self, metric: str = "loss") -> list[tuple[int, float]]:
+        return [(point.step, point.value) for point in self.client.get_metric_history(self.one.info.run_id, metric)]
+
+
+@pytest.fixture
+def runs(server: int, job: str) -> Runs:
+    return Runs(server, job)
+
+
+def curve(*steps: int) -> list[tuple[int, float]]:
+    return [(step, float(step)) for step in steps]
+
+
+def train(tracking: Any, *steps: int) -> None:
+    for step in steps:
+        tracking.log(step, loss=step)
+
+
+def test_a_training_is_one_run_with_its_parameters_and_curve(recipe: ModuleType, job: str, runs: Runs) -> None:
+    notes: dict[str, str] = {}
+    tracking = recipe.Tracking({"lr": 3e-4, "note": "x" * 7000}, progress=SimpleNamespace(note=notes.__setitem__))
+    train(tracking, *range(1, 1201))
+    tracking.close()
+    assert runs.curve() == curve(*range(1, 1201))
+    run = runs.one
+    assert (run.info.run_name, run.info.status) == (job, "FINISHED")
+    assert run.data.params == {"lr": "0.0003", "note": "x" * 6000}
+    assert run.data.tags["shunter.dev/job"] == f"team/{job}"
+    assert notes == {"mlflow.run": run.info.run_id, "mlflow.experiment": run.info.experiment_id}
+
+
+def test_a_restarted_job_goes_on_with_its_run_and_repeats_no_step(
+    recipe: ModuleType, runs: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = recipe.Tracking({"lr": 0.1})
+    train(first, 1, 2, 3, 4, 5)
+    first.close("KILLED")
+    assert runs.one.info.status == "KILLED"
+    second = recipe.Tracking({"lr": 0.2, "batch": 8})
+    train(second, 4, 5, 6, 7)
+    eventually(lambda: runs.one.info.status == "RUNNING")
+    second.log(8, loss=8, accuracy=1)
+    second.close()
+    assert runs.curve() == curve(*range(1, 9)), "one point a step"
+    assert runs.curve("accuracy") == [(8, 1.0)]
+    assert runs.one.data.params == {"lr": "0.1", "batch": "8"}
+    assert "parameter lr stays 0.1 in the run, although this start has 0.2" in capsys.readouterr().err
+    assert runs.one.info.status == "FINISHED"
+
+
+def test_a_job_of_the_same_name_made_anew_is_another_run(recipe: ModuleType, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in ("1", "2"):
+        monkeypatch.setenv("SHUNTER_JOB_ID", number)
+        tracking = recipe.Tracking()
+        train(tracking, 1)
+        tracking.close()
+    assert sorted(run.data.tags["shunter.dev/job-id"] for run in runs.all) == ["1", "2"]
+
+
+def test_without_a_job_every_start_is_a_run(recipe: ModuleType, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHUNTER_JOB")
+    monkeypatch.delenv("SHUNTER_JOB_ID")
+    for _ in range(2):
+        tracking = recipe.Tracking({"lr": 1})
+        train(tracking, 1)
+        tracking.close()
+    assert [run.data.metrics for run in runs.all] == [{"loss": 1.0}] * 2
+
+
+@pytest.mark.parametrize("fault", ["close", "silent"])
+def test_a_server_that_is_away_is_not_felt_and_gets_everything_when_it_is_back(
+    recipe: ModuleType, gate: Gate, runs: Runs, fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    getattr(gate, fault)()
+    tracking = recipe.Tracking({"lr": 1})
+    train(tracking, *range(1, 101))  # ends, although no request of it can
+    eventually(lambda: tracking._failed > 2)
+    gate.open()
+    eventually(lambda: runs.all and runs.one.data.metrics)
+    tracking.close()
+    assert runs.curve() == curve(*range(1, 101))
+    assert capsys.readouterr().err.count("the training goes on") == 1
+
+
+def test_a_server_restarted_in_the_middle_loses_nothing(recipe: ModuleType, gate: Gate, runs: Runs) -> None:
+    tracking = recipe.Tracking()
+    train(tracking, *range(1, 51))
+    eventually(lambda: runs.all and runs.one.data.metrics.get("loss") == 50)
+    gate.close()
+    train(tracking, *range(51, 101))
+    eventually(lambda: tracking._failed)
+    gate.open()
+    tracking.close()
+    assert runs.curve() == curve(*range(1, 101))
+
+
+@pytest.mark.parametrize("fault", ["close", "silent"])
+def test_a_server_that_stays_away_does_not_hold_up_the_end(
+    recipe: ModuleType, gate: Gate, job: str, fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(recipe, "CLOSE", 1.0)
+    monkeypatch.setattr(recipe, "WAITING_STEPS", 60)
+    getattr(gate, fault)()
+    tracking = recipe.Tracking()
+    train(tracking, *range(1, 101))
+    tracking.close()
+    tracking.close()
+    said = capsys.readouterr().err
+    assert said.count("100 metrics were not sent; ") == 1, said
+    assert len(tracking._waiting) == 60
+
+
+def test_what_cannot_be_logged_holds_up_nothing_else(recipe: ModuleType, runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    tracking = recipe.Tracking({"lr": 1, "bad*name": 2})
+    train(tracking, 1)
+    tracking.log(2, **{"bad*name": 1, "loss": 2})
+    tracking.log(3, loss="high")
+    tracking.log(4, loss=float("nan"))
+    train(tracking, 5)
+    tracking.close()
+    assert [step for step, _ in runs.curve()] == [1, 2, 4, 5]
+    assert runs.one.data.params == {"lr": "1"}
+    said = capsys.readouterr().err
+    assert "bad*name is not logged" in said
+    assert "metric loss is no number" in said
+    assert "mlflow: 2 metrics were not sent" in said
+
+
+def test_a_tensor_is_logged_as_it_was_when_it_was_logged(recipe: ModuleType, gate: Gate, runs: Runs) -> None:
+    class Tensor(list[float]):
+        def detach(self) -> Tensor:
+            return self
+
+        def clone(self) -> Tensor:
+            return Tensor(self)
+
+        def __float__(self) -> float:
+            return self[0]
+
+    gate.close()
+    tracking, loss = recipe.Tracking(), Tensor([0.0])
+    for step in (1, 2):
+        loss[0] = float(step)
+        tracking.log(step, loss=loss)
+    loss[0] = 9.0
+    gate.open()
+    tracking.close()
+    assert runs.curve() == curve(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("RANK", "1"), ("MLFLOW_TRACKING_URI", None)], ids=["another rank", "no tracking server"]
+)
+def test_nothing_is_started(
+    recipe: ModuleType, job: str, gate: Gate, name: str, value: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(name)
+    if value is not None:
+        monkeypatch.setenv(name, value)
+    tracking = recipe.Tracking({"lr": 1})
+    train(tracking, 1)
+    tracking.close()
+    assert not tracking._sender.is_alive()
+    assert (gate.accepted, len(tracking._waiting)) == (0, 0)
+
+
+def test_system_metrics_are_logged_when_asked_for_and_go_on_after_a_restart(
+    recipe: ModuleType, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "true")
+    for _ in range(2):
+        tracking = recipe.Tracking()
+        train(tracking, 1)
+        tracking.close()
+    assert [step for step, _ in runs.curve("system/cpu_utilization_percentage")] == [0, 1]
+    assert runs.curve() == curve(1)
+
+
+ENDS: dict[str, tuple[BaseException | None, str]] = {
+    "by itself": (None, "FINISHED"),
+    "with an exception": (ZeroDivisionError(), "FAILED"),
+    "told to stop": (SystemExit(143), "KILLED"),
+    "with exit code 0": (SystemExit(0), "FINISHED"),
+}
+
+
+def ending(tracking: Any, error: BaseException | None) -> None:
+    try:
+        tracking.log(1, loss=1)
+        if error is not None:
+            raise error
+    finally:
+        tracking.close()
+
+
+@pytest.mark.parametrize(("error", "status"), ENDS.values(), ids=ENDS)
+def test_a_run_ends_as_its_program_did(recipe: ModuleType, runs: Runs, error: BaseException | None, status: str) -> None:
+    with suppress(ZeroDivisionError, SystemExit):
+        ending(recipe.Tracking(), error)
+    assert (runs.one.info.status, runs.curve()) == (status, curve(1))
+
+
+PROGRAM = """\
+import sys, time
+sys.path.insert(0, {directory!r})
+from tracking import Tracking
+tracking = Tracking()
+tracking.log(1, loss=1)
+deadline = time.monotonic() + 60
+while tracking._waiting and time.monotonic() < deadline:
+    time.sleep(0.01)
+{end}
+"""
+
+
+def test_a_run_whose_program_died_of_an_exception_has_failed(job: str, runs: Runs) -> None:
+    script = PROGRAM.format(directory=str(RECIPE.parent), end="1 / 0")
+    subprocess.run([sys.executable, "-c", script], env=os.environ, stderr=subprocess.DEVNULL, check=False)
+    assert (runs.one.info.status, runs.curve()) == ("FAILED", curve(1))
+
+
+def test_an_environment_without_mlflow_says_what_to_install(job: str, tmp_path: Path) -> None:
+    script = PROGRAM.format(directory=str(RECIPE.parent), end="tracking.log(2, loss=2); tracking.close()")
+    done = subprocess.run([sys.executable, "-S", "-c", script], env=os.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny\n"
