@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from full_disk import SmallDisk
-from shunter.cluster import lifecycle, supervisor
+from shunter.cluster import lifecycle, mlflow_server, supervisor
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
 from shunter.kube import certificates
@@ -182,6 +182,57 @@ def test_what_cannot_be_recorded_now_is_recorded_later(tmp_path: Path) -> None:
     finally:
         running.terminate()
         assert running.wait(10) == 0
+
+
+def test_a_child_is_added_while_the_others_run_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    state = StateDir(tmp_path / "state")
+    running = supervised(state, "exec sleep 600")
+    try:
+        until(lambda: agent(state)[0] > 0)
+        before = agent(state)
+        launch = json.loads(state.launch.read_text())
+        pids = tmp_path / "pids"
+        argv = ["sh", "-c", f"sleep 600 & echo $! >> {pids}; wait"]
+        launch["children"].insert(0, {"name": "mlflow", "argv": argv, "ends_as_group": True})
+        state.launch.write_text(json.dumps(launch))
+        for _ in range(2):  # the second time there is nothing to add
+            os.kill(running.pid, signal.SIGUSR1)
+            until(lambda: pids.exists() and pids.read_text() != "")
+        assert agent(state) == before
+        record = state.read_record()
+        assert record is not None
+        os.kill(record.children["mlflow"], signal.SIGKILL)
+        until(lambda: len(pids.read_text().splitlines()) == 2)
+        first, second = map(int, pids.read_text().split())
+        until(lambda: not is_running(first))
+        assert is_running(second)
+    finally:
+        running.terminate()
+        assert running.wait(10) == 0
+    until(lambda: not is_running(second))
+
+
+def is_running(pid: int) -> bool:
+    """Not even a process that nobody has waited for."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_mlflow_starts_with_a_cluster_once_it_has_one_and_keeps_its_port(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+
+    def started() -> tuple[int, list[str]]:
+        record = lifecycle.prepare(state, lifecycle.Options(state.root))
+        children = json.loads(state.launch.read_text())["children"]
+        assert mlflow_server.way(record.mlflow) in children[-1]["argv"], "pods have no way to it"
+        return record.mlflow, [child["name"] for child in children]
+
+    port, names = started()
+    assert names == ["apiserver", "operator", "agent"]
+    state.mlflow.mkdir()
+    assert started() == (port, ["mlflow", *names])
 
 
 def test_logs_of_the_cluster_do_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from shunter.launch.objects import launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive
 from shunter.launch.runtimes import Runtime, start_command
+from shunter.launch.tracking import Tracking
 
 SCENARIOS = Path(__file__).parent / "objects"
 TORCH = Runtime("torch-distributed", "torch")
@@ -53,6 +54,14 @@ CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
         {"program": Program(module="pkg.train"), "procs": 2, "image": "me/train:1", "checkpoints": Checkpoints(url="s3://b/p")},
         ImageCode(),
         TORCH,
+    ),
+    "tracked": (
+        {
+            "environment": ({"name": "MLFLOW_EXPERIMENT_NAME", "value": "mine"},),
+            "tracking": Tracking("https://mlflow.example.com", job_id="0123456789"),
+        },
+        MountedCode("/p"),
+        Runtime("jax-distributed", "jax"),
     ),
     "jax": ({"nodes": 2}, MountedCode("/p"), Runtime("jax-distributed", "jax", kind="TrainingRuntime")),
 }
@@ -138,7 +147,7 @@ def test_the_first_process_passes_sigterm_on_and_ends_as_the_program(
 def test_a_job_runs_again_as_it_was() -> None:
     first = objects("packed")[-1]
     stored = {**first, "spec": {**first["spec"], "suspend": False, "managedBy": "trainer.kubeflow.org/trainjob-controller"}}
-    again = rerun_job(stored, "train-3")
+    again = rerun_job(stored, "train-3", job_id="2")
     assert again["metadata"]["labels"] == first["metadata"]["labels"]
     assert again["metadata"]["annotations"] == first["metadata"]["annotations"]
     fresh = {**again["spec"]["trainer"]}
@@ -159,9 +168,9 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
     job = train_job(options, ImageCode(), TORCH, name="train-2", namespace="team")
     place = checkpoints.url or "/workspace/checkpoints"
     assert checkpoint_variable(job) == f"{place}/train"
-    again = rerun_job(job, "train-3")
+    again = rerun_job(job, "train-3", job_id="2")
     assert checkpoint_variable(again) == f"{place}/train-3", "what runs again begins anew"
-    assert checkpoint_variable(rerun_job(again, "train-4")) == f"{place}/train-4"
+    assert checkpoint_variable(rerun_job(again, "train-4", job_id="2")) == f"{place}/train-4"
 
 
 @pytest.mark.parametrize("program", [Program(path="a b.py"), Program(module="pkg.train")], ids=["script", "module"])

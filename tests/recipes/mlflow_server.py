@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from recipes.ranks import eventually
 
@@ -43,6 +44,29 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port
+
+
+class Runs:
+    """What the server at a port has of an experiment."""
+
+    def __init__(self, server: int, experiment: str) -> None:
+        from mlflow.tracking import MlflowClient
+
+        self.client = MlflowClient(f"http://127.0.0.1:{server}")
+        self._experiment = experiment
+
+    @property
+    def all(self) -> list[Any]:
+        experiment = self.client.get_experiment_by_name(self._experiment)
+        return list(self.client.search_runs([experiment.experiment_id])) if experiment else []
+
+    @property
+    def one(self) -> Any:
+        (run,) = self.all
+        return run
+
+    def curve(self, metric: str = "loss") -> list[tuple[int, float]]:
+        return [(point.step, point.value) for point in self.client.get_metric_history(self.one.info.run_id, metric)]
 
 
 class Gate:

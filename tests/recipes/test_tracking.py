@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from recipes.mlflow_server import Gate, mlflow_server
+from recipes.mlflow_server import Gate, Runs, mlflow_server
 from recipes.ranks import REPOSITORY, eventually
 
 RECIPE = REPOSITORY / "examples/recipes/tracking.py"
@@ -64,29 +64,6 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         monkeypatch.setitem(os.environ, name, module.DEFAULTS[name])
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     return module
-
-
-class Runs:
-    """What the server has of an experiment, asked beside the gate."""
-
-    def __init__(self, server: int, experiment: str) -> None:
-        from mlflow.tracking import MlflowClient
-
-        self.client = MlflowClient(f"http://127.0.0.1:{server}")
-        self._experiment = experiment
-
-    @property
-    def all(self) -> list[Any]:
-        experiment = self.client.get_experiment_by_name(self._experiment)
-        return list(self.client.search_runs([experiment.experiment_id])) if experiment else []
-
-    @property
-    def one(self) -> Any:
-        (run,) = self.all
-        return run
-
-    def curve(self, metric: str = "loss") -> list[tuple[int, float]]:
-        return [(point.step, point.value) for point in self.client.get_metric_history(self.one.info.run_id, metric)]
 
 
 @pytest.fixture

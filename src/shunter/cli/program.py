@@ -12,6 +12,8 @@ from shunter.api.resources import NAMESPACES, TRAIN_JOBS
 from shunter.cli.console import ObjectForm, print_objects, say
 from shunter.cli.program_options import ProgramOptions
 from shunter.cli.target import Target
+from shunter.cli.tracking import local_address, require_local_server, say_run, say_server, start_local_server
+from shunter.cluster import mlflow_server
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
@@ -26,6 +28,7 @@ from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import shown_bytes
 from shunter.launch.runtimes import Runtime, find_runtime, require_startable
 from shunter.launch.submitting import Submitted, job_names, resubmit, secret_variables, submit
+from shunter.launch.tracking import LOCAL, tracked_run, tracking, with_uri
 from shunter.launch.tree import packed_code, require_program
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
@@ -37,6 +40,7 @@ def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pro
     """The program and the directory that travels. Reads every option: what is wrong is said before a cluster is started."""
     program, root = program_of(path, options, words)
     launch_options(options, program, [])
+    require_local_server(options.mlflow)
     for text in options.env_from:
         option_texts.secret_reference(text)
     return program, root
@@ -69,8 +73,11 @@ def program_of(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pr
     return Program(path=script.relative_to(root).as_posix(), arguments=tuple(words)), root
 
 
-def launch_options(options: ProgramOptions, program: Program, environment: list[Json]) -> LaunchOptions:
+def launch_options(
+    options: ProgramOptions, program: Program, environment: list[Json], *, local_mlflow: str = ""
+) -> LaunchOptions:
     """The options as values. InputError for texts that are not understood."""
+    given = (*option_texts.variables(options.env, os.environ), *environment)
     return LaunchOptions(
         program=program,
         nodes=options.nodes,
@@ -79,7 +86,7 @@ def launch_options(options: ProgramOptions, program: Program, environment: list[
         cpus=options.cpus,
         memory=options.memory,
         name=options.name,
-        environment=(*option_texts.variables(options.env, os.environ), *environment),
+        environment=given,
         image=options.image,
         volumes=tuple(map(option_texts.volume, options.volume)),
         checkpoints=option_texts.checkpoints(options.checkpoints),
@@ -88,6 +95,7 @@ def launch_options(options: ProgramOptions, program: Program, environment: list[
         queue=options.queue,
         labels=option_texts.labels(options.label),
         deadline_seconds=option_texts.duration("--deadline", options.deadline),
+        tracking=tracking(options.mlflow, given, os.environ, local=local_mlflow),
     )
 
 
@@ -123,7 +131,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
             [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
         )
     ]
-    chosen = launch_options(options, program, environment)
+    chosen = launch_options(options, program, environment, local_mlflow=local_address(target, options.mlflow))
     runtime = await find_runtime(client, namespace, options.runtime)
     require_startable(runtime, chosen)
     chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
@@ -136,8 +144,11 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     await require_resumable(client, namespace, chosen)
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
+        say_server(chosen)
         print_applicable(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)
         return None
+    if chosen.tracking is not None:
+        await start_local_server(target, chosen.tracking.uri)
     if replace:
         await delete_present(client, chosen.name, namespace)
     if target.embedded is not None:
@@ -145,6 +156,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))
+    say_server(chosen)
+    say_run(made.job)
     if chosen.checkpoints is None:
         say("checkpoints: nowhere; --checkpoints keeps what the program saves in SHUNTER_CHECKPOINT_DIR")
     return made.job
@@ -159,6 +172,9 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
         )
     directory = checkpoint_directory(job)
     taken = names_with_checkpoints(directory if target.embedded is not None else "")
+    if (run := tracked_run(job)) is not None and mlflow_server.is_own(run.uri):
+        job = with_uri(job, local_address(target, LOCAL))
+        await start_local_server(target, run.uri)
     made = await resubmit(target.client, job, name=options.name, taken=taken, tell=say)
     annotations = made.job["metadata"]["annotations"]
     if directory := annotations.get(DIRECTORY):
@@ -167,6 +183,7 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
         say(f"code: the same as {options.rerun}'s, sha256 {digest[:12]}")
     metadata = made.job["metadata"]
     say(f"TrainJob {metadata['namespace']}/{metadata['name']}: {annotations[PROGRAM]}, as {options.rerun}")
+    say_run(made.job)
     return made.job
 
 

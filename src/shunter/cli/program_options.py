@@ -81,6 +81,14 @@ class ProgramOptions(NamedTuple):
     queue: Annotated[str, _option("--queue", help="Kueue's LocalQueue to wait in.")] = ""
     label: Annotated[list[str], _option("--label", metavar="K=V", help="A label of the job.")] = []
     deadline: Annotated[str, _option("--deadline", help="End the job after this time, as in 12h.")] = ""
+    mlflow: Annotated[
+        str,
+        _option(
+            "--mlflow",
+            metavar="URI|local|none",
+            help="MLflow server to log to; local: one of the embedded cluster's [default: $MLFLOW_TRACKING_URI, if set].",
+        ),
+    ] = ""
     no_code: Annotated[bool, _option("--no-code", help="Send nothing: the program is in the image.")] = False
     snapshot: Annotated[
         bool, _option("--snapshot", help="On the embedded cluster: send a copy, so that later edits do not show in the job.")

@@ -8,7 +8,9 @@ from datetime import datetime
 
 from shunter.api.meta import Json
 from shunter.cli.ages import age
+from shunter.cli.tracking import shown_run
 from shunter.cli.training_progress import lines as progress_lines
+from shunter.launch.tracking import tracked_run
 from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
@@ -101,6 +103,8 @@ def description(
     yield from _why_lines(job, evidence, now)
     if how_far is not None:
         yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
+    if (run := tracked_run(job)) is not None:
+        yield f"  MLflow   {shown_run(run)}"
     yield f"  Ranks    {row.ranks}"
     for child in owned_by(evidence, job):
         if child.get("kind") == "JobSet" and (counts := restarts(child)) is not None:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.cluster import supervisor
+from shunter.cluster import mlflow_server, supervisor
 from shunter.cluster.state_dir import Record, StateDir, write_private
 from shunter.errors import EnvironmentProblem
 
@@ -137,7 +137,8 @@ def prepare(state: StateDir, options: Options) -> Record:
         started=time.time(),
         simulate=options.simulate,
         strict_resources=options.strict_resources,
-        status_server=status_server_port(state),
+        status_server=port_of_pods(state, "status_server"),
+        mlflow=port_of_pods(state, "mlflow"),
     )
     write_private(state.launch, msgspec.json.encode(launch_description(state, options, record, port)))
     for log in ("apiserver", "operator", "agent"):
@@ -210,8 +211,12 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "status_server_port": record.status_server,
     }
     agent += ["--reach", f"{STATUS_SERVER_NAME}:{record.status_server}={HOST}:{record.status_server}"]
+    agent += ["--reach", mlflow_server.way(record.mlflow)]
+    has_mlflow = state.mlflow.is_dir() and mlflow_server.is_installed()
     return {
         "children": [
+            # The first is stopped last: pods that end still log to it.
+            *([mlflow_server.child(state, record.mlflow)] if has_mlflow else []),
             {"name": "apiserver", "argv": server},
             {"name": "operator", "argv": [*python, "shunter.operator", msgspec.json.encode(operator).decode()]},
             {"name": "agent", "argv": agent},
@@ -268,10 +273,10 @@ def choose_port(state: StateDir, wanted: int) -> int:
     return free_port()
 
 
-def status_server_port(state: StateDir) -> int:
-    """The one that pods of the last start were told, else a free one."""
+def port_of_pods(state: StateDir, field: str) -> int:
+    """The one that pods of the last start were told, by the field of the record, else a free one."""
     with contextlib.suppress(OSError, ValueError, msgspec.DecodeError, KeyError):
-        port = int(msgspec.json.decode(state.launch.read_bytes())["record"]["status_server"])
+        port = int(msgspec.json.decode(state.launch.read_bytes())["record"][field])
         if port and is_free(port):
             return port
     return free_port()

@@ -29,6 +29,8 @@ class Record(msgspec.Struct, kw_only=True):
     strict_resources: bool = False
     status_server: int = 0
     """Port of the operator's status server, if its feature gate is on."""
+    mlflow: int = 0
+    """Port of the MLflow server, for when there is one."""
 
 
 def default_state_dir() -> Path:
@@ -92,6 +94,11 @@ class StateDir(NamedTuple):
     def checkpoints(self) -> Path:
         """NAMESPACE/JOB below it: where jobs made by `shunter run PROGRAM` keep checkpoints. Kept until somebody removes them."""
         return self.root / "checkpoints"
+
+    @property
+    def mlflow(self) -> Path:
+        """Runs and artifacts of the cluster's MLflow server, which starts with the cluster once this is there."""
+        return self.root / "mlflow"
 
     @property
     def launch(self) -> Path:

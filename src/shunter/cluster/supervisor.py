@@ -3,7 +3,8 @@
     supervisor.py STATE_DIR
 
 Reads STATE_DIR/launch.json, takes STATE_DIR/lock, starts the children, starts one again when it dies, and writes
-STATE_DIR/cluster.json whenever something changes. SIGTERM or SIGINT stops the children in reverse order and runs the teardown
+STATE_DIR/cluster.json whenever something changes. SIGUSR1 starts children that were added to launch.json since. SIGTERM or
+SIGINT stops the children in reverse order and runs the teardown
 command. When the supervisor itself is killed, the kernel sends the children SIGTERM (PR_SET_PDEATHSIG); pods run on and the next
 start adopts them.
 """
@@ -52,10 +53,9 @@ def take(lock: int) -> bool:
 
 
 def supervise(state_dir: str) -> int:
-    with open(os.path.join(state_dir, "launch.json"), encoding="utf-8") as handle:
-        launch: dict[str, Any] = json.load(handle)
-    signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD]
+    signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGUSR1]
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    launch = described(state_dir)
     children = [Child(spec, state_dir) for spec in launch["children"]]
     for child in children:
         child.start()
@@ -66,8 +66,10 @@ def supervise(state_dir: str) -> int:
         if not is_recorded:
             timeout = min(timeout, RECORD_RETRY_SECONDS)
         received = signal.sigtimedwait(signals, timeout)
-        if received is not None and received.si_signo != signal.SIGCHLD:
+        if received is not None and received.si_signo not in (signal.SIGCHLD, signal.SIGUSR1):
             break
+        if received is not None and received.si_signo == signal.SIGUSR1:
+            children = with_added(children, state_dir)
         for child in children:
             child.look_after()
         is_recorded = recorded(state_dir, launch, children)
@@ -81,12 +83,26 @@ def supervise(state_dir: str) -> int:
     return 0
 
 
+def described(state_dir: str) -> dict[str, Any]:
+    """What is to be started."""
+    with open(os.path.join(state_dir, "launch.json"), encoding="utf-8") as handle:
+        found: dict[str, Any] = json.load(handle)
+    return found
+
+
+def with_added(children: list["Child"], state_dir: str) -> list["Child"]:
+    """The children in the order of launch.json, with those that were added to it, which are started next."""
+    known = {child.name: child for child in children}
+    return [known.get(spec["name"]) or Child(spec, state_dir) for spec in described(state_dir)["children"]]
+
+
 class Child:
     """One process of the cluster: started, watched, started again with a delay that doubles while it keeps dying."""
 
     def __init__(self, spec: dict[str, Any], state_dir: str) -> None:
         self.name: str = spec["name"]
         self.argv: list[str] = spec["argv"]
+        self.ends_as_group: bool = spec.get("ends_as_group", False)
         self.log_path = os.path.join(state_dir, "logs", f"{self.name}.log")
         self.process: subprocess.Popen[bytes] | None = None
         self.restarts = 0
@@ -105,6 +121,7 @@ class Child:
         now = time.monotonic()
         shorten(self.log_path)
         if self.process is not None and self.process.poll() is not None:
+            self.end_group(self.process.pid)
             self.delay = 0.1 if now - self.started_at > 10 else min(self.delay * 2, 5.0)
             self.process, self.restart_at = None, now + self.delay
             self.restarts += 1
@@ -124,6 +141,13 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.end_group(self.process.pid)
+
+    def end_group(self, group: int) -> None:
+        """Kills what a child that is gone has left behind, if it is one that must leave nothing: every child has a session."""
+        if self.ends_as_group:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
 def unblock() -> None:

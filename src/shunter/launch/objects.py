@@ -16,6 +16,7 @@ from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, Stored
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
 from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
+from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"
 """Whose patch of the runtime it is."""
@@ -86,7 +87,7 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
     metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": _annotations(options, code)}
     spec: Json = {
         "runtimeRef": {"name": runtime.name, "apiGroup": GROUP, "kind": runtime.kind},
-        "trainer": _trainer(options, code, runtime, name),
+        "trainer": _trainer(options, code, runtime, name, namespace),
     }
     if patch := _pod_patch(options, code):
         pods = {"name": NODE, "template": {"spec": {"template": {"spec": patch}}}}
@@ -98,9 +99,9 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
     return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
 
 
-def rerun_job(job: Json, name: str) -> Json:
+def rerun_job(job: Json, name: str, *, job_id: str) -> Json:
     """A job of another name that does what this one, made by `launch`, does: same program, options and code. Its checkpoints are
-    its own."""
+    its own, and so is its run of MLflow, by this id."""
     metadata = job["metadata"]
     annotations = metadata.get("annotations") or {}
     kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY)
@@ -121,6 +122,10 @@ def rerun_job(job: Json, name: str) -> Json:
         place, _, own = str(variable.get("value", "")).rpartition("/")
         if variable["name"] == CHECKPOINT_VARIABLE and own == annotations.get(RESUMED, metadata["name"]):
             variable["value"] = f"{place}/{name}"
+    if environment := spec["trainer"].get("env"):
+        namespace = metadata["namespace"]
+        earlier, later = f"{namespace}/{metadata['name']}", f"{namespace}/{name}"
+        spec["trainer"]["env"] = renamed(environment, earlier, later, job_id=job_id)
     return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": fresh, "spec": spec}
 
 
@@ -171,14 +176,14 @@ def _annotations(options: LaunchOptions, code: Code) -> Json:
     return found
 
 
-def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str) -> Json:
+def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str, namespace: str) -> Json:
     program = options.program
     trainer: Json = {
         "numNodes": options.nodes,
         # The words of the program are arguments of the shell, so that no character of them means anything to it.
         "command": ["sh", "-c", _shell_text(options, code, runtime), program.path or program.module],
         "args": list(program.arguments),
-        "env": _environment(options, runtime, name),
+        "env": _environment(options, runtime, name, namespace),
     }
     if options.image:
         trainer["image"] = options.image
@@ -201,13 +206,15 @@ def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime) -> str:
     return _START.format(prepare=" && ".join(steps) or ":", command=shlex.join(start_command(runtime, options.program)))
 
 
-def _environment(options: LaunchOptions, runtime: Runtime, name: str) -> list[Json]:
+def _environment(options: LaunchOptions, runtime: Runtime, name: str, namespace: str) -> list[Json]:
     """The user's variables win over ours."""
     ours = {"PYTHONUNBUFFERED": "1"}
     if options.checkpoints is not None:
         ours[CHECKPOINT_VARIABLE] = f"{options.checkpoints.url or CHECKPOINTS_PATH}/{options.resume or name}"
     if options.grace is not None and runtime.launcher == TORCHRUN:
         ours[SHUTDOWN_VARIABLE] = str(shutdown_seconds(options.grace))
+    if options.tracking is not None:
+        ours |= variables(options.tracking, namespace, name)
     given = {variable["name"] for variable in options.environment}
     return [*({"name": key, "value": value} for key, value in ours.items() if key not in given), *options.environment]
 

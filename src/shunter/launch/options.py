@@ -10,6 +10,7 @@ from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.names import environment_name_faults, label_1035_faults, label_key_faults, label_value_faults, subdomain_faults
 from shunter.errors import InputError
+from shunter.launch.tracking import Tracking, require_secret_credentials
 
 GRACE_SECONDS = 120
 """The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
@@ -77,6 +78,8 @@ class LaunchOptions:
     queue: str = ""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     deadline_seconds: int | None = None
+    tracking: Tracking | None = None
+    """The MLflow that the program logs to."""
 
     def __post_init__(self) -> None:
         for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
@@ -102,6 +105,7 @@ class LaunchOptions:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
             if names.count(name) > 1:
                 raise InputError(f"--env: {name} is given more than once.", "Leave all but one out.")
+        require_secret_credentials(self.environment)
         paths = [volume.path for volume in self.volumes]
         for volume in self.volumes:
             _require(f"--volume {volume.claim}", subdomain_faults(volume.claim), "Write it like CLAIM:/path or CLAIM:/path:ro.")

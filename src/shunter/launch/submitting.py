@@ -23,6 +23,7 @@ from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
 from shunter.launch.runtimes import Runtime, find_runtime
 from shunter.launch.stored_code import own, send, tidy
+from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES, Overview, overview
 
 
@@ -90,8 +91,10 @@ async def resubmit(
             kept = {key: found["metadata"].get(key, {}) for key in ("name", "namespace", "labels", "annotations")}
             maps.append({"apiVersion": "v1", "kind": "ConfigMap", **found, "metadata": kept})
 
+    job_id = new_job_id()
+
     def objects(name: str) -> list[Json]:
-        return [*maps, rerun_job(job, name)]
+        return [*maps, rerun_job(job, name, job_id=job_id)]
 
     base = name or unnumbered_name(metadata["name"], metadata["annotations"][PROGRAM])
     return await create(client, namespace, objects, base=base, is_given=bool(name), taken=taken, tell=tell)

@@ -1,0 +1,70 @@
+"""MLflow beside `run` and `describe`: the embedded cluster's own server, and what is said of where a job logs to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from shunter.cli.console import errors, say
+from shunter.cluster import mlflow_server
+from shunter.errors import InputError
+from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, tracked_run
+
+if TYPE_CHECKING:
+    from shunter.api.meta import Json
+    from shunter.cli.target import Target
+    from shunter.launch.options import LaunchOptions
+
+
+def require_local_server(mlflow: str) -> None:
+    """EnvironmentProblem when --mlflow asks for a server of the embedded cluster that cannot be started."""
+    from shunter.cluster import mlflow_start
+
+    if mlflow == LOCAL and not mlflow_server.is_installed():
+        raise mlflow_start.not_installed()
+
+
+def local_address(target: Target, mlflow: str) -> str:
+    """Where pods reach the cluster's own server, whether it runs or not; empty unless --mlflow asks for it. InputError on another
+    cluster than the embedded one."""
+    from shunter.cluster import mlflow_start
+
+    if mlflow != LOCAL:
+        return ""
+    if target.embedded is None:
+        raise InputError(
+            f"--mlflow {LOCAL} is a server of the embedded cluster, and {target.description} is another one.",
+            "Give the address of a server that its pods reach: --mlflow http://HOST:PORT",
+        )
+    return mlflow_server.pod_address(mlflow_start.port(target.embedded))
+
+
+async def start_local_server(target: Target, uri: str) -> None:
+    """Starts the cluster's own server if that is where a job logs to, and returns when it answers."""
+    from shunter.cluster import mlflow_start
+
+    if target.embedded is None or not mlflow_server.is_own(uri):
+        return
+    with errors().status("starting MLflow"):
+        await asyncio.to_thread(mlflow_start.start, target.embedded)
+
+
+def say_server(options: LaunchOptions) -> None:
+    """Says so when the address is one that nobody gave on the command line."""
+    if options.tracking is not None and options.tracking.option.startswith(URI):
+        say(f"MLflow: {options.tracking.uri}, the {URI} of this shell; --mlflow {NONE} leaves it out")
+
+
+def say_run(job: Json) -> None:
+    """Where a job logs to, if it does."""
+    if (run := tracked_run(job)) is not None:
+        say(f"MLflow: {shown_run(run)}")
+
+
+def shown_run(run: TrackedRun) -> str:
+    """The page of the run where its program has told it, else the server, the experiment and the run's name."""
+    server = mlflow_server.own_address(run.uri).rstrip("/")
+    if run.run_id and run.experiment_id and server.startswith("http"):
+        return f"{server}/#/experiments/{run.experiment_id}/runs/{run.run_id}"
+    texts = [server or f"the {URI} of a Secret", f"experiment {run.experiment}"]
+    return ", ".join([*texts, f"run {run.run}"] if run.run else texts)

@@ -1,0 +1,44 @@
+"""What is said of where a job logs to."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.cli.tracking import require_local_server, shown_run
+from shunter.cluster import mlflow_server
+from shunter.errors import EnvironmentProblem
+from shunter.launch.tracking import TrackedRun
+
+SHOWN = {
+    "a run that its program told": (
+        TrackedRun("https://mlflow/base/", "team", "train", "7", "c0ffee"),
+        "https://mlflow/base/#/experiments/7/runs/c0ffee",
+    ),
+    "the cluster's own server, as this machine reaches it": (
+        TrackedRun("http://mlflow.shunter-system.svc:5055", "team", "train", "7", "c0ffee"),
+        "http://127.0.0.1:5055/#/experiments/7/runs/c0ffee",
+    ),
+    "a run that is not known yet": (TrackedRun("https://mlflow", "team", "train"), "https://mlflow, experiment team, run train"),
+    "a manifest without names": (TrackedRun("https://mlflow", "Default", ""), "https://mlflow, experiment Default"),
+    "a Secret's": (
+        TrackedRun("", "team", "train", "7", "c0ffee"),
+        "the MLFLOW_TRACKING_URI of a Secret, experiment team, run train",
+    ),
+    "a service that has no such pages": (
+        TrackedRun("databricks", "team", "train", "7", "c0ffee"),
+        "databricks, experiment team, run train",
+    ),
+}
+
+
+@pytest.mark.parametrize(("run", "text"), SHOWN.values(), ids=SHOWN)
+def test_a_run_is_shown_as(run: TrackedRun, text: str) -> None:
+    assert shown_run(run) == text
+
+
+def test_without_mlflow_a_server_of_the_cluster_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mlflow_server, "is_installed", lambda: False)
+    require_local_server("http://mlflow:5000")
+    with pytest.raises(EnvironmentProblem) as refused:
+        require_local_server("local")
+    assert "pip install mlflow" in refused.value.remedy
