@@ -72,6 +72,7 @@ def test_code_that_kubectl_cannot_apply_plainly_is_said(capsys: pytest.CaptureFi
 
 TAKEN_AS_THEY_ARE: dict[str, Any] = {
     "nodes": 2, "gpus": 3, "procs": 4, "cpus": "5", "memory": "6Gi", "name": "a", "image": "b", "queue": "c", "resume": "d",
+    "restarts": 5,
 }  # fmt: skip
 READ = {"volume", "checkpoints"}
 """Texts that become values."""

@@ -16,7 +16,7 @@ from e2e.running_cluster import SHUNTER, Cluster, eventually
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import ANCESTOR_LABEL
-from shunter.cli.deleting import delete_and_wait, delete_code
+from shunter.cli.deleting import delete_and_wait, delete_leftovers
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
@@ -349,7 +349,7 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
             for job in (await client.list(TRAIN_JOBS, namespace)).items:
                 if job["metadata"]["name"].startswith(name):
                     await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True)
-            await delete_code(client, namespace, name, code.digest)
+            await delete_leftovers(client, namespace, name, code.digest)
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not maps(cluster, namespace))

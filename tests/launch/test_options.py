@@ -16,6 +16,8 @@ TRAIN = Program(path="train.py")
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no node": ({"nodes": 0}, "--nodes is 0; it must be at least 1"),
     "fewer GPUs than none": ({"gpus": -1}, "--gpus is -1"),
+    "restarts below none": ({"restarts": -1}, "--restarts is -1; it must be between 0 and"),
+    "restarts that no field holds": ({"restarts": 2**31}, "--restarts is 2147483648"),
     "no process": ({"procs": 0}, "--procs is 0"),
     "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB': .* Write it like 4, 500m or 16Gi"),
     "no CPU": ({"cpus": "0"}, "--cpus '0' is nothing at all"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
@@ -15,6 +16,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
 from shunter.launch.stored_code import tidy
+from shunter.launch.stored_runtime import tidy_runtimes
 from shunter.operator.overview import moment, pod_selector
 
 QUIET_SECONDS = 2.0
@@ -47,14 +49,21 @@ async def delete_and_wait(client: Client, resource: Resource, job: Json, *, now:
         await asyncio.gather(*beside, return_exceptions=True)
 
 
-async def delete_code(client: Client, namespace: str, name: str, digest: str = "") -> int:
-    """Deletes ConfigMaps that hold the code of a job of this name and that no job owns: `run` was killed before it came to that.
-    Returns how many; 0, having said so, where they may not be looked for."""
+async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "") -> int:
+    """Deletes ConfigMaps that hold the code of a job of this name, and its own TrainingRuntime, if no job owns them: `run` was
+    killed before it came to that. Returns how many; what may not be looked for is not counted, and the user told."""
+    code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()))
+    return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}))
+
+
+async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int]) -> int:
     try:
-        return await tidy(client, namespace, names={name}, digests={digest} if digest else ())
+        return await tidying
     except Forbidden as error:
-        say(f"whether code of {name} is left is not known: {error.message}")
-        return 0
+        say(f"whether {what} of {name} is left is not known: {error.message}")
+    except NotFound:
+        pass  # A cluster that does not serve TrainingRuntimes has none.
+    return 0
 
 
 async def _until_gone(client: Client, resource: Resource, job: Json) -> None:

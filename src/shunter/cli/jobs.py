@@ -150,22 +150,23 @@ def delete(
     from rich.markup import escape
 
     from shunter.cli.target import connect
-    from shunter.launch.marks import DIGEST
+    from shunter.launch.marks import DIGEST, PROGRAM
 
     async def run() -> str:
-        from shunter.cli.deleting import delete_and_wait, delete_code
+        from shunter.cli.deleting import delete_and_wait, delete_leftovers
         from shunter.errors import InputError
 
         async with connect(kubeconfig, context).client as client:
             try:
                 resource, found = await find(client, job, namespace)
             except InputError:
-                if await delete_code(client, namespace, job):
-                    return f"the code that was sent for {job}; there is no such job"
+                if await delete_leftovers(client, namespace, job):
+                    return f"what was sent for {job}; there is no such job"
                 raise
             await delete_and_wait(client, resource, found, now=now)
-            if digest := (found["metadata"].get("annotations") or {}).get(DIGEST):
-                await delete_code(client, found["metadata"]["namespace"], found["metadata"]["name"], digest)
+            metadata = found["metadata"]
+            if PROGRAM in (annotations := metadata.get("annotations") or {}):
+                await delete_leftovers(client, metadata["namespace"], metadata["name"], annotations.get(DIGEST, ""))
             return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
 
     with errors().status(f"deleting {escape(job)}"):

@@ -96,6 +96,7 @@ def launch_options(
         labels=option_texts.labels(options.label),
         deadline_seconds=option_texts.duration("--deadline", options.deadline),
         tracking=tracking(options.mlflow, given, os.environ, local=local_mlflow),
+        restarts=options.restarts,
     )
 
 
@@ -246,7 +247,10 @@ def job_line(made: Submitted, options: LaunchOptions, runtime: Runtime) -> str:
     taken = f" ({made.base} is taken)" if metadata["name"] != made.base else ""
     nodes = f"{options.nodes} node{'s' * (options.nodes != 1)}"
     processes = f"{options.processes} process{'es' * (options.processes != 1)}" if runtime.launcher == "torchrun" else "1 process"
-    return f"TrainJob {metadata['namespace']}/{metadata['name']}{taken}: {nodes} x {processes}, runtime {runtime.name}"
+    name = runtime.name
+    if options.restarts is not None:
+        name += f" with {options.restarts} restart{'s' * (options.restarts != 1)} of all pods"
+    return f"TrainJob {metadata['namespace']}/{metadata['name']}{taken}: {nodes} x {processes}, runtime {name}"
 
 
 async def run_program(

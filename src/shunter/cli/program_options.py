@@ -78,6 +78,10 @@ class ProgramOptions(NamedTuple):
     grace: Annotated[
         str, _option("--grace", help="Time to end after SIGTERM, as in 5m [default: 120s with checkpoints, else the runtime's].")
     ] = ""
+    restarts: Annotated[
+        int | None,
+        _option("--restarts", help="Make all pods anew so often when one fails, before the job fails [default: the runtime's]."),
+    ] = None
     queue: Annotated[str, _option("--queue", help="Kueue's LocalQueue to wait in.")] = ""
     label: Annotated[list[str], _option("--label", metavar="K=V", help="A label of the job.")] = []
     deadline: Annotated[str, _option("--deadline", help="End the job after this time, as in 12h.")] = ""

@@ -1,4 +1,4 @@
-"""The objects of a job: the ConfigMaps that hold its code, if they do, and the TrainJob. Pure."""
+"""The objects of a job: the ConfigMaps that hold its code, a runtime of its own, if it needs them, and the TrainJob. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import shlex
 
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
-from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import NODE
-from shunter.api.trainer.trainjob import GROUP
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
+from shunter.launch.job_runtime import job_runtime, with_restarts
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
 from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
@@ -47,11 +47,15 @@ deleted before that would use up its grace period. So the shell stays, passes a 
 
 
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
-    """The ConfigMaps, if the code is packed, and then the TrainJob, as `kubectl apply` takes them. InputError for a runtime that
-    cannot start the program."""
+    """The ConfigMaps, if the code is packed, the job's own TrainingRuntime, if it needs one, and then the TrainJob, as `kubectl
+    apply` takes them. InputError for a runtime that cannot start the program."""
     require_startable(runtime, options)
-    maps = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
-    return [*maps, train_job(options, code, runtime, name=name, namespace=namespace)]
+    objects = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
+    job = train_job(options, code, runtime, name=name, namespace=namespace)
+    if options.restarts is not None:
+        objects.append(with_restarts(job_runtime(runtime.object, job=name, namespace=namespace), options.restarts))
+        job["spec"]["runtimeRef"] |= {"name": name, "kind": TRAINING_RUNTIMES.kind}
+    return [*objects, job]
 
 
 def config_maps(code: PackedCode, name: str, namespace: str) -> list[Json]:
@@ -78,7 +82,7 @@ def map_name(digest: str, number: int) -> str:
 
 
 def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> Json:
-    """The TrainJob alone."""
+    """The TrainJob alone, of the runtime that was chosen."""
     labels = dict(options.labels)
     if options.queue:
         labels[QUEUE_LABEL] = options.queue
@@ -86,7 +90,7 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
         labels[CODE_LABEL] = code.digest[:SHORT]
     metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": _annotations(options, code)}
     spec: Json = {
-        "runtimeRef": {"name": runtime.name, "apiGroup": GROUP, "kind": runtime.kind},
+        "runtimeRef": runtime.reference,
         "trainer": _trainer(options, code, runtime, name, namespace),
     }
     if patch := _pod_patch(options, code):
@@ -99,9 +103,9 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
     return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
 
 
-def rerun_job(job: Json, name: str, *, job_id: str) -> Json:
+def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = False) -> Json:
     """A job of another name that does what this one, made by `launch`, does: same program, options and code. Its checkpoints are
-    its own, and so is its run of MLflow, by this id."""
+    its own, so is its run of MLflow, by this id, and its runtime if this one's is."""
     metadata = job["metadata"]
     annotations = metadata.get("annotations") or {}
     kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY)
@@ -115,6 +119,8 @@ def rerun_job(job: Json, name: str, *, job_id: str) -> Json:
     spec = copy.deepcopy(job["spec"])
     for field in ("suspend", "managedBy"):
         spec.pop(field, None)
+    if has_own_runtime:
+        spec["runtimeRef"]["name"] = name
     spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] == MANAGER]
     for patch in spec["runtimePatches"]:
         patch.pop("time", None)

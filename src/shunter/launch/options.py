@@ -16,6 +16,7 @@ GRACE_SECONDS = 120
 """The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
 TORCHRUN_SECONDS = 20
 """How much earlier than the kubelet torchrun gives up on its processes, so that it can still say what happened."""
+MOST_RESTARTS = 2**31 - 1
 LONGEST_NAME = 50
 """Of a job: the names of its pods, NAME-node-0-12-abcde, are host names, of at most 63 characters."""
 
@@ -80,11 +81,15 @@ class LaunchOptions:
     deadline_seconds: int | None = None
     tracking: Tracking | None = None
     """The MLflow that the program logs to."""
+    restarts: int | None = None
+    """How often all pods are made anew when one fails, before the job fails."""
 
     def __post_init__(self) -> None:
         for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
             if value is not None and value < least:
                 raise InputError(f"{option} is {value}; it must be at least {least}.")
+        if self.restarts is not None and not 0 <= self.restarts <= MOST_RESTARTS:
+            raise InputError(f"--restarts is {self.restarts}; it must be between 0 and {MOST_RESTARTS:,}.")
         for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
             _require_quantity(option, amount)
         if self.name:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+from shunter.api.trainer.trainjob import GROUP
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -29,6 +30,19 @@ class Runtime:
     name: str
     framework: str
     kind: str = CLUSTER_TRAINING_RUNTIMES.kind
+    spec: Json = dataclasses.field(default_factory=dict, compare=False)
+    """Needed only for a job that gets a runtime of its own."""
+
+    @property
+    def reference(self) -> Json:
+        """A TrainJob's `runtimeRef` to it."""
+        return {"name": self.name, "apiGroup": GROUP, "kind": self.kind}
+
+    @property
+    def object(self) -> Json:
+        """What a copy of it is made from."""
+        labels = {FRAMEWORK_LABEL: self.framework}
+        return {"kind": self.kind, "metadata": {"name": self.name, "labels": labels}, "spec": self.spec}
 
     @property
     def launcher(self) -> str:
@@ -45,7 +59,7 @@ class Runtime:
 def of_object(found: Json, kind: str = CLUSTER_TRAINING_RUNTIMES.kind) -> Runtime:
     """A runtime by its object."""
     metadata = found["metadata"]
-    return Runtime(metadata["name"], (metadata.get("labels") or {}).get(FRAMEWORK_LABEL, ""), kind)
+    return Runtime(metadata["name"], (metadata.get("labels") or {}).get(FRAMEWORK_LABEL, ""), kind, found["spec"])
 
 
 async def find_runtime(client: Client, namespace: str, name: str = "") -> Runtime:

@@ -94,16 +94,17 @@ async def users(client: Client, namespace: str, short: str, digest: str) -> list
     return list(_references(jobs, digest))
 
 
+def owner_reference(job: Json) -> Json:
+    """What makes an object one of this TrainJob's."""
+    metadata = job["metadata"]
+    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": metadata["name"], "uid": metadata["uid"]}
+
+
 def _references(jobs: Iterable[Json], digest: str) -> Iterable[Json]:
     for job in jobs:
         metadata = job["metadata"]
         if metadata.get("deletionTimestamp") is None and (metadata.get("annotations") or {}).get(DIGEST) == digest:
-            yield {
-                "apiVersion": TRAIN_JOBS.api_version,
-                "kind": TRAIN_JOBS.kind,
-                "name": metadata["name"],
-                "uid": metadata["uid"],
-            }
+            yield owner_reference(job)
 
 
 async def _add_owners(client: Client, namespace: str, name: str, owners: Sequence[Json]) -> bool:

@@ -1,4 +1,4 @@
-"""Writes a job and its code to a cluster, under a free name. Whatever can be refused is refused before anything is written."""
+"""Writes a job, its code and its runtime to a cluster, under a free name. What can be refused is refused before any write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from shunter.api.meta import Json, MetadataOnly
-from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, Resource
+from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
@@ -15,6 +15,7 @@ from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, 
 from shunter.kube.watching import follow
 from shunter.launch.checkpoints import require_resumable
 from shunter.launch.code import Code
+from shunter.launch.job_runtime import rerun_runtime
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.named_objects import named_object, require_claims
 from shunter.launch.names import base_name, free_name, unnumbered_name
@@ -23,6 +24,7 @@ from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
 from shunter.launch.runtimes import Runtime, find_runtime
 from shunter.launch.stored_code import own, send, tidy
+from shunter.launch.stored_runtime import own_runtime, runtime_of, tidy_runtimes
 from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES, Overview, overview
 
@@ -64,7 +66,9 @@ async def submit(
         return launch(options, code, chosen, name=name, namespace=namespace)
 
     base = options.name or base_name(options.program)
-    return await create(client, namespace, objects, base=base, is_given=bool(options.name), taken=taken, tell=tell)
+    return await create(
+        client, namespace, objects, chosen.reference, base=base, is_given=bool(options.name), taken=taken, tell=tell
+    )
 
 
 async def resubmit(
@@ -91,45 +95,69 @@ async def resubmit(
             kept = {key: found["metadata"].get(key, {}) for key in ("name", "namespace", "labels", "annotations")}
             maps.append({"apiVersion": "v1", "kind": "ConfigMap", **found, "metadata": kept})
 
-    job_id = new_job_id()
+    runtime, job_id = await runtime_of(client, job), new_job_id()
 
     def objects(name: str) -> list[Json]:
-        return [*maps, rerun_job(job, name, job_id=job_id)]
+        own = [rerun_runtime(runtime, name)] if runtime is not None else []
+        return [*maps, *own, rerun_job(job, name, job_id=job_id, has_own_runtime=runtime is not None)]
 
     base = name or unnumbered_name(metadata["name"], metadata["annotations"][PROGRAM])
-    return await create(client, namespace, objects, base=base, is_given=bool(name), taken=taken, tell=tell)
+    reference = job["spec"]["runtimeRef"]
+    return await create(client, namespace, objects, reference, base=base, is_given=bool(name), taken=taken, tell=tell)
 
 
 async def create(
     client: Client,
     namespace: str,
     objects: Callable[[str], list[Json]],
+    present_runtime: Json,
     *,
     base: str,
     is_given: bool,
     taken: Collection[str],
     tell: Callable[[str], None],
 ) -> Submitted:
-    """Writes what `objects` makes of a name: ConfigMaps, the job, and then the ConfigMaps' owner."""
+    """Writes what `objects` makes of a name: ConfigMaps, the job's own runtime, the job, and then the owner of the others.
+    `present_runtime` refers to a runtime that is there, for the dry run: the job's own one is not yet."""
     names = {*taken, *await job_names(client, namespace)}
     while True:
         name = base if is_given else free_name(base, names)
-        *maps, job = objects(name)
+        *others, job = objects(name)
+        maps = [found for found in others if found["kind"] == CONFIG_MAPS.kind]
+        runtimes = [found for found in others if found["kind"] == TRAINING_RUNTIMES.kind]
+        present = {**job, "spec": {**job["spec"], "runtimeRef": present_runtime}}
         try:
-            await _create_job(client, job, tell, dry_run=True)
+            await _create(client, TRAIN_JOBS, present, tell, dry_run=True)
             await tidy(client, namespace, names={base, name}, keep=job["metadata"]["annotations"].get(DIGEST, ""))
+            await _tidy_runtimes(client, namespace, {base, name}, are_needed=bool(runtimes))
+            for runtime in runtimes:
+                await _create(client, TRAINING_RUNTIMES, runtime, tell, dry_run=True)
             sent = await send(client, namespace, maps)
-            stored = await _create_job(client, job, tell)
-        except AlreadyExists:
+            made = [await _create(client, TRAINING_RUNTIMES, runtime, tell) for runtime in runtimes]
+            stored = await _create(client, TRAIN_JOBS, job, tell)
+        except AlreadyExists as error:
             if is_given:
+                await _tidy_runtimes(client, namespace, {name}, are_needed=bool(runtimes))
+                what = "TrainingRuntime" if TRAINING_RUNTIMES.plural in error.message else "TrainJob"
                 raise InputError(
-                    f"--name {name}: TrainJob {namespace}/{name} exists.",
+                    f"--name {name}: {what} {namespace}/{name} exists.",
                     "Use another name, none (one is chosen then), or --replace.",
                 ) from None
             names.add(name)
             continue
         await own(client, namespace, maps)
+        for runtime, there in zip(runtimes, made, strict=True):
+            await own_runtime(client, stored, runtime, there)
         return Submitted(stored, base, sent)
+
+
+async def _tidy_runtimes(client: Client, namespace: str, names: Collection[str], *, are_needed: bool) -> None:
+    """Who may not look for TrainingRuntimes has made none, and may run what needs none."""
+    try:
+        await tidy_runtimes(client, namespace, names=names)
+    except Forbidden:
+        if are_needed:
+            raise
 
 
 async def job_names(client: Client, namespace: str) -> set[str]:
@@ -170,19 +198,19 @@ async def _names_of(client: Client, resource: Resource, namespace: str) -> set[s
         return set()
 
 
-async def _create_job(client: Client, job: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
-    """Raises AlreadyExists as it comes, any other refusal in the job's name."""
+async def _create(client: Client, resource: Resource, obj: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
+    """Raises AlreadyExists as it comes, any other refusal in the object's name."""
     try:
-        return await once_admitted(lambda: client.create(TRAIN_JOBS, job, field_validation="Strict", dry_run=dry_run), tell)
+        return await once_admitted(lambda: client.create(resource, obj, field_validation="Strict", dry_run=dry_run), tell)
     except AlreadyExists:
         raise
     except ApiError as error:
-        raise _refusal(job, error) from error
+        raise _refusal(obj, error) from error
 
 
-def _refusal(job: Json, error: ApiError) -> ShunterError:
-    metadata = job["metadata"]
-    title = f"TrainJob {metadata['namespace']}/{metadata['name']}"
+def _refusal(obj: Json, error: ApiError) -> ShunterError:
+    metadata = obj["metadata"]
+    title = f"{obj['kind']} {metadata['namespace']}/{metadata['name']}"
     if may_pass(error):
         return EnvironmentProblem(f"{title}: {error.message}", error.remedy)
     if isinstance(error, NotFound) and "namespaces" in error.message:
