@@ -74,7 +74,7 @@ TAKEN_AS_THEY_ARE: dict[str, Any] = {
     "nodes": 2, "gpus": 3, "procs": 4, "cpus": "5", "memory": "6Gi", "name": "a", "image": "b", "queue": "c", "resume": "d",
     "restarts": 5,
 }  # fmt: skip
-READ = {"volume", "checkpoints"}
+READ = {"volume", "checkpoints", "fabric"}
 """Texts that become values."""
 
 

@@ -44,6 +44,7 @@ VERBS = {
         {"cls": "UntouchedWords", "options_metavar": "[KUBECTL'S WORDS]...", "add_help_option": False},
     ),
     "images": Verb("images", "app", "Environments that stand for images on the embedded cluster."),
+    "runtime": Verb("runtime", "app", "Runtimes made from others: with a fast network, with restarts."),
     "operator": Verb("operator", "operator", "Run the operator against any API server."),
     "node": Verb("node", "node", "Join this machine to a cluster as a node."),
     "install": Verb("install", "install", "Install the operator on a cluster, or upgrade it."),

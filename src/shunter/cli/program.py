@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import difflib
 import os
 from pathlib import Path
@@ -20,6 +21,7 @@ from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
+from shunter.launch.fabric import find_fabric, notes, require_profile
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.named_objects import require_claims
 from shunter.launch.names import base_name, free_name
@@ -43,6 +45,7 @@ def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pro
     require_local_server(options.mlflow)
     for text in options.env_from:
         option_texts.secret_reference(text)
+    require_profile(options.fabric, options.instance)
     return program, root
 
 
@@ -135,6 +138,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     chosen = launch_options(options, program, environment, local_mlflow=local_address(target, options.mlflow))
     runtime = await find_runtime(client, namespace, options.runtime)
     require_startable(runtime, chosen)
+    chosen = dataclasses.replace(chosen, fabric=await find_fabric(client, options.fabric, options.instance))
     chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
     directory = chosen.checkpoints.directory if chosen.checkpoints is not None else ""
     taken = names_with_checkpoints(directory)
@@ -143,6 +147,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, chosen)
     await require_resumable(client, namespace, chosen)
+    if chosen.fabric is not None:
+        say("\n".join((f"fabric {chosen.fabric.title}", *notes(chosen.fabric, chosen.environment, chosen.gpus))))
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         say_server(chosen)

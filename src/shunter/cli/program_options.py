@@ -82,6 +82,13 @@ class ProgramOptions(NamedTuple):
         int | None,
         _option("--restarts", help="Make all pods anew so often when one fails, before the job fails [default: the runtime's]."),
     ] = None
+    fabric: Annotated[
+        str,
+        _option("--fabric", metavar="PROFILE", help="A fast network: efa, gib, ib, tcpxo or none [default: none]."),
+    ] = ""
+    instance: Annotated[
+        str, _option("--instance", metavar="TYPE", help="With --fabric: the type of machine, where the nodes do not say it.")
+    ] = ""
     queue: Annotated[str, _option("--queue", help="Kueue's LocalQueue to wait in.")] = ""
     label: Annotated[list[str], _option("--label", metavar="K=V", help="A label of the job.")] = []
     deadline: Annotated[str, _option("--deadline", help="End the job after this time, as in 12h.")] = ""

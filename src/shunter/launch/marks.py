@@ -14,5 +14,7 @@ RESUMED = "shunter.dev/resumed-job"
 """Annotation of a job that goes on from the checkpoints of another, which it names."""
 MADE_FROM = "shunter.dev/made-from"
 """Annotation of a runtime: the one that it is a copy of, `ClusterTrainingRuntime/shunter-torch`."""
+FABRIC = "shunter.dev/fabric"
+"""Annotation of a job or a runtime: the profile of its network."""
 SHORT = 10
 """Digits of a digest that stand in names and labels."""

@@ -12,20 +12,22 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import NODE
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
+from shunter.launch.fabric import GPU
+from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
 from shunter.launch.job_runtime import job_runtime, with_restarts
-from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, JOB_LABEL, PROGRAM, RESUMED, SHORT
+from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
 from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
 from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"
 """Whose patch of the runtime it is."""
+_MANAGERS = (MANAGER, FABRIC_MANAGER)
 CODE_PATH = "/workspace/code"
 PACKED_PATH = "/workspace/packed"
 CHECKPOINTS_PATH = "/workspace/checkpoints"
 CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
 SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-GPU = "nvidia.com/gpu"
 _UNPACK = """\
 import glob, hashlib, io, sys, tarfile
 packed = b"".join(open(piece, "rb").read() for piece in sorted(glob.glob("{packed}/code.*")))
@@ -52,10 +54,21 @@ def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, n
     require_startable(runtime, options)
     objects = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
     job = train_job(options, code, runtime, name=name, namespace=namespace)
-    if options.restarts is not None:
-        objects.append(with_restarts(job_runtime(runtime.object, job=name, namespace=namespace), options.restarts))
+    if (own := own_runtime(options, runtime, name=name, namespace=namespace)) is not None:
+        objects.append(own)
         job["spec"]["runtimeRef"] |= {"name": name, "kind": TRAINING_RUNTIMES.kind}
     return [*objects, job]
+
+
+def own_runtime(options: LaunchOptions, runtime: Runtime, *, name: str, namespace: str) -> Json | None:
+    """The TrainingRuntime that a job needs for what a TrainJob cannot say; None where it can say all."""
+    sidecars = options.fabric.profile.sidecars if options.fabric else ()
+    if options.restarts is None and not sidecars:
+        return None
+    own = job_runtime(runtime.object, job=name, namespace=namespace)
+    if options.restarts is not None:
+        own = with_restarts(own, options.restarts)
+    return with_sidecars(own, options.fabric) if options.fabric else own
 
 
 def config_maps(code: PackedCode, name: str, namespace: str) -> list[Json]:
@@ -100,7 +113,8 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
         spec["activeDeadlineSeconds"] = options.deadline_seconds
     if not labels:
         del metadata["labels"]
-    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
+    job = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
+    return with_fabric(job, options.fabric) if options.fabric else job
 
 
 def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = False) -> Json:
@@ -108,7 +122,7 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
     its own, so is its run of MLflow, by this id, and its runtime if this one's is."""
     metadata = job["metadata"]
     annotations = metadata.get("annotations") or {}
-    kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY)
+    kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY, FABRIC)
     fresh: Json = {
         "name": name,
         "namespace": metadata["namespace"],
@@ -121,7 +135,7 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
         spec.pop(field, None)
     if has_own_runtime:
         spec["runtimeRef"]["name"] = name
-    spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] == MANAGER]
+    spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] in _MANAGERS]
     for patch in spec["runtimePatches"]:
         patch.pop("time", None)
     for variable in spec["trainer"].get("env") or ():

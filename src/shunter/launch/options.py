@@ -10,6 +10,7 @@ from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.names import environment_name_faults, label_1035_faults, label_key_faults, label_value_faults, subdomain_faults
 from shunter.errors import InputError
+from shunter.launch.fabric import Fabric
 from shunter.launch.tracking import Tracking, require_secret_credentials
 
 GRACE_SECONDS = 120
@@ -83,13 +84,14 @@ class LaunchOptions:
     """The MLflow that the program logs to."""
     restarts: int | None = None
     """How often all pods are made anew when one fails, before the job fails."""
+    fabric: Fabric | None = None
+    """The fast network; see `fabric.find_fabric`."""
 
     def __post_init__(self) -> None:
         for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
             if value is not None and value < least:
                 raise InputError(f"{option} is {value}; it must be at least {least}.")
-        if self.restarts is not None and not 0 <= self.restarts <= MOST_RESTARTS:
-            raise InputError(f"--restarts is {self.restarts}; it must be between 0 and {MOST_RESTARTS:,}.")
+        require_restarts(self.restarts)
         for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
             _require_quantity(option, amount)
         if self.name:
@@ -134,6 +136,12 @@ class LaunchOptions:
 def shutdown_seconds(grace: int) -> int:
     """How long torchrun waits for its processes after SIGTERM, of a grace period: some seconds less, but at least half of it."""
     return max(grace - TORCHRUN_SECONDS, grace // 2)
+
+
+def require_restarts(number: int | None) -> None:
+    """InputError for a number that no field holds."""
+    if number is not None and not 0 <= number <= MOST_RESTARTS:
+        raise InputError(f"--restarts is {number}; it must be between 0 and {MOST_RESTARTS:,}.")
 
 
 def _require(what: str, faults: list[str], remedy: str) -> None:

@@ -62,7 +62,7 @@ def of_object(found: Json, kind: str = CLUSTER_TRAINING_RUNTIMES.kind) -> Runtim
     return Runtime(metadata["name"], (metadata.get("labels") or {}).get(FRAMEWORK_LABEL, ""), kind, found["spec"])
 
 
-async def find_runtime(client: Client, namespace: str, name: str = "") -> Runtime:
+async def find_runtime(client: Client, namespace: str, name: str = "", *, option: str = "--runtime") -> Runtime:
     """The runtime of this name, of the namespace or else of the cluster; without a name the first of DEFAULTS that there is.
     InputError when there is none, naming what is close."""
     for candidate in [name] if name else DEFAULTS:
@@ -74,7 +74,7 @@ async def find_runtime(client: Client, namespace: str, name: str = "") -> Runtim
     if not name:
         raise InputError(
             f"the cluster has no runtime {' or '.join(DEFAULTS)}.",
-            "Install them with: shunter install; or name one with --runtime.",
+            f"Install them with: shunter install; or name one with {option}.",
         )
     try:
         present = sorted(item["metadata"]["name"] for item in (await client.list(CLUSTER_TRAINING_RUNTIMES)).items)
@@ -82,7 +82,7 @@ async def find_runtime(client: Client, namespace: str, name: str = "") -> Runtim
         present = []
     close = difflib.get_close_matches(name, present, n=1)
     raise InputError(
-        f"--runtime {name}: there is no such runtime.",
+        f"{option} {name}: there is no such runtime.",
         f"Did you mean {close[0]}?"
         if close
         else f"There are: {', '.join(present) or 'none; install them with shunter install'}.",

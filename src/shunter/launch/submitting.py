@@ -127,14 +127,14 @@ async def create(
         runtimes = [found for found in others if found["kind"] == TRAINING_RUNTIMES.kind]
         present = {**job, "spec": {**job["spec"], "runtimeRef": present_runtime}}
         try:
-            await _create(client, TRAIN_JOBS, present, tell, dry_run=True)
+            await write(client, TRAIN_JOBS, present, tell, dry_run=True)
             await tidy(client, namespace, names={base, name}, keep=job["metadata"]["annotations"].get(DIGEST, ""))
             await _tidy_runtimes(client, namespace, {base, name}, are_needed=bool(runtimes))
             for runtime in runtimes:
-                await _create(client, TRAINING_RUNTIMES, runtime, tell, dry_run=True)
+                await write(client, TRAINING_RUNTIMES, runtime, tell, dry_run=True)
             sent = await send(client, namespace, maps)
-            made = [await _create(client, TRAINING_RUNTIMES, runtime, tell) for runtime in runtimes]
-            stored = await _create(client, TRAIN_JOBS, job, tell)
+            made = [await write(client, TRAINING_RUNTIMES, runtime, tell) for runtime in runtimes]
+            stored = await write(client, TRAIN_JOBS, job, tell)
         except AlreadyExists as error:
             if is_given:
                 await _tidy_runtimes(client, namespace, {name}, are_needed=bool(runtimes))
@@ -149,6 +149,17 @@ async def create(
         for runtime, there in zip(runtimes, made, strict=True):
             await own_runtime(client, stored, runtime, there)
         return Submitted(stored, base, sent)
+
+
+async def write(client: Client, resource: Resource, obj: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
+    """Creates an object; returns it as the server stored it, or would with `dry_run`. Raises AlreadyExists as it comes, any other
+    refusal in the object's name."""
+    try:
+        return await once_admitted(lambda: client.create(resource, obj, field_validation="Strict", dry_run=dry_run), tell)
+    except AlreadyExists:
+        raise
+    except ApiError as error:
+        raise _refusal(obj, error) from error
 
 
 async def _tidy_runtimes(client: Client, namespace: str, names: Collection[str], *, are_needed: bool) -> None:
@@ -196,16 +207,6 @@ async def _names_of(client: Client, resource: Resource, namespace: str) -> set[s
         if resource == TRAIN_JOBS:
             raise
         return set()
-
-
-async def _create(client: Client, resource: Resource, obj: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
-    """Raises AlreadyExists as it comes, any other refusal in the object's name."""
-    try:
-        return await once_admitted(lambda: client.create(resource, obj, field_validation="Strict", dry_run=dry_run), tell)
-    except AlreadyExists:
-        raise
-    except ApiError as error:
-        raise _refusal(obj, error) from error
 
 
 def _refusal(obj: Json, error: ApiError) -> ShunterError:

@@ -1,0 +1,73 @@
+"""`runtime`: TrainingRuntimes made from others, for what TrainJobs cannot say themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shunter.cli import completion
+from shunter.cli.console import ObjectForm
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def runtime() -> None:
+    """TrainingRuntimes, made from others."""
+
+
+@app.command("create", short_help="Make a runtime with a fast network, or with restarts.")
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the TrainingRuntime.")],
+    fabric: Annotated[str, typer.Option("--fabric", metavar="PROFILE", help="A fast network: efa, gib, ib or tcpxo.")] = "",
+    instance: Annotated[
+        str, typer.Option("--instance", metavar="TYPE", help="With --fabric: the type of machine, where the nodes do not say it.")
+    ] = "",
+    restarts: Annotated[
+        int | None, typer.Option("--restarts", help="Make all pods anew so often when one fails, before a job fails.")
+    ] = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="RUNTIME",
+            help="The runtime that it is a copy of [default: shunter-torch where installed, else torch-distributed].",
+        ),
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; print the runtime.")] = False,
+    form: Annotated[
+        ObjectForm | None, typer.Option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")
+    ] = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: Annotated[
+        str,
+        typer.Option("-n", "--namespace", autocompletion=completion.namespaces, help="Of the runtime [default: the context's]."),
+    ] = "",
+) -> None:
+    """Make a TrainingRuntime that is a copy of another one, with a fast network (devices, variables, sidecars) or restarts of all
+    pods. TrainJobs name it in their runtimeRef, programs by shunter run train.py --runtime NAME.
+    """
+    import asyncio
+
+    from shunter.cli.console import print_objects, say
+    from shunter.cli.target import connect
+    from shunter.errors import InputError
+    from shunter.launch.runtime_copies import RuntimeOptions, create_runtime
+
+    options = RuntimeOptions(name=name, source=source, fabric=fabric, instance=instance, restarts=restarts)
+    if form and not dry_run:
+        raise InputError(f"-o {form.value} prints what --dry-run would create.", "Add --dry-run, or leave -o out.")
+
+    async def run() -> None:
+        async with connect(kubeconfig, context).client as client:
+            space = namespace or client.namespace
+            made = await create_runtime(client, options, space, say, dry_run=dry_run)
+            if dry_run:
+                print_objects([made], form or ObjectForm.yaml)
+            else:
+                say(f"created TrainingRuntime {space}/{name}; use it: shunter run train.py --runtime {name} -n {space}")
+
+    asyncio.run(run())

@@ -1,0 +1,185 @@
+"""The network that one job trains over: a profile, and the numbers that nodes or else its table say. Pure but for `find_fabric`.
+
+Nothing is guessed: where neither the nodes nor the table say how many devices a pod is to ask for, the job is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Sequence
+
+from shunter.api import quantity
+from shunter.api.meta import Json
+from shunter.api.resources import NODES
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden
+from shunter.launch.fabrics import NONE, Device, Machine, Profile, Variable, profiles
+
+INSTANCE_LABEL = "node.kubernetes.io/instance-type"
+GPU = "nvidia.com/gpu"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fabric:
+    """What a training node of a job gets: the profile's objects, `count` of a device (none where it is empty), and a machine of
+    this type if `instance` names one."""
+
+    profile: Profile
+    device: str = ""
+    count: int = 0
+    instance: str = ""
+    source: str = ""
+    """Who says the number: `allocatable of 4 nodes`, `table, not checked`."""
+    gpus: int = 0
+    """Of a whole node; 0 where it is not known."""
+
+    @property
+    def environment(self) -> tuple[Variable, ...]:
+        machine = self.profile.machine(self.instance)
+        return (*self.profile.environment, *(machine.environment if machine else ()))
+
+    @property
+    def title(self) -> str:
+        """`efa: 32 vpc.amazonaws.com/efa a node (allocatable of 4 nodes)`."""
+        devices = f"{self.count} {self.device} a node ({self.source})" if self.device else f"{self.instance} ({self.source})"
+        return f"{self.profile.name}: {devices}"
+
+
+async def find_fabric(client: Client, name: str, instance: str = "") -> Fabric | None:
+    """The fabric of this name with the numbers of the cluster's nodes; None for none."""
+    profile = require_profile(name, instance)
+    if profile is None:
+        return None
+    try:
+        nodes: Sequence[Json] | None = (await client.list(NODES)).items
+    except Forbidden:
+        nodes = None
+    return fabric_of(profile, nodes, instance)
+
+
+def require_profile(name: str, instance: str = "") -> Profile | None:
+    """The profile of a name; None for an empty one and `none`. InputError for another, and for an instance without a profile."""
+    if name in ("", NONE):
+        if instance:
+            raise InputError(f"--instance {instance} is about a fabric, and none is named.", f"Add --fabric, one of {_names()}.")
+        return None
+    if name not in profiles():
+        close = difflib.get_close_matches(name, [*profiles(), NONE], n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"There are: {_names()}."
+        raise InputError(f"--fabric {name}: there is no such profile.", remedy)
+    return profiles()[name]
+
+
+def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = "") -> Fabric:
+    """The fabric of a job on machines of this type, of any type that has it where none is named. `nodes` is None where they may
+    not be looked at. InputError where the number of devices, or the machine, is not known."""
+    seen = [node for node in nodes or () if _type(node) == instance] if instance else _carriers(profile, nodes or ())
+    if not profile.devices:
+        return _by_machine(profile, seen, nodes, instance)
+    if not seen:
+        return _by_table(profile, nodes, instance)
+    device = next((device for device in profile.devices if any(_offered(node, device) for node in seen)), None)
+    if device is None:
+        name = seen[0]["metadata"]["name"]
+        raise InputError(
+            f"--fabric {profile.name}: node {name} is a {instance} and offers no {profile.devices[0].name}.",
+            f"Install its device plugin, or wait until that has registered its devices: kubectl describe node {name}",
+        )
+    having = [node for node in seen if _offered(node, device)]
+    counts = {_type(node): min(_offered(each, device) for each in having if _type(each) == _type(node)) for node in having}
+    if not device.each_pod and len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count} ({type or 'no instance type'})" for type, count in sorted(counts.items()))
+        raise InputError(
+            f"--fabric {profile.name}: nodes offer different numbers of {device.name}: {shown}.",
+            "Say which machines are meant: --instance TYPE.",
+        )
+    source = f"allocatable of {len(having)} node{'s' * (len(having) != 1)}"
+    gpus = max(_amount(node, GPU) for node in having)
+    return Fabric(profile, device.name, device.each_pod or min(counts.values()), instance, source, gpus)
+
+
+def notes(fabric: Fabric, environment: Iterable[Json], gpus: int) -> list[str]:
+    """What of the profile does not hold, or costs more than it seems: sentences for the user, whose own `environment` wins."""
+    said = []
+    given = {variable["name"]: variable for variable in environment}
+    for variable in fabric.environment:
+        if variable.name in given and given[variable.name].get("value") != variable.value:
+            value = given[variable.name].get("value", "the Secret's value")
+            said.append(
+                f"{variable.name}={value} is taken in place of {variable.value!r}, which --fabric {fabric.profile.name} sets for "
+                f"this reason: {variable.why}"
+            )
+    if 0 < gpus < fabric.gpus and fabric.device:
+        taken = f"{fabric.count} {fabric.device}"
+        said.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits beside it")
+    return said
+
+
+def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | None, instance: str) -> Fabric:
+    """For a network that is no resource of nodes: what it needs depends on the machine alone."""
+    types = sorted({_type(node) for node in seen})
+    if len(types) > 1:
+        raise InputError(
+            f"--fabric {profile.name}: the cluster has machines of several types that have it: {', '.join(types)}.",
+            "Say which are meant: --instance TYPE.",
+        )
+    if not (instance or types):
+        raise _unseen(profile, nodes)
+    machine = _known(profile, instance or types[0])
+    source = f"{len(seen)} node{'s' * (len(seen) != 1)} of that type" if seen else "no node of that type is seen"
+    return Fabric(profile, instance=machine.type, source=source, gpus=machine.gpus)
+
+
+def _by_table(profile: Profile, nodes: Sequence[Json] | None, instance: str) -> Fabric:
+    if not instance:
+        raise _unseen(profile, nodes)
+    machine = _known(profile, instance)
+    if not machine.devices:
+        raise InputError(f"--fabric {profile.name}: {instance} has none.", f"Name one that has: {_types(profile)}.")
+    mark = "" if machine.checked else ", not checked"
+    return Fabric(profile, profile.devices[0].name, machine.devices, instance, f"table{mark}", machine.gpus)
+
+
+def _known(profile: Profile, instance: str) -> Machine:
+    machine = profile.machine(instance)
+    if machine is not None:
+        return machine
+    close = difflib.get_close_matches(instance, [known.type for known in profile.instances], n=1)
+    raise InputError(
+        f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type is there to be asked.",
+        f"Did you mean {close[0]}?" if close else f"Start such a node, or name one of {_types(profile)}.",
+    )
+
+
+def _unseen(profile: Profile, nodes: Sequence[Json] | None) -> InputError:
+    what = profile.devices[0].name if profile.devices else profile.title
+    why = "nodes may not be listed" if nodes is None else f"no node has {what}"
+    return InputError(f"--fabric {profile.name}: {why}.", f"Say on which machines it is to train: --instance {_types(profile)}.")
+
+
+def _carriers(profile: Profile, nodes: Sequence[Json]) -> list[Json]:
+    if not profile.devices:
+        return [node for node in nodes if profile.machine(_type(node))]
+    return [node for node in nodes if any(_offered(node, device) for device in profile.devices)]
+
+
+def _offered(node: Json, device: Device) -> int:
+    return _amount(node, device.name)
+
+
+def _amount(node: Json, resource: str) -> int:
+    return int(quantity.parse((node.get("status", {}).get("allocatable") or {}).get(resource, 0)))
+
+
+def _type(node: Json) -> str:
+    return str((node["metadata"].get("labels") or {}).get(INSTANCE_LABEL, ""))
+
+
+def _types(profile: Profile) -> str:
+    return ", ".join(machine.type for machine in profile.instances if machine.devices or not profile.devices)
+
+
+def _names() -> str:
+    return ", ".join([*profiles(), NONE])
