@@ -39,16 +39,17 @@ def _base(crds: Sequence[Json]) -> dict[Path, str]:
     values = checked({})
     found = {name: objects for name, objects in manifests.files(values, namespace=NAMESPACE).items() if objects}
     monitors = manifests.files(checked({"monitoring": "always"}), namespace=NAMESPACE)["monitoring"]
-    files = {BASE / f"{name}.yaml": HEADER + _yaml(*objects) for name, objects in found.items()}
-    files[BASE / KUSTOMIZATION] = _kustomization(["../crds", *(f"{name}.yaml" for name in found)])
-    files[CRDS / KUSTOMIZATION] = _kustomization([f"{crd['metadata']['name']}.yaml" for crd in crds])
-    files[MONITORING / "monitoring.yaml"] = HEADER + _yaml(*monitors)
-    files[MONITORING / KUSTOMIZATION] = _kustomization(["monitoring.yaml"], version="v1alpha1", kind="Component")
+    files = {BASE / f"{name}.yaml": HEADER + yaml_text(*objects) for name, objects in found.items()}
+    files[BASE / KUSTOMIZATION] = kustomization(["../crds", *(f"{name}.yaml" for name in found)])
+    files[CRDS / KUSTOMIZATION] = kustomization([f"{crd['metadata']['name']}.yaml" for crd in crds])
+    files[MONITORING / "monitoring.yaml"] = HEADER + yaml_text(*monitors)
+    files[MONITORING / KUSTOMIZATION] = kustomization(["monitoring.yaml"], version="v1alpha1", kind="Component")
     return files
 
 
-def _kustomization(resources: list[str], *, version: str = "v1beta1", kind: str = "Kustomization") -> str:
-    return HEADER + _yaml({"apiVersion": f"kustomize.config.k8s.io/{version}", "kind": kind, "resources": resources})
+def kustomization(resources: list[str], *, version: str = "v1beta1", kind: str = "Kustomization", header: str = HEADER) -> str:
+    """The text of a Kustomization, or of a component."""
+    return header + yaml_text({"apiVersion": f"kustomize.config.k8s.io/{version}", "kind": kind, "resources": resources})
 
 
 def _chart(crds: Sequence[Json]) -> dict[Path, str]:
@@ -62,7 +63,7 @@ def _chart(crds: Sequence[Json]) -> dict[Path, str]:
         "kubeVersion": ">=1.29.0-0",
     }
     files = {
-        CHART / "Chart.yaml": HEADER + _yaml(chart),
+        CHART / "Chart.yaml": HEADER + yaml_text(chart),
         CHART / "values.yaml": HEADER + "".join(f"{line}\n" for line in _values_lines(Values, _chart_defaults(), "")),
         CHART / "values.schema.json": msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n",
         CHART / "templates/NOTES.txt": NOTES,
@@ -132,7 +133,7 @@ def _values_lines(section: type[Section], content: Mapping[str, Any], indent: st
             yield f"{indent}{value.name}:"
             yield from _values_lines(value.section, value.content, indent + "  ")
         else:
-            yield from textwrap.indent(_yaml({value.name: value.content}).rstrip(), indent).splitlines()
+            yield from textwrap.indent(yaml_text({value.name: value.content}).rstrip(), indent).splitlines()
 
 
 def values_page() -> str:
@@ -174,7 +175,8 @@ def _text(dumper: yaml.Dumper, text: str) -> yaml.Node:
 _Dumper.add_representer(str, _text)
 
 
-def _yaml(*documents: Json) -> str:
+def yaml_text(*documents: Json) -> str:
+    """YAML as it is checked in: no anchors, texts of several lines as blocks."""
     return yaml.dump_all(
         documents, Dumper=_Dumper, sort_keys=False, width=130, allow_unicode=True, explicit_start=len(documents) > 1
     )

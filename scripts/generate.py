@@ -2,8 +2,8 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate, deploy/ from shunter/install, the command reference from the command's help, the page on conformance
-from what tests expect, the migration's schemas and its page of findings from its types and topics.
+package kubernetes-validate, deploy/ from shunter/install and shunter/launch/fabrics, the command reference from the commands'
+help, the page on conformance from what tests expect, the migration's schemas and its page of findings from its types and topics.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import yaml
 from builtin_definitions import builtin_definitions
 from conformance_table import conformance_table
 from deploy_files import deploy_files
+from fabric_files import fabric_files
 from findings_page import findings_page
 from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
@@ -50,7 +51,7 @@ def generated_files() -> dict[Path, bytes]:
         files[PACKAGED / f"crds/{name}.json.gz"] = msgspec.json.encode(crd)
         if kind.resource != JOBSETS:
             installed.append(crd)
-    files |= deploy_files(installed)
+    files |= {**deploy_files(installed), **fabric_files()}
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
     files[Path("docs/migration/findings.md")] = findings_page()

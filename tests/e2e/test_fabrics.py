@@ -12,6 +12,7 @@ from shunter.launch.fabrics import Profile, profiles
 
 pytestmark = pytest.mark.timeout(240)
 
+ROOT = Path(__file__).resolve().parents[2]
 MACHINES = {"efa": "p5.48xlarge", "gib": "a3-ultragpu-8g", "ib": "Standard_ND96isr_H100_v5", "tcpxo": "a3-megagpu-8g"}
 
 
@@ -116,3 +117,8 @@ def test_what_the_user_sets_is_said(cluster: Cluster, namespace: str, script: st
     assert (
         "fabric efa: 32 vpc.amazonaws.com/efa a node (table, not checked)\nNCCL_NET=Socket is taken in place of" in printed.stderr
     )
+
+
+def test_the_runtimes_of_the_components_are_accepted(cluster: Cluster) -> None:
+    for file in sorted((ROOT / "deploy/fabrics").glob("*/runtimes.yaml")):
+        cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", str(file))

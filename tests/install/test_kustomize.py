@@ -13,6 +13,7 @@ import yaml
 from install.charts import DEPLOY, by_name
 from shunter.install import manifests
 from shunter.install.values import checked
+from shunter.launch.fabrics import profiles
 
 BINARIES = Path(sys.executable).parent
 
@@ -37,6 +38,29 @@ def test_the_base_with_monitoring_is_what_install_prints_with_it(tmp_path: Path)
     overlay = tmp_path / "kustomization.yaml"
     overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": ["deploy/monitoring"]}))
     assert built(tmp_path) == printed("--set", "monitoring=always")
+
+
+def test_a_component_adds_a_runtime_for_each_machine_of_a_fabric(tmp_path: Path) -> None:
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    components = [f"deploy/fabrics/{name}" for name in profiles()]
+    (tmp_path / "kustomization.yaml").write_text(yaml.dump({"components": components}))
+    found = {name: runtime for (_, _, name), runtime in built(tmp_path).items()}
+    wanted = {
+        f"shunter-torch-{profile.name}-{machine.type.lower().replace('.', '-').replace('_', '-')}": (profile, machine)
+        for profile in profiles().values()
+        for machine in profile.instances
+        if machine.devices or not profile.devices
+    }
+    assert found.keys() == wanted.keys()
+    for name, (profile, machine) in wanted.items():
+        assert found[name]["metadata"]["annotations"]["shunter.dev/fabric"] == profile.name
+        (job,) = found[name]["spec"]["template"]["spec"]["replicatedJobs"]
+        pods = job["template"]["spec"]["template"]["spec"]
+        assert pods["nodeSelector"] == {"node.kubernetes.io/instance-type": machine.type}
+        if profile.devices:
+            (node,) = pods["containers"]
+            amount = {profile.devices[0].name: str(machine.devices)}
+            assert node["resources"] == {"requests": amount, "limits": amount}
 
 
 def test_only_the_printed_form_needs_no_cluster() -> None:

@@ -8,7 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.launch.fabric import INSTANCE_LABEL, Fabric
-from shunter.launch.marks import FABRIC
+from shunter.launch.marks import FABRIC, FABRIC_SOURCE
 from shunter.operator.trainer.upserts import upsert_env, upsert_mounts, upsert_volumes
 
 FABRIC_MANAGER = "shunter.dev/fabric"
@@ -38,7 +38,8 @@ def runtime_with_fabric(runtime: Json, fabric: Fabric) -> Json:
     """A runtime whose training pods have all of it."""
     changed = with_sidecars(runtime, fabric)
     metadata = changed["metadata"]
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), FABRIC: fabric.profile.name}
+    marks = {FABRIC: fabric.profile.name, FABRIC_SOURCE: fabric.source}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **marks}
     pods = _pods(fabric)
     for template, container in _trained(changed):
         upsert_env(container, _variables(fabric))

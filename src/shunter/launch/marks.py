@@ -16,5 +16,7 @@ MADE_FROM = "shunter.dev/made-from"
 """Annotation of a runtime: the one that it is a copy of, `ClusterTrainingRuntime/shunter-torch`."""
 FABRIC = "shunter.dev/fabric"
 """Annotation of a job or a runtime: the profile of its network."""
+FABRIC_SOURCE = "shunter.dev/fabric-source"
+"""Annotation of a runtime: who says how many devices there are, `table, not checked`."""
 SHORT = 10
 """Digits of a digest that stand in names and labels."""
