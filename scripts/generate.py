@@ -2,7 +2,7 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate, deploy/ from shunter/install and shunter/launch/fabrics, the command reference from the commands'
+package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands'
 help, the page on conformance from what tests expect, the migration's schemas and its page of findings from its types and topics.
 """
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from e2e.running_cluster import Cluster, eventually
 from shunter.api.meta import Json
-from shunter.launch.fabrics import Profile, profiles
+from shunter.fabrics import Profile, profiles
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -115,10 +116,25 @@ def test_what_the_user_sets_is_said(cluster: Cluster, namespace: str, script: st
     printed = cluster.shunter(*run)
     assert printed.returncode == 0, printed.stderr
     assert (
-        "fabric efa: 32 vpc.amazonaws.com/efa a node (table, not checked)\nNCCL_NET=Socket is taken in place of" in printed.stderr
+        "fabric efa: 32 vpc.amazonaws.com/efa a node (table, not checked)\nwarning: NCCL_NET=Socket is taken in place of"
+        in printed.stderr
     )
 
 
 def test_the_runtimes_of_the_components_are_accepted(cluster: Cluster) -> None:
     for file in sorted((ROOT / "deploy/fabrics").glob("*/runtimes.yaml")):
         cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", str(file))
+
+
+def test_network_settings_of_manifests_are_warned_about(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    variables = [{"name": "NCCL_TIMEOUT", "value": "1800"}, {"name": "NCCL_DEBUG", "value": "WARN"}]
+    spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"numNodes": 1, "command": ["true"], "env": variables}}
+    metadata = {"name": "job", "namespace": namespace}
+    job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
+    (tmp_path / "job.yaml").write_text(yaml.dump(job))
+    done = cluster.shunter("run", str(tmp_path / "job.yaml"))
+    assert done.returncode == 0, done.stderr
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert said.startswith(
+        f"warning: {tmp_path}/job.yaml:1: TrainJob {namespace}/job: NCCL_TIMEOUT=1800: Neither NCCL (2.30.7) nor torch"
+    )

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from install.charts import DEPLOY, by_name
+from shunter.fabrics import profiles
 from shunter.install import manifests
 from shunter.install.values import checked
-from shunter.launch.fabrics import profiles
 
 BINARIES = Path(sys.executable).parent
 

@@ -16,10 +16,10 @@ from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.runtime_validation import errors
 from shunter.cli import program_options, runtime
 from shunter.errors import InputError
+from shunter.fabrics import profiles
 from shunter.launch.code import ImageCode
 from shunter.launch.fabric import Fabric, fabric_of, notes, require_profile
 from shunter.launch.fabric_objects import FABRIC_MANAGER, runtime_with_fabric, with_fabric
-from shunter.launch.fabrics import profiles
 from shunter.launch.job_runtime import copied_runtime
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program

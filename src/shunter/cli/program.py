@@ -148,7 +148,9 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     await require_claims(client, namespace, chosen)
     await require_resumable(client, namespace, chosen)
     if chosen.fabric is not None:
-        say("\n".join((f"fabric {chosen.fabric.title}", *notes(chosen.fabric, chosen.environment, chosen.gpus))))
+        say(f"fabric {chosen.fabric.title}")
+    for note in notes(chosen.fabric, chosen.environment, chosen.gpus):
+        say(f"warning: {note}")
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         say_server(chosen)

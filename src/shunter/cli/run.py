@@ -135,9 +135,13 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
     from shunter.cli.applying import apply_all
     from shunter.cli.console import say
     from shunter.cli.display import display
+    from shunter.fabrics.settings import verdicts_of
 
     async with target.client:
         say(f"on {target.description}")
+        for manifest in manifests:
+            for verdict in verdicts_of(manifest.object):
+                say(f"warning: {manifest.place}: {manifest.title}: {verdict}")
         jobs = await apply_all(target, manifests, replace=replace)
         if not jobs:
             say(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")

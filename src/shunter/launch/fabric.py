@@ -13,11 +13,11 @@ from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.errors import InputError
+from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
+from shunter.fabrics.settings import variable_verdict
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.launch.fabrics import NONE, Device, Machine, Profile, Variable, profiles
 
-INSTANCE_LABEL = "node.kubernetes.io/instance-type"
 GPU = "nvidia.com/gpu"
 
 
@@ -100,18 +100,21 @@ def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = ""
     return Fabric(profile, device.name, device.each_pod or min(counts.values()), instance, source, gpus)
 
 
-def notes(fabric: Fabric, environment: Iterable[Json], gpus: int) -> list[str]:
-    """What of the profile does not hold, or costs more than it seems: sentences for the user, whose own `environment` wins."""
+def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list[str]:
+    """Sentences for the user: which of their own variables, which win, stand in place of the profile's, which do not do what they
+    seem to, and what the network costs that is not used."""
     said = []
-    given = {variable["name"]: variable for variable in environment}
-    for variable in fabric.environment:
-        if variable.name in given and given[variable.name].get("value") != variable.value:
-            value = given[variable.name].get("value", "the Secret's value")
+    ours = {variable.name: variable for variable in fabric.environment} if fabric else {}
+    for given in environment:
+        name, value = given["name"], given.get("value")
+        if fabric and name in ours and value != ours[name].value:
             said.append(
-                f"{variable.name}={value} is taken in place of {variable.value!r}, which --fabric {fabric.profile.name} sets for "
-                f"this reason: {variable.why}"
+                f"{name}={'the value of a Secret' if value is None else value} is taken in place of {ours[name].value!r}, which "
+                f"--fabric {fabric.profile.name} sets for this reason: {ours[name].why}"
             )
-    if 0 < gpus < fabric.gpus and fabric.device:
+        if name not in ours and value is not None and (verdict := variable_verdict(name, value)):
+            said.append(str(verdict))
+    if fabric and fabric.device and 0 < gpus < fabric.gpus:
         taken = f"{fabric.count} {fabric.device}"
         said.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits beside it")
     return said

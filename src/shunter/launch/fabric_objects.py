@@ -7,7 +7,8 @@ import copy
 from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
-from shunter.launch.fabric import INSTANCE_LABEL, Fabric
+from shunter.fabrics import INSTANCE_LABEL
+from shunter.launch.fabric import Fabric
 from shunter.launch.marks import FABRIC, FABRIC_SOURCE
 from shunter.operator.trainer.upserts import upsert_env, upsert_mounts, upsert_volumes
 

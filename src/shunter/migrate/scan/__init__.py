@@ -6,5 +6,6 @@ python_code    calls of the v1 SDK, by the syntax tree
 notebooks      the same for the cells of Jupyter notebooks
 manifests      objects of Kubernetes that name v1 kinds or select v1 pods
 text           whatever a line of any file shows
+network        settings of NCCL and EFA that do nothing or harm, before and after the move
 scanning       all of it over a tree, in order
 """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shunter.migrate.briefing.masking import masked
 from shunter.migrate.findings import Finding, Place
-from shunter.migrate.scan import files, manifests, notebooks, python_code, text
+from shunter.migrate.scan import files, manifests, network, notebooks, python_code, text
 from shunter.migrate.scan.reference import WORDS, Reference
 from shunter.migrate.source.files import name_of
 
@@ -32,21 +32,21 @@ def paths_below(roots: Iterable[Path]) -> list[Path]:
 
 
 def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> Scanned:
-    """What the files say of v1; `advance` hears of each that is done."""
+    """What the files say of v1, and of the network; `advance` hears of each that is done."""
     findings: list[Finding] = []
     skipped = 0
     for path in paths:
         content = files.read(path)
         if content is None:
             skipped += 1
-        elif _may_speak_of_v1(content):
+        elif _may_speak_of_v1(content) or network.may_have_settings(content):
             findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
     return Scanned(tuple(findings), len(paths) - skipped, skipped)
 
 
 def findings_of(name: str, content: str) -> list[Finding]:
-    """What one file says of v1, by line and column."""
+    """What one file says of v1 and of the network, by line and column."""
     content = content.removeprefix("\ufeff")
     told: list[Reference] = []
     jobs: list[range] = []
@@ -58,6 +58,7 @@ def findings_of(name: str, content: str) -> list[Finding]:
         found = manifests.references(content)
         told, jobs = found.references, found.jobs
     told += text.references(content, list(told), skipped=jobs)
+    told += network.references(content)
     told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
     return [_finding(name, reference) for reference in told]
 

@@ -1,5 +1,6 @@
 """What jobs need to train over a cluster's fast network, one profile a YAML file: variables, devices, volumes, sidecars, and the
-machines that have it. Data: `fabric` chooses the numbers, `fabric_objects` puts them into objects.
+machines that have it. Data: `launch.fabric` chooses the numbers, `launch.fabric_objects` puts them into objects. `settings` is
+about what people set by themselves.
 
 Every profile sets NCCL_NET, so that NCCL stops where the network is missing: by itself it goes on over TCP, many times slower,
 and nobody notices.
@@ -16,6 +17,7 @@ import yaml
 from shunter.api.meta import Json
 
 NETWORK_VARIABLE = "NCCL_NET"
+INSTANCE_LABEL = "node.kubernetes.io/instance-type"
 NONE = "none"
 """No profile: what is there without one."""
 

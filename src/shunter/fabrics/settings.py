@@ -1,0 +1,210 @@
+"""Verdicts on network settings that people copy from one another: what is wrong, useless or slow, why, and what to do. One table,
+for `shunter run` and `shunter migrate scan`. Pure.
+
+Sources: the names in libnccl 2.30.7 and torch 2.15, NCCL's manual, AWS's notes on EFA, the code of aws-ofi-nccl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.fabrics import INSTANCE_LABEL, profiles
+
+EFA_RESOURCE = "vpc.amazonaws.com/efa"
+DEBUG_LEVELS = ("info", "trace")
+
+
+class Rule(NamedTuple):
+    """About one or more variables: for which values, how bad, and in half a sentence what they are."""
+
+    names: tuple[str, ...]
+    applies: Callable[[str], bool]
+    severity: Literal["info", "warning", "error"]
+    title: str
+    reason: str
+    remedy: str
+
+
+class Verdict(NamedTuple):
+    """`setting` as people write it: `NCCL_NET=efa`."""
+
+    setting: str
+    rule: Rule
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.rule.reason} {self.rule.remedy}"
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+WRONG_NETWORK = Rule(
+    ("NCCL_NET",),
+    lambda value: value.lower() == "efa",
+    "error",
+    "a network that NCCL does not have",
+    "NCCL knows no network efa and stops: that of the EFA plugin is called Libfabric, up to 1.11 AWS Libfabric.",
+    'Write NCCL_NET="AWS Libfabric", which every version of the plugin answers to, or use shunter run --fabric efa.',
+)
+NO_TIMEOUT = Rule(
+    ("NCCL_TIMEOUT",),
+    _always,
+    "warning",
+    "a timeout that nobody reads",
+    "Neither NCCL (2.30.7) nor torch (2.15) reads it: collectives time out as before, after 10 minutes.",
+    "Give it to the program: init_process_group(timeout=timedelta(seconds=1800)).",
+)
+OLD_PROVIDER = Rule(
+    ("FI_PROVIDER",),
+    lambda value: value.lower() == "efa",
+    "warning",
+    "a provider that the plugin chooses itself",
+    "Only aws-ofi-nccl up to 1.5 needs it; later versions choose the provider.",
+    "Leave it out, and set NCCL_NET, which makes NCCL stop where EFA is missing.",
+)
+SIMPLE_PROTOCOL = Rule(
+    ("NCCL_PROTO",),
+    lambda value: value.lower() == "simple",
+    "warning",
+    "only one of NCCL's protocols",
+    "Only aws-ofi-nccl up to 1.5 needs it; with later versions it takes the protocols for small messages away.",
+    "Leave it out: the plugin sets what the machine needs.",
+)
+DEVICE_RDMA = Rule(
+    ("FI_EFA_USE_DEVICE_RDMA",),
+    _always,
+    "info",
+    "a default that is said again",
+    "Not needed since libfabric 1.18 with aws-ofi-nccl 1.7, which use RDMA where the machine has it.",
+    "Leave it out.",
+)
+ONE_INTERFACE = Rule(
+    ("NCCL_SOCKET_IFNAME",),
+    lambda value: not value.startswith("^"),
+    "warning",
+    "interfaces by the beginning of their names",
+    "It is a prefix, and no more than the interfaces that have it are used; where a pod has none, as with the host's network on "
+    "many machines, NCCL fails.",
+    "Exclude the wrong ones instead: NCCL_SOCKET_IFNAME=^lo,docker. A profile of the network's maker that names one may stay.",
+)
+DEBUG_OUTPUT = Rule(
+    ("NCCL_DEBUG",),
+    lambda value: value.lower() in DEBUG_LEVELS,
+    "info",
+    "NCCL's debug output",
+    "Every rank prints many lines at every start: for a day, not for good.",
+    "Write WARN when the network works; with INFO once, look for the line `Using network`.",
+)
+FORK_SAFE = Rule(
+    ("RDMAV_FORK_SAFE", "RDMAV_HUGEPAGES_SAFE"),
+    _always,
+    "warning",
+    "a setting of rdma-core that breaks on new kernels",
+    "AWS advises against all RDMAV variables: on newer kernels they break things, and forking is safe without since 5.15.",
+    "Leave it out. Where a DataLoader's workers fail to fork with EFA, set FI_EFA_USE_HUGE_PAGE=0.",
+)
+TUNING = Rule(
+    ("NCCL_MIN_NCHANNELS", "NCCL_MIN_CHANNELS", "NCCL_BUFFSIZE"),
+    _always,
+    "warning",
+    "tuning of NCCL that seldom fits",
+    "More channels or other buffers than NCCL chooses make messages smaller and starve the network; the best value differs with "
+    "each machine and version.",
+    "Leave it out unless it was measured here. A profile of the network's maker that names it, as GKE's for TCPXO, may stay.",
+)
+RULES = (
+    WRONG_NETWORK,
+    NO_TIMEOUT,
+    OLD_PROVIDER,
+    SIMPLE_PROTOCOL,
+    DEVICE_RDMA,
+    ONE_INTERFACE,
+    DEBUG_OUTPUT,
+    FORK_SAFE,
+    TUNING,
+)
+EFA_COUNT = Rule(
+    (EFA_RESOURCE,),
+    _always,
+    "warning",
+    "another number of EFA interfaces than the machine has",
+    "A pod gets so many of the machine's interfaces and no more: the rest of its bandwidth lies idle, or no machine has so many.",
+    "Ask for all that the node's allocatable shows; shunter run --fabric efa does.",
+)
+BY_NAME = {name: rule for rule in RULES for name in rule.names}
+
+
+def variable_verdict(name: str, value: str) -> Verdict | None:
+    """What is to be said of a variable, if anything."""
+    rule = BY_NAME.get(name)
+    return Verdict(f"{name}={value}", rule) if rule is not None and rule.applies(value) else None
+
+
+def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
+    """What is to be said of a request for so many EFA interfaces on machines of these types; none of them may be known. A machine
+    whose primary interface is plain ENA has one less than the table says."""
+    has = {machine.type: machine.devices for machine in profiles()["efa"].instances if machine.devices}
+    meant = {type: has[type] for type in machines if type in has}
+    if meant:
+        if any(count in (number, number - 1) for number in meant.values()):
+            return None
+        shown = ", ".join(f"{type} has {number}" for type, number in meant.items())
+        return Verdict(f"{EFA_RESOURCE}: {count}", EFA_COUNT._replace(reason=f"{shown}. {EFA_COUNT.reason}"))
+    most = max(has, key=lambda type: has[type])
+    if count >= has[most] - 1:
+        return None
+    alike = [type for type, number in has.items() if number == count]
+    whose = (
+        f"{', '.join(alike)} {'has' if len(alike) == 1 else 'have'} so many" if alike else "no machine that we know has so many"
+    )
+    reason = f"It does not say on which machine: {whose}, {most} has {has[most]}. {EFA_COUNT.reason}"
+    return Verdict(f"{EFA_RESOURCE}: {count}", EFA_COUNT._replace(reason=reason))
+
+
+def verdicts_of(obj: Json) -> list[Verdict]:
+    """What is to be said of an object: of variables and requests of the containers in it, whatever its kind, and of the data of a
+    ConfigMap, which may become variables. Each setting once."""
+    found = [variable_verdict(name, value) for name, value in _variables(obj)]
+    if obj.get("kind") == "ConfigMap":
+        found += [variable_verdict(name, str(value)) for name, value in (obj.get("data") or {}).items()]
+    machines = list(_machines(obj))
+    found += [efa_verdict(count, machines) for count in _efa_counts(obj)]
+    return list({verdict.setting: verdict for verdict in found if verdict is not None}.values())
+
+
+def _inner(value: Any) -> Iterator[Json]:
+    """Every object within a value, itself included."""
+    waiting = [value]
+    while waiting:
+        present = waiting.pop()
+        if isinstance(present, dict):
+            yield present
+            waiting += reversed(present.values())
+        elif isinstance(present, list):
+            waiting += reversed(present)
+
+
+def _variables(obj: Json) -> Iterator[tuple[str, str]]:
+    for inner in _inner(obj):
+        variables = inner.get("env")
+        for variable in variables if isinstance(variables, list) else ():
+            if isinstance(variable, dict) and isinstance(variable.get("name"), str) and "valueFrom" not in variable:
+                yield variable["name"], str(variable.get("value", ""))
+
+
+def _machines(obj: Json) -> Iterator[str]:
+    for inner in _inner(obj):
+        if isinstance(type := inner.get(INSTANCE_LABEL), str):
+            yield type
+        if inner.get("key") == INSTANCE_LABEL and isinstance(inner.get("values"), list):
+            yield from map(str, inner["values"])
+
+
+def _efa_counts(obj: Json) -> Iterator[int]:
+    for inner in _inner(obj):
+        count = str(inner.get(EFA_RESOURCE, ""))
+        if count.isdecimal():
+            yield int(count)
