@@ -36,7 +36,8 @@ def scan(
     configuration: ConfigurationOption = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell no findings on standard output.")] = False,
 ) -> None:
-    """Find what else speaks of v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names.
+    """Find what else speaks of v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names; and
+    settings of NCCL and EFA that do nothing or harm, in v1 as in v2.
 
     Files that git ignores and binary files are left out; v1 jobs themselves are for convert. Exit codes: 0, 2 with --strict.
     """
