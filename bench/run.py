@@ -3,8 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
-run_program, recovery; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is
-missed.
+run_program, recovery, tracking; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a
+limit is missed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from measurements import (
     render,
     run_program,
     status_server,
+    tracking,
     up,
 )
 from measurements import help as help_
@@ -54,6 +55,7 @@ MEASUREMENTS = {
     "first_all_reduce": first_all_reduce.measure,
     "run_program": run_program.measure,
     "recovery": recovery.measure,
+    "tracking": tracking.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

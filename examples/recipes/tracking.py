@@ -8,22 +8,27 @@
 
 The environment says where MLflow is and who this is; `shunter run --mlflow URI` sets it: MLFLOW_TRACKING_URI, without which
 nothing happens, MLFLOW_EXPERIMENT_NAME, MLFLOW_RUN_NAME, SHUNTER_JOB (namespace/name) and SHUNTER_JOB_ID. All starts of one job
-go on with one run. A thread imports mlflow (`pip install mlflow-skinny`) and sends what was logged every two seconds; while the
-server is away, up to 20,000 steps wait. MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=true adds system metrics of rank 0's node.
+go on with one run. What is logged goes to a process of its own every two seconds, and that one talks to the server: an import of
+mlflow (`pip install mlflow-skinny`) holds up all threads of a process for seconds. While the server is away, up to 20,000 steps
+wait. MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=true adds system metrics of rank 0's node.
 """
 
 import atexit
+import json
 import os
 import re
+import signal
+import subprocess
 import sys
 import threading
 import time
 import uuid
 from collections import deque
+from contextlib import suppress
 from itertools import islice
 
-PERIOD, LONGEST_PAUSE, CLOSE, SYSTEM_PERIOD = 2.0, 30.0, 10.0, 10.0
-"""Seconds between two batches; between two tries while the server is away; that `close` takes at most; between system metrics."""
+PERIOD, SYSTEM_PERIOD, LONGEST_PAUSE, CLOSE = 2.0, 10.0, 30.0, 10.0
+"""Seconds between two batches; between system metrics; between two tries while the server is away; that `close` takes at most."""
 WAITING_STEPS, BATCH_STEPS, BATCH_METRICS, BATCH_PARAMETERS = 20_000, 500, 1000, 100
 """MLflow takes at most 1000 metrics and 100 parameters in one request."""
 LONGEST_VALUE = 6000
@@ -39,17 +44,22 @@ class Tracking:
     """`progress`, a Progress of progress.py, is told the run, for `shunter describe`."""
 
     def __init__(self, parameters=None, progress=None):
-        self._parameters, self._progress = dict(parameters or {}), progress
-        self._waiting, self._dropped, self._lost, self._failed = deque(), 0, 0, 0
-        self._said, self._status = set(), ""
+        self._waiting, self._dropped, self._status, self._closing = deque(), 0, "", threading.Event()
         self._is_on = bool(os.environ.get("MLFLOW_TRACKING_URI")) and os.environ.get("RANK", "0") == "0"
-        self._closing = threading.Event()
-        self._sender = threading.Thread(target=self._send_all, name="tracking", daemon=True)
-        if self._is_on:
-            for name, value in DEFAULTS.items():
-                os.environ.setdefault(name, value)
-            self._sender.start()
-            atexit.register(self.close, "FAILED")
+        if not self._is_on:
+            return
+        try:
+            self._process = start_sender()
+        except OSError as error:
+            self._is_on = False
+            say(f"{error}, so nothing is logged")
+            return
+        texts = {str(name): str(value)[:LONGEST_VALUE] for name, value in (parameters or {}).items()}
+        begin = {"program": os.path.basename(sys.argv[0]), "parameters": texts}
+        self._passer = threading.Thread(target=self._pass_on, args=(begin,), name="tracking", daemon=True)
+        self._passer.start()
+        threading.Thread(target=self._hear, args=(progress,), name="tracking-run", daemon=True).start()
+        atexit.register(self.close, "FAILED")
 
     def log(self, step, **metrics):
         """Numbers or tensors of a step. A step that the run has from before a restart is not logged again."""
@@ -64,81 +74,168 @@ class Tracking:
 
     def close(self, status=None):
         """Sends what waits, within ten seconds, and how the run ended: FINISHED, FAILED or KILLED, by default as the exception
-        says that is being handled. A run that is never closed ends as FAILED, or stays RUNNING if its process was killed."""
+        says that is being handled or has ended the program. A run that is never closed ends as FAILED; as KILLED if its process
+        was killed."""
         if not self._is_on or self._closing.is_set():
             return
-        self._status = status or _status(sys.exc_info()[1])
+        self._status = status or _status(sys.exc_info()[1] or getattr(sys, "last_value", None))
+        deadline = time.monotonic() + CLOSE
         self._closing.set()
-        self._sender.join(CLOSE)
-        unsent = self._dropped + self._lost + sum(len(metrics) for _, _, metrics in tuple(self._waiting))
-        if unsent:
-            self._say(f"{unsent} metrics were not sent; {self._failed} attempts failed")
+        self._passer.join(CLOSE)
+        try:
+            self._process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            say("not all metrics were sent in time")
+        if self._dropped:
+            say(f"{self._dropped} metrics could not be passed on")
 
-    def _send_all(self):
-        start, run, pause, failures, deadline = uuid.uuid4().hex, None, 0.0, 0, None
-        while deadline is None or time.monotonic() < deadline:
-            is_closing = self._closing.wait(pause)
-            if is_closing and deadline is None:
-                deadline = time.monotonic() + CLOSE
+    def _pass_on(self, begin):
+        """To the other process, which takes everything at once."""
+        try:
+            self._write(begin)
+            while not self._closing.wait(PERIOD):
+                self._write_steps()
+            self._write_steps()
+            self._write({"end": self._status})
+            self._process.stdin.close()
+        except OSError:
+            self._is_on = False
+            self._waiting.clear()
+            if (code := self._process.wait()) != 0:  # else it has said why
+                say(f"the process that sends ended with {code}, so nothing more is logged")
+
+    def _write_steps(self):
+        while self._waiting:
+            step, at, metrics = self._waiting.popleft()
+            numbers = dict(self._numbers({"step": step, **metrics}))
+            if "step" in numbers:
+                self._write({"step": int(numbers.pop("step")), "at": at, "metrics": numbers})
+
+    def _write(self, message):
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        if not self._waiting:
+            self._process.stdin.flush()
+
+    def _numbers(self, metrics):
+        for name, value in metrics.items():
             try:
-                run = run or self._begin(start)
-                self._send_waiting(run)
-                if is_closing:
-                    run.end(self._status)
-                    return
-                pause, failures = PERIOD, 0
-            except ImportError as error:
-                self._say(f"{error}, so nothing is logged: pip install mlflow-skinny")
-                self._is_on = False
-                self._waiting.clear()
+                yield name, float(value)
+            except (TypeError, ValueError, RuntimeError) as error:  # of many elements, or of a lost GPU
+                self._dropped += 1
+                say(f"{name} is no number: {_text(error)}")
+
+    def _hear(self, progress):
+        for line in self._process.stdout:
+            experiment, run = line.decode().split()
+            if progress is not None:
+                progress.note("mlflow.experiment", experiment)
+                progress.note("mlflow.run", run)
+
+
+def start_sender():
+    """The process that talks to the server. It outlives a training that is killed, by ten seconds, to say so in the run."""
+    command = [sys.executable, os.path.abspath(__file__)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+
+
+class Sender:
+    """Takes what a training passes on, line by line, and sends it when it can. Writes the run's ids to `ids`."""
+
+    def __init__(self, lines, ids):
+        self._lines, self._ids, self._begin = lines, ids, {}
+        self._waiting, self._lost, self._failed = deque(), 0, 0
+        self._status, self._changed, self._closing, self._is_late = "", threading.Event(), threading.Event(), False
+
+    def run(self):
+        """Returns when everything is sent after the training's end, or can never be. Ends the process when it takes too long."""
+        threading.Thread(target=self._read, daemon=True).start()
+        start, run, failures = uuid.uuid4().hex, None, 0
+        while not self._is_late:
+            self._changed.wait(SYSTEM_PERIOD)
+            self._changed.clear()
+            is_last = self._closing.is_set()
+            if not self._begin:  # killed before it had begun
                 return
-            except Exception as error:  # whatever it is, the training goes on
+            try:
+                run = run or self._found_run(start)
+                self._send_waiting(run)
+                if is_last:
+                    run.end(self._status)
+                    break
+                failures = 0
+            except ImportError as error:
+                say(f"{error}, so nothing is logged: pip install mlflow-skinny")
+                return
+            except Exception as error:  # whatever it is, the server may be back later
                 failures += 1
                 self._failed += 1
                 if failures == 1:
-                    self._say(f"{_text(error)}; the training goes on, and {WAITING_STEPS:,} steps wait at most")
-                pause = min(PERIOD * 2**failures, LONGEST_PAUSE)
-                if is_closing:
+                    say(f"{_text(error)}; the training goes on, and {WAITING_STEPS:,} steps wait at most")
+                self._closing.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE))
+                if is_last:
                     time.sleep(0.5)
+                self._changed.set()
+        if not self._is_late:
+            self._say_unsent()
 
-    def _begin(self, start):
-        run = _Run(self._parameters, start, self._say)
-        self._say(f"run {run.name}: {run.address}")
-        if self._progress is not None:
-            self._progress.note("mlflow.experiment", run.experiment)
-            self._progress.note("mlflow.run", run.id)
+    def _read(self):
+        for line in self._lines:
+            message = json.loads(line)
+            if "parameters" in message:
+                self._begin = message
+            elif "end" in message:
+                self._status = message["end"]
+            elif len(self._waiting) < WAITING_STEPS:
+                self._waiting.append(message)
+            else:
+                self._lost += len(message["metrics"])
+            self._changed.set()
+        self._status = self._status or "KILLED"
+        self._closing.set()
+        self._changed.set()
+        time.sleep(CLOSE - 1)
+        self._is_late = True
+        self._say_unsent()
+        leave(0)
+
+    def _found_run(self, start):
+        run = _Run(self._begin["program"], self._begin["parameters"], start)
+        say(f"run {run.name}: {run.address}")
+        with suppress(OSError):  # the training was killed
+            self._ids.write(f"{run.experiment} {run.id}\n".encode())
+            self._ids.flush()
         return run
 
     def _send_waiting(self, run):
-        if (values := run.system_metrics()) is not None:
-            self._waiting.append(values)
+        if (sample := run.system_metrics()) is not None:
+            self._waiting.append(sample)
         while steps := list(islice(self._waiting, BATCH_STEPS)):
             self._lost += run.log(steps)
             for _ in steps:
                 self._waiting.popleft()
 
-    def _say(self, text):
-        if text not in self._said:
-            self._said.add(text)
-            print(f"mlflow: {text}", file=sys.stderr, flush=True)
+    def _say_unsent(self):
+        if unsent := self._lost + sum(len(message["metrics"]) for message in tuple(self._waiting)):
+            say(f"{unsent} metrics were not sent; {self._failed} attempts failed")
 
 
 class _Run:
     """The job's run. Everything here may raise what mlflow raises, and may be done again then."""
 
-    def __init__(self, parameters, start, say):
+    def __init__(self, program, parameters, start):
         """`start` names this start, for a program that is no job's."""
         from mlflow.tracking import MlflowClient
 
         read = os.environ.get
-        self._client, self._say, self._system, self._sampled = MlflowClient(), say, None, 0.0
-        self.name = read("MLFLOW_RUN_NAME") or os.path.basename(sys.argv[0])
+        self._client, self._system, self._sampled = MlflowClient(), None, 0.0
+        self.name = read("MLFLOW_RUN_NAME") or program
         self.experiment = read("MLFLOW_EXPERIMENT_ID") or self._experiment(read("MLFLOW_EXPERIMENT_NAME") or "Default")
         tags = {"shunter.dev/job": read("SHUNTER_JOB"), "shunter.dev/job-id": read("SHUNTER_JOB_ID")}
         tags = {name: value for name, value in tags.items() if value} or {"shunter.dev/start": start}
         found = self._found(tags)
         if found is None:
-            found = self._client.create_run(self.experiment, run_name=self.name, tags={"mlflow.source.name": sys.argv[0], **tags})
+            found = self._client.create_run(self.experiment, run_name=self.name, tags={"mlflow.source.name": program, **tags})
         elif found.info.status != "RUNNING":
             self._client.update_run(found.info.run_id, "RUNNING")
         self.id, self._logged = found.info.run_id, {metric.key: metric.step for metric in found.data.to_proto().metrics}
@@ -164,34 +261,22 @@ class _Run:
         from mlflow.entities import Param
 
         missing = []
-        for name, value in parameters.items():
-            text = str(value)[:LONGEST_VALUE]
+        for name, text in parameters.items():
             if name not in present:
                 missing.append(Param(name, text))
             elif present[name] != text:
-                self._say(f"parameter {name} stays {present[name]} in the run, although this start has {text}")
+                say(f"parameter {name} stays {present[name]} in the run, although this start has {text}")
         for start in range(0, len(missing), BATCH_PARAMETERS):
             self._log_batch("params", missing[start : start + BATCH_PARAMETERS])
 
     def log(self, steps):
-        """Sends the metrics of some steps; returns how many could never be sent."""
+        """Sends the metrics of some steps, unless the run has them; returns how many can never be sent."""
         from mlflow.entities import Metric
 
         metrics, lost = [], 0
-        for step, at, values in steps:
-            for name, value in values.items():
-                try:
-                    metric = Metric(name, float(value), at, int(step))
-                except (
-                    TypeError,
-                    ValueError,
-                    RuntimeError,
-                ) as error:  # of many elements, or of a lost GPU
-                    self._say(f"metric {name} is no number: {_text(error)}")
-                    lost += 1
-                    continue
-                if metric.step > self._logged.get(name, -1):
-                    metrics.append(metric)
+        for one in steps:
+            new = {name: value for name, value in one["metrics"].items() if one["step"] > self._logged.get(name, -1)}
+            metrics += [Metric(name, value, one["at"], one["step"]) for name, value in new.items()]
         for start in range(0, len(metrics), BATCH_METRICS):
             lost += self._log_batch("metrics", metrics[start : start + BATCH_METRICS])
         return lost
@@ -206,7 +291,7 @@ class _Run:
             if error.error_code != "INVALID_PARAMETER_VALUE":
                 raise
             if len(items) == 1:
-                self._say(f"{items[0].key} is not logged: {_text(error)}")
+                say(f"{items[0].key} is not logged: {_text(error)}")
                 return 1
             half = len(items) // 2
             return self._log_batch(kind, items[:half]) + self._log_batch(kind, items[half:])
@@ -218,7 +303,7 @@ class _Run:
 
             self._system = SystemMetricsMonitor(self.id)  # never started: its thread ends with the first request that fails
         except Exception as error:  # psutil is missing
-            self._say(f"no system metrics: {_text(error)}")
+            say(f"no system metrics: {_text(error)}")
         self._sample = max((step for name, step in self._logged.items() if name.startswith("system/")), default=-1)
 
     def system_metrics(self):
@@ -230,7 +315,7 @@ class _Run:
         for monitor in self._system.monitors:
             monitor.clear_metrics()
         self._sampled, self._sample = time.monotonic(), self._sample + 1
-        return self._sample, round(time.time() * 1000), values
+        return {"step": self._sample, "at": round(time.time() * 1000), "metrics": values}
 
     def end(self, status):
         self._client.set_terminated(self.id, status)
@@ -247,3 +332,27 @@ def _text(error):
     """In one line, and without a password that somebody wrote into the address."""
     line = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {re.sub(r'//[^/@ ]*@', '//', line)}"
+
+
+_said = set()
+
+
+def say(text):
+    """On standard error, once."""
+    if text not in _said:
+        _said.add(text)
+        print(f"mlflow: {text}", file=sys.stderr, flush=True)
+
+
+leave = os._exit
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # the training says when it is over
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(5)
+    for name, value in DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    ids = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what others print is no id
+    Sender(sys.stdin.buffer, ids).run()
+    leave(0)  # a thread may still read

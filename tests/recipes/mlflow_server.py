@@ -26,7 +26,7 @@ def mlflow_server(directory: Path) -> Iterator[int]:
     with open(directory / "log", "wb") as log:
         process = subprocess.Popen(argv, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
-        eventually(lambda: process.poll() is not None or answers(port), seconds=240)
+        eventually(lambda: process.poll() is not None or answers(port), seconds=500)
         assert process.poll() is None, (directory / "log").read_text()
         yield port
     finally:

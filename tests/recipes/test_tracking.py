@@ -6,11 +6,12 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from recipes.mlflow_server import Gate, Runs, mlflow_server
 from recipes.ranks import REPOSITORY, eventually
 
 RECIPE = REPOSITORY / "examples/recipes/tracking.py"
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("mlflow")]  # one server
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("mlflow")]  # one server
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +51,42 @@ def job(gate: Gate, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     return name
 
 
+class SenderThread:
+    """In place of the process that talks to the server: an import of mlflow for each test would take minutes."""
+
+    def __init__(self, recipe: ModuleType) -> None:
+        ends = [os.pipe(), os.pipe()]
+        lines, self.stdin = os.fdopen(ends[0][0], "rb"), os.fdopen(ends[0][1], "wb")
+        self.stdout, ids = os.fdopen(ends[1][0], "rb"), os.fdopen(ends[1][1], "wb")
+        self.sender = recipe.Sender(lines, ids)
+        self._thread = threading.Thread(target=self._run, args=(ids,), daemon=True)
+        self._thread.start()
+
+    def _run(self, ids: IO[bytes]) -> None:
+        with ids:
+            self.sender.run()
+
+    def wait(self, timeout: float) -> None:
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            raise subprocess.TimeoutExpired("sender", timeout)
+
+    def kill(self) -> None:
+        self.sender._is_late = True
+
+
 @pytest.fixture
-def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def recipe(job: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec = importlib.util.spec_from_file_location("tracking", RECIPE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "PERIOD", 0.05)
-    monkeypatch.setattr(module, "LONGEST_PAUSE", 0.1)
-    for name in module.DEFAULTS:  # put back afterwards
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.setitem(os.environ, name, module.DEFAULTS[name])
+    # For good: its threads may outlive the test.
+    changed = {"PERIOD": 0.05, "LONGEST_PAUSE": 0.1, "leave": lambda code: None, "start_sender": lambda: SenderThread(module)}
+    vars(module).update(changed)
+    for name, value in module.DEFAULTS.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     return module
 
@@ -139,7 +164,7 @@ def test_a_server_that_is_away_is_not_felt_and_gets_everything_when_it_is_back(
     getattr(gate, fault)()
     tracking = recipe.Tracking({"lr": 1})
     train(tracking, *range(1, 101))  # ends, although no request of it can
-    eventually(lambda: tracking._failed > 2)
+    eventually(lambda: tracking._process.sender._failed > 2)
     gate.open()
     eventually(lambda: runs.all and runs.one.data.metrics)
     tracking.close()
@@ -153,7 +178,7 @@ def test_a_server_restarted_in_the_middle_loses_nothing(recipe: ModuleType, gate
     eventually(lambda: runs.all and runs.one.data.metrics.get("loss") == 50)
     gate.close()
     train(tracking, *range(51, 101))
-    eventually(lambda: tracking._failed)
+    eventually(lambda: tracking._process.sender._failed)
     gate.open()
     tracking.close()
     assert runs.curve() == curve(*range(1, 101))
@@ -164,7 +189,6 @@ def test_a_server_that_stays_away_does_not_hold_up_the_end(
     recipe: ModuleType, gate: Gate, job: str, fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(recipe, "CLOSE", 1.0)
-    monkeypatch.setattr(recipe, "WAITING_STEPS", 60)
     getattr(gate, fault)()
     tracking = recipe.Tracking()
     train(tracking, *range(1, 101))
@@ -172,7 +196,18 @@ def test_a_server_that_stays_away_does_not_hold_up_the_end(
     tracking.close()
     said = capsys.readouterr().err
     assert said.count("100 metrics were not sent; ") == 1, said
-    assert len(tracking._waiting) == 60
+
+
+def test_steps_wait_in_a_bounded_number_and_those_beyond_are_counted(recipe: ModuleType, gate: Gate, job: str) -> None:
+    vars(recipe).update(WAITING_STEPS=60, CLOSE=1.0)
+    gate.close()
+    tracking = recipe.Tracking()
+    train(tracking, *range(1, 101))
+    eventually(lambda: not tracking._waiting)
+    sender = tracking._process.sender
+    eventually(lambda: tracking._dropped + sender._lost + len(sender._waiting) == 100)
+    assert len(sender._waiting) <= 60
+    tracking.close()
 
 
 def test_what_cannot_be_logged_holds_up_nothing_else(recipe: ModuleType, runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,8 +222,9 @@ def test_what_cannot_be_logged_holds_up_nothing_else(recipe: ModuleType, runs: R
     assert runs.one.data.params == {"lr": "1"}
     said = capsys.readouterr().err
     assert "bad*name is not logged" in said
-    assert "metric loss is no number" in said
-    assert "mlflow: 2 metrics were not sent" in said
+    assert "mlflow: loss is no number" in said
+    assert "mlflow: 1 metrics were not sent" in said
+    assert "mlflow: 1 metrics could not be passed on" in said
 
 
 def test_a_tensor_is_logged_as_it_was_when_it_was_logged(recipe: ModuleType, gate: Gate, runs: Runs) -> None:
@@ -225,7 +261,7 @@ def test_nothing_is_started(
     tracking = recipe.Tracking({"lr": 1})
     train(tracking, 1)
     tracking.close()
-    assert not tracking._sender.is_alive()
+    assert not hasattr(tracking, "_process")
     assert (gate.accepted, len(tracking._waiting)) == (0, 0)
 
 
@@ -266,26 +302,57 @@ def test_a_run_ends_as_its_program_did(recipe: ModuleType, runs: Runs, error: Ba
 
 
 PROGRAM = """\
-import sys, time
+import os, sys
 sys.path.insert(0, {directory!r})
 from tracking import Tracking
-tracking = Tracking()
+class Run:
+    def note(self, name, text):
+        if name == "mlflow.run":
+            print(text, flush=True)
+tracking = Tracking(progress=Run())
 tracking.log(1, loss=1)
-deadline = time.monotonic() + 60
-while tracking._waiting and time.monotonic() < deadline:
-    time.sleep(0.01)
 {end}
 """
 
 
-def test_a_run_whose_program_died_of_an_exception_has_failed(job: str, runs: Runs) -> None:
-    script = PROGRAM.format(directory=str(RECIPE.parent), end="1 / 0")
-    subprocess.run([sys.executable, "-c", script], env=os.environ, stderr=subprocess.DEVNULL, check=False)
-    assert (runs.one.info.status, runs.curve()) == ("FAILED", curve(1))
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("import atexit; atexit.register(tracking.close); input(); 1 / 0", "FAILED"),
+        ("input(); os.kill(os.getpid(), 9)", "KILLED"),
+    ],
+    ids=["an exception", "kill -9"],
+)
+def test_a_run_whose_program_died_of(job: str, runs: Runs, end: str, status: str) -> None:
+    script = PROGRAM.format(directory=str(RECIPE.parent), end=end)
+    died = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert died.stdout is not None
+    run = died.stdout.readline().strip()
+    died.communicate("\n")
+    eventually(lambda: runs.one.info.status == status)
+    assert (runs.one.info.run_id, runs.curve()) == (run, curve(1))
 
 
-def test_an_environment_without_mlflow_says_what_to_install(job: str, tmp_path: Path) -> None:
-    script = PROGRAM.format(directory=str(RECIPE.parent), end="tracking.log(2, loss=2); tracking.close()")
-    done = subprocess.run([sys.executable, "-S", "-c", script], env=os.environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == "mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny\n"
+SENDERS_THAT_END = {
+    "mlflow is not installed": (
+        "tracking._process.wait(60); tracking._passer.join(60); tracking.log(2, loss=2)",
+        "mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny\n",
+    ),
+    "it is killed": (
+        "tracking._process.kill(); tracking._passer.join(60); tracking.log(2, loss=2)",
+        "mlflow: the process that sends ended with -9, so nothing more is logged\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("end", "said"), SENDERS_THAT_END.values(), ids=SENDERS_THAT_END)
+def test_a_training_goes_on_without_the_process_that_sends(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, said: str
+) -> None:
+    (tmp_path / "mlflow.py").write_text("raise ModuleNotFoundError(\"No module named 'mlflow'\")")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    script = PROGRAM.format(directory=str(RECIPE.parent), end=f"{end}; tracking.close(); print('trained')")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "trained\n", said)

@@ -181,7 +181,8 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
         )
     directory = checkpoint_directory(job)
     taken = names_with_checkpoints(directory if target.embedded is not None else "")
-    if (run := tracked_run(job)) is not None and mlflow_server.is_own(run.uri):
+    run = tracked_run(job)
+    if run is not None and mlflow_server.is_own(run.uri) and target.embedded is not None:
         job = with_uri(job, local_address(target, LOCAL))
         await start_local_server(target, run.uri)
     made = await resubmit(target.client, job, name=options.name, taken=taken, tell=say)
