@@ -197,6 +197,45 @@ def test_who_cannot_be_scaled_is_told_why_and_nothing_is_written(cluster: Cluste
     eventually(lambda: pods() == ["elastic-worker-0"])
 
 
+@pytest.mark.embedded(why="keeps checkpoints in a directory of this machine")
+def test_the_language_model_shows_its_progress_and_goes_on_with_another_node(cluster: Cluster, namespace: str) -> None:
+    """examples/recipes/lm.py as it is, from its reports to its checkpoint at SIGTERM."""
+    sizes = ["--sequence", "16", "--dim", "16", "--heads", "2", "--layers", "1", "--global-batch", "4"]
+    run = ["run", "examples/recipes/lm.py", "-n", namespace, "--nodes", "1", "-e", "OMP_NUM_THREADS=1", "--detach", "--"]
+    started = cluster.shunter(*run, "--steps", "1000000", "--save-every", "200", *sizes)
+    assert started.returncode == 0, started.stderr
+
+    def row() -> Json:
+        (found,) = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)
+        return found["progress"] or {}
+
+    def reported() -> bool:
+        return bool((row().get("checkpoint") or {}).get("step"))
+
+    eventually(reported, seconds=120)
+    shown = row()
+    assert 0 < shown["checkpoint"]["step"] <= shown["step"] < shown["steps"] == 1_000_000
+    assert shown["checkpoint"]["every"] == 200
+    assert 0 < shown["checkpoint"]["seconds"] < 120
+    assert 0 < shown["loss"] < 10
+    assert shown["leftSeconds"] > 0
+    header, line = cluster.shunter("jobs", "-n", namespace).stdout.splitlines()
+    assert header.split()[6:10] == ["STEP", "LOSS", "LEFT", "CHECKPOINT"]
+    assert "/1000000" in line
+    done = cluster.shunter("scale", "lm", "--nodes", "2", "-n", namespace, timeout=150)
+    assert done.returncode == 0, done.stderr
+    checkpoints = Path(cluster.environment["SHUNTER_STATE_DIR"]) / "checkpoints" / namespace / "lm"
+    newest = max(int(found.parent.name[5:]) for found in checkpoints.glob("step-*/.metadata"))
+    assert newest > shown["checkpoint"]["step"], "nothing was saved at SIGTERM"
+
+    def goes_on() -> bool:
+        logs = cluster.shunter("logs", "lm", "-n", namespace, "--rank", "0").stdout
+        return f"ddp on 2 ranks (cpu), from step {newest} to 1000000" in logs
+
+    eventually(goes_on, seconds=120)
+    assert cluster.shunter("delete", "lm", "-n", namespace, "--now").returncode == 0
+
+
 def try_patch(cluster: Cluster, namespace: str, **spec: Any) -> str:
     words = ["patch", "trainjob", "j", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": spec})]
     done = cluster.try_kubectl(*words)
