@@ -3,8 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
-run_program, recovery, tracking; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1 when a
-limit is missed.
+run_program, recovery, tracking, saves; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1
+when a limit is missed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from measurements import (
     recovery,
     render,
     run_program,
+    saves,
     status_server,
     tracking,
     up,
@@ -56,6 +57,7 @@ MEASUREMENTS = {
     "run_program": run_program.measure,
     "recovery": recovery.measure,
     "tracking": tracking.measure,
+    "saves": saves.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

@@ -10,42 +10,68 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.running_cluster import Cluster, eventually
+from e2e.running_cluster import REPOSITORY, Cluster, eventually
 
 MANIFESTS = Path(__file__).parent / "manifests"
 SECONDS = 120.0
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 def apply(cluster: Cluster, namespace: str, file: str) -> None:
     cluster.kubectl("apply", "-n", namespace, "-f", str(MANIFESTS / file))
 
 
+def recipe_log(cluster: Cluster, namespace: str) -> str:
+    return cluster.try_kubectl("logs", "-n", namespace, "elastic-worker-0").stdout
+
+
 def groups(cluster: Cluster, namespace: str) -> list[tuple[int, int]]:
     """(world size, first step) of every group of ranks that worker 0 was in, in order."""
-    logs = cluster.try_kubectl("logs", "-n", namespace, "elastic-worker-0").stdout
-    return [(int(size), int(step)) for size, step in re.findall(r"world size (\d+) from step (\d+)", logs)]
+    found = re.findall(r"ddp on (\d+) ranks \(cpu\), from step (\d+)", recipe_log(cluster, namespace))
+    return [(int(size), int(step)) for size, step in found]
 
 
-@pytest.mark.embedded(why="keeps its steps in a volume that the cluster makes")
-def test_an_elastic_job_goes_on_with_more_workers_without_a_lost_one_and_with_fewer(cluster: Cluster, namespace: str) -> None:
-    apply(cluster, namespace, "elastic.yaml")
+def newest_saved(cluster: Cluster, namespace: str) -> int:
+    return max([0, *map(int, re.findall(r"^saved step (\d+)$", recipe_log(cluster, namespace), re.MULTILINE))])
 
-    def has_grown_to(size: int, than: int) -> Any:
+
+@pytest.mark.embedded(why="keeps its checkpoints in a volume that the cluster makes")
+def test_an_elastic_job_goes_on_from_its_checkpoints_with_more_workers_without_a_lost_one_and_with_fewer(
+    cluster: Cluster, namespace: str
+) -> None:
+    config_map, *others = yaml.safe_load_all((MANIFESTS / "elastic.yaml").read_text())
+    config_map["data"]["lm.py"] = (REPOSITORY / "examples/recipes/lm.py").read_text()
+    for one in (config_map, *others):
+        one["metadata"]["namespace"] = namespace
+    cluster.apply(config_map, *others)
+
+    def goes_on(size: int, least: int) -> Any:
+        """The first step of the present group, if it has this size and began at that step or a later one."""
         found = groups(cluster, namespace)
-        return found and found[-1][0] == size and found[-1][1] >= than and found
+        return found and found[-1][0] == size and found[-1][1] >= least and found[-1][1] + 1
 
-    eventually(lambda: has_grown_to(2, 0), seconds=SECONDS)
-    cluster.kubectl("scale", "-n", namespace, "pytorchjob/elastic", "--replicas=3")
-    *_, (_, grown) = eventually(lambda: has_grown_to(3, 1), seconds=SECONDS)
+    def saves_beyond(step: int) -> int:
+        found = eventually(lambda: newest_saved(cluster, namespace) > step and newest_saved(cluster, namespace), seconds=SECONDS)
+        assert isinstance(found, int)
+        return found
+
+    eventually(lambda: goes_on(2, 0), seconds=SECONDS)
+    saved = saves_beyond(0)
+    grown = cluster.shunter("scale", "elastic", "--nodes", "3", "-n", namespace)
+    assert grown.returncode == 0, grown.stderr
+    eventually(lambda: goes_on(3, saved), seconds=SECONDS)
     # The worker is lost with its process; the others go on, and the pod that is made in its place joins them.
+    saved = saves_beyond(groups(cluster, namespace)[-1][1])
+    before = len(groups(cluster, namespace))
     cluster.kubectl("delete", "pod", "-n", namespace, "elastic-worker-2", "--grace-period=0", "--force")
-    *_, (_, grown) = eventually(lambda: has_grown_to(3, grown + 1), seconds=SECONDS)
-    cluster.kubectl("scale", "-n", namespace, "pytorchjob/elastic", "--replicas=2")
-    eventually(lambda: has_grown_to(2, grown), seconds=SECONDS)
-    cluster.kubectl("exec", "-n", namespace, "elastic-worker-0", "--", "touch", "/steps/stop")
-    cluster.kubectl("wait", "-n", namespace, "pytorchjob/elastic", "--for=condition=Succeeded", "--timeout=90s", timeout=100)
+    eventually(lambda: len(groups(cluster, namespace)) > before and goes_on(3, saved), seconds=SECONDS)
+    saved = saves_beyond(groups(cluster, namespace)[-1][1])
+    assert cluster.shunter("scale", "elastic", "--nodes", "2", "-n", namespace).returncode == 0
+    eventually(lambda: goes_on(2, saved), seconds=SECONDS)
+    cluster.kubectl("exec", "-n", namespace, "elastic-worker-0", "--", "touch", "/steps/fast")
+    cluster.kubectl("wait", "-n", namespace, "pytorchjob/elastic", "--for=condition=Succeeded", "--timeout=150s", timeout=160)
+    assert newest_saved(cluster, namespace) == 500
 
 
 @pytest.mark.embedded(why="a real control plane has no metrics server")
