@@ -31,7 +31,7 @@ class Silent:
 
     def nothing(self, *_, **__): ...
 
-    __init__ = report = checkpoint = log = close = nothing
+    __init__ = report = checkpoint = note = log = close = nothing
 
 
 Progress = Tracking = Silent
@@ -236,8 +236,8 @@ def main():
     model = parallel_model(args, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     step, stop, stopping, checkpoints, progress = 0, False, [], None, Progress()
-    tracking = Tracking(vars(args) | {"ranks": world})
-    atexit.register(lambda: (progress.close(), tracking.close()))
+    tracking = Tracking(vars(args) | {"ranks": world}, progress)
+    atexit.register(progress.close)
     if args.checkpoint_dir:
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
         checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer, progress)
@@ -279,6 +279,7 @@ def main():
         checkpoints.finish()
     if stopped := stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if checkpoints else "stopped by SIGTERM, saved nothing: no --checkpoint-dir")
+    tracking.close("KILLED" if stopped else "FINISHED")  # without it the run has FAILED
     dist.destroy_process_group()
     raise SystemExit(143 if stopped else 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from recipes.mlflow_server import Gate, Runs, mlflow_server
-from recipes.ranks import REPOSITORY, eventually
+from recipes.ranks import REPOSITORY, Ranks, eventually, logged
 
 RECIPE = REPOSITORY / "examples/recipes/tracking.py"
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("mlflow")]  # one server
@@ -356,3 +357,20 @@ def test_a_training_goes_on_without_the_process_that_sends(
     script = PROGRAM.format(directory=str(RECIPE.parent), end=f"{end}; tracking.close(); print('trained')")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "trained\n", said)
+
+
+def test_the_language_model_is_one_run_through_a_stop_and_with_every_step(job: str, runs: Runs, tmp_path: Path) -> None:
+    names = [name for name in os.environ if name.startswith(("MLFLOW_", "SHUNTER_JOB"))]
+    tracked = ({name: os.environ[name] for name in names},) * 2
+    place = ("--checkpoint-dir", tmp_path / "checkpoints", "--save-every", 100_000)
+    sizes = ("--sequence", 16, "--dim", 32, "--heads", 2, "--global-batch", 12)
+    for _ in range(2):
+        before = len(runs.curve()) if runs.all else 0
+        ranks = Ranks(tmp_path, 2, *sizes, *place, "--steps", 100_000, environments=tracked)
+        eventually(lambda before=before: runs.all and len(runs.curve()) > before, seconds=120)  # rank 0 has imported mlflow
+        assert ranks.processes[1].pid
+        os.kill(ranks.processes[1].pid, signal.SIGTERM)
+        assert ranks.exit_codes() == [143, 143], ranks.printed()
+        assert runs.one.info.status == "KILLED"
+        assert runs.curve() == sorted(logged(ranks.log).items())
+    assert (runs.one.data.params["ranks"], runs.one.data.params["global_batch"]) == ("2", "12")
