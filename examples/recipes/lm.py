@@ -156,7 +156,7 @@ class Checkpoints:
     def __init__(self, args, settings, model, optimizer, progress):
         self.args, self.settings, self.model, self.optimizer, self.progress = args, settings, model, optimizer, progress
         self.place, self.reader, self.writer = together(
-            lambda: place_of(args.checkpoint_dir), "It is a file beside lm.py, and needs what it imports."
+            lambda: place_of(args.checkpoint_dir), "A URL needs buckets.py beside lm.py, and the packages that it names."
         )
         self.group, self.pending = dist.new_group(backend="gloo"), None  # its own: saves must not meet training's collectives
 
@@ -214,9 +214,10 @@ class Checkpoints:
         for step in [step for step in self.complete()[: -self.args.keep] if not every or step % every]:
             path = self.place / f"step-{step}"
             (path / ".metadata").unlink()  # first: what is half removed must not look complete
-            for file in path.glob("*"):
-                file.unlink()
-            path.rmdir()
+            with contextlib.suppress(OSError):  # the rest is only in the way
+                for file in path.glob("*"):
+                    file.unlink()
+                path.rmdir()
 
 
 def main():

@@ -341,4 +341,4 @@ def test_it_runs_without_the_files_beside_it(reference: Reference, tmp_path: Pat
     assert os.listdir(tmp_path / "checkpoints") == ["step-2"]
     bucket = Ranks(tmp_path, 1, *options, "--checkpoint-dir", "s3://bucket/x", script=Path(alone))
     assert bucket.exit_codes() == [2]
-    assert "error: No module named 'buckets'. It is a file beside lm.py" in bucket.printed()
+    assert "error: No module named 'buckets'. A URL needs buckets.py beside lm.py" in bucket.printed()

@@ -54,7 +54,8 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
                 if done.job is done.before:
                     say(f"{title} has {nodes} nodes already")
                     return
-                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes, by its Workers; torchrun forms another group")
+                then = "it stays suspended" if done.is_suspended else "torchrun forms another group"
+                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes, by its Workers; {then}")
                 if (job["spec"].get("elasticPolicy") or {}).get("metrics"):
                     say("its autoscaler may change that again (spec.elasticPolicy.metrics)")
                 return

@@ -53,7 +53,7 @@ def require_scalable(job: Json, nodes: int) -> None:
     if (queue := queue_name(job)) and not is_suspended(job):
         raise InputError(
             f"{title} was admitted by queue {queue} with the nodes that it has.",
-            "Suspend it first, and the queue admits it anew; or run it again with that many nodes.",
+            "Run it again with that many nodes, and the queue admits it anew.",
         )
 
 
