@@ -252,10 +252,11 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "no such script": (nothing, ["trian.py"], "trian.py: no such file.\n       Did you mean train.py?"),
     "not below the directory": (nothing, ["train.py", "--workdir", "pkg"], "train.py is not below --workdir pkg"),
     "no such runtime": (nothing, ["train.py", "--runtime", "jax-distribute"], "Did you mean jax-distributed?"),
-    "a runtime of MPI": (
+    "a runtime of Flux": (nothing, ["train.py", "--runtime", "flux-distributed"], "--runtime flux-distributed"),
+    "an image for MPI": (
         nothing,
-        ["train.py", "--runtime", "deepspeed-distributed"],
-        "is for deepspeed; run starts programs",
+        ["train.py", "--runtime", "deepspeed-distributed", "--image", "me/train:1"],
+        "the other nodes of runtime deepspeed-distributed would keep theirs",
     ),
     "a claim that is missing": (
         nothing,

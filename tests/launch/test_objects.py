@@ -21,11 +21,13 @@ from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive
-from shunter.launch.runtimes import Runtime, start_command
+from shunter.launch.runtimes import NOT_EMBEDDED, Runtime, require_embedded, start_command
 from shunter.launch.tracking import Tracking
+from shunter.operator.trainer.runtimes import shipped
 
 SCENARIOS = Path(__file__).parent / "objects"
 TORCH = Runtime("torch-distributed", "torch")
+MPI = Runtime("deepspeed-distributed", "deepspeed")
 CODE = PackedCode(archive([Entry("train.py", b"print('trained')\n")]), 1)
 
 CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
@@ -64,6 +66,17 @@ CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
         Runtime("jax-distributed", "jax"),
     ),
     "jax": ({"nodes": 2}, MountedCode("/p"), Runtime("jax-distributed", "jax", kind="TrainingRuntime")),
+    "mpi": (
+        {
+            "nodes": 2,
+            "procs": 4,
+            "program": Program(path="train.py", arguments=("--lr", "a b")),
+            "environment": ({"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "TOKEN"}}},),
+            "checkpoints": Checkpoints(claim="runs"),
+        },
+        PackedCode(b"archive", 1),
+        MPI,
+    ),
 }
 
 
@@ -183,10 +196,13 @@ def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> No
 
 
 REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
-    "MPI": (
-        {},
-        Runtime("deepspeed-distributed", "deepspeed"),
-        "--runtime deepspeed-distributed: .* is for deepspeed; run",
+    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* has Flux start the job's command"),
+    "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
+    "another framework": ({}, Runtime("mine", "paddle"), "--runtime mine: .* is for paddle; run starts"),
+    "an image that half of the pods would not get": (
+        {"image": "me/train:1"},
+        MPI,
+        "--image me/train:1: .* the other nodes of runtime deepspeed-distributed would keep theirs",
     ),
     "no framework": ({}, Runtime("mine", ""), "has no label trainer.kubeflow.org/framework"),
     "processes that nobody starts": ({"procs": 4}, Runtime("jax-distributed", "jax"), "--procs 4: .* one process a node"),
@@ -199,6 +215,20 @@ def test_what_a_runtime_cannot_start_is_refused(fields: dict[str, Any], runtime:
     options = LaunchOptions(program=Program(path="train.py"), **fields)
     with pytest.raises(InputError, match=message):
         launch(options, ImageCode(), runtime, name="train", namespace="team")
+
+
+def test_what_cannot_train_on_the_embedded_cluster_is_refused_there_with_the_reason() -> None:
+    names = {runtime["metadata"]["name"] for runtime in shipped()}
+    assert names > set(NOT_EMBEDDED)
+    for name in names:
+        if name in NOT_EMBEDDED:
+            with pytest.raises(
+                InputError, match=f"--runtime {name} does not train on the embedded cluster: .*{NOT_EMBEDDED[name][:20]}"
+            ):
+                require_embedded(Runtime(name, "torch"))
+        else:
+            require_embedded(Runtime(name, "torch"))
+    require_embedded(Runtime("flux-distributed", "torch", kind="TrainingRuntime"))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import shown_bytes
-from shunter.launch.runtimes import Runtime, find_runtime, require_startable
+from shunter.launch.runtimes import PYTHON, Runtime, find_runtime, require_embedded, require_startable
 from shunter.launch.submitting import Submitted, job_names, resubmit, secret_variables, submit
 from shunter.launch.tracking import LOCAL, tracked_run, tracking, with_uri
 from shunter.launch.tree import packed_code, require_program
@@ -137,6 +137,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     ]
     chosen = launch_options(options, program, environment, local_mlflow=local_address(target, options.mlflow))
     runtime = await find_runtime(client, namespace, options.runtime)
+    if target.embedded is not None:
+        require_embedded(runtime)
     require_startable(runtime, chosen)
     chosen = dataclasses.replace(chosen, fabric=await find_fabric(client, options.fabric, options.instance))
     chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
@@ -255,7 +257,7 @@ def job_line(made: Submitted, options: LaunchOptions, runtime: Runtime) -> str:
     metadata = made.job["metadata"]
     taken = f" ({made.base} is taken)" if metadata["name"] != made.base else ""
     nodes = f"{options.nodes} node{'s' * (options.nodes != 1)}"
-    processes = f"{options.processes} process{'es' * (options.processes != 1)}" if runtime.launcher == "torchrun" else "1 process"
+    processes = f"{options.processes} process{'es' * (options.processes != 1)}" if runtime.launcher != PYTHON else "1 process"
     name = runtime.name
     if options.restarts is not None:
         name += f" with {options.restarts} restart{'s' * (options.restarts != 1)} of all pods"

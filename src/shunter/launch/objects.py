@@ -10,14 +10,14 @@ import shlex
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.fabric import GPU
 from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
 from shunter.launch.job_runtime import job_runtime, with_restarts
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
-from shunter.launch.runtimes import TORCHRUN, Runtime, require_startable, start_command
+from shunter.launch.runtimes import MPIRUN, PYTHON, TORCHRUN, Runtime, require_startable, start_command
 from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"
@@ -46,6 +46,10 @@ while wait "$program"; code=$?; kill -0 "$program" 2>/dev/null; do :; done
 exit "$code\""""
 """The first process of a container gets only the signals that it asked for, which torchrun does once torch is imported: a job
 deleted before that would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does."""
+
+
+_MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/{HOST_FILE}")
+"""Open MPI 5 does not read the variable that names the file of hosts."""
 
 
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
@@ -107,8 +111,8 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
         "trainer": _trainer(options, code, runtime, name, namespace),
     }
     if patch := _pod_patch(options, code):
-        pods = {"name": NODE, "template": {"spec": {"template": {"spec": patch}}}}
-        spec["runtimePatches"] = [{"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [pods]}}}}]
+        pods = [{"name": part, "template": {"spec": {"template": {"spec": patch}}}} for part in _parts(runtime)]
+        spec["runtimePatches"] = [{"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": pods}}}}]
     if options.deadline_seconds is not None:
         spec["activeDeadlineSeconds"] = options.deadline_seconds
     if not labels:
@@ -198,32 +202,45 @@ def _annotations(options: LaunchOptions, code: Code) -> Json:
 
 def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str, namespace: str) -> Json:
     program = options.program
+    environment = _environment(options, runtime, name, namespace)
     trainer: Json = {
         "numNodes": options.nodes,
         # The words of the program are arguments of the shell, so that no character of them means anything to it.
-        "command": ["sh", "-c", _shell_text(options, code, runtime), program.path or program.module],
+        "command": ["sh", "-c", _shell_text(options, code, runtime, environment), program.path or program.module],
         "args": list(program.arguments),
-        "env": _environment(options, runtime, name, namespace),
+        "env": environment,
     }
     if options.image:
         trainer["image"] = options.image
-    if runtime.launcher == TORCHRUN:
+    if runtime.launcher != PYTHON:
         trainer["numProcPerNode"] = options.processes
     if resources := _resources(options):
         trainer["resourcesPerNode"] = resources
     return trainer
 
 
-def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime) -> str:
-    steps = []
+def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime, environment: list[Json]) -> str:
+    starts_over_ssh = runtime.launcher == MPIRUN
+    steps, command = [], start_command(runtime, options.program)
     if options.checkpoints is not None and not options.checkpoints.url:
         steps.append(f'mkdir -p "${CHECKPOINT_VARIABLE}"')
     if isinstance(code, PackedCode):
         program = _UNPACK.format(packed=PACKED_PATH, code=CODE_PATH, digest=code.digest)
-        steps.append(f"python -c {shlex.quote(program)}")
+        unpack = [PYTHON, "-c", program]
+        steps.append(shlex.join([*_MPIRUN, "--map-by", "ppr:1:node", *unpack] if starts_over_ssh else unpack))
     if not isinstance(code, ImageCode):
         steps.append(f"cd {CODE_PATH}")
-    return _START.format(prepare=" && ".join(steps) or ":", command=shlex.join(start_command(runtime, options.program)))
+    if starts_over_ssh:
+        # A process that is started over SSH has nothing of its pod's environment.
+        names = [word for variable in environment for word in ("-x", variable["name"])]
+        place = [] if isinstance(code, ImageCode) else ["--wdir", CODE_PATH]
+        command = [*_MPIRUN, *names, *place, "-n", str(options.nodes * options.processes), *command]
+    return _START.format(prepare=" && ".join(steps) or ":", command=shlex.join(command))
+
+
+def _parts(runtime: Runtime) -> tuple[str, ...]:
+    """The replicated jobs whose pods run the program."""
+    return (NODE, LAUNCHER) if runtime.launcher == MPIRUN else (NODE,)
 
 
 def _environment(options: LaunchOptions, runtime: Runtime, name: str, namespace: str) -> list[Json]:

@@ -19,8 +19,25 @@ DEFAULTS = ("shunter-torch", "torch-distributed")
 """Taken in this order where no runtime is named."""
 TORCHRUN = "torchrun"
 PYTHON = "python"
-LAUNCHERS: Mapping[str, str] = {"torch": TORCHRUN, "jax": PYTHON, "xgboost": PYTHON}
-"""What starts a program, by the framework of its runtime. Others, as those of MPI, start it over the network from one pod."""
+MPIRUN = "mpirun"
+LAUNCHERS: Mapping[str, str] = {"torch": TORCHRUN, "jax": PYTHON, "xgboost": PYTHON, "deepspeed": MPIRUN, "mlx": MPIRUN}
+"""What starts a program, by the framework of its runtime. torchrun and python do so on each node, mpirun on all from one."""
+OWN_WAYS: Mapping[str, str] = {
+    "flux": "has Flux start the job's command, which `run` does not know how to do",
+    "torchtune": "runs the recipes of torchtune (tune run) and no program; examples/recipes/finetune.py trains LoRA without it",
+}
+"""Why `run` starts no program with a runtime of this framework."""
+NOT_EMBEDDED: Mapping[str, str] = {
+    "flux-distributed": "Flux comes from an image of its own (FLUX_VIEW_IMAGE), and pods here are processes without images",
+    "torch-distributed-with-cache": "its data cache is a service of upstream's that has an image and a service account "
+    "(kubeflow-trainer-cache-initializer), and neither is here",
+    **dict.fromkeys(
+        ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-qwen2.5-1.5b"),
+        "it asks for 2 GPUs and 20 GiB, downloads a model, and torchtune's development has ended; "
+        "examples/recipes/finetune.py trains LoRA with torch-distributed",
+    ),
+}
+"""Shipped runtimes that do not train on the embedded cluster, and why. All others do, as tests show."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +63,12 @@ class Runtime:
 
     @property
     def launcher(self) -> str:
-        """`torchrun` or `python`; InputError for a runtime in which a program cannot be started so."""
+        """`torchrun`, `python` or `mpirun`; InputError for a runtime in which a program cannot be started so."""
         if self.framework in LAUNCHERS:
             return LAUNCHERS[self.framework]
         found = f"is for {self.framework}" if self.framework else f"has no label {FRAMEWORK_LABEL}"
+        if self.framework in OWN_WAYS:
+            found = OWN_WAYS[self.framework]
         raise InputError(
             f"--runtime {self.name}: this {self.kind} {found}; run starts programs with runtimes for {', '.join(LAUNCHERS)}.",
             "Choose another one, or write a TrainJob and run that: shunter run job.yaml",
@@ -89,9 +108,25 @@ async def find_runtime(client: Client, namespace: str, name: str = "", *, option
     )
 
 
+def require_embedded(runtime: Runtime) -> None:
+    """InputError for a shipped runtime that cannot train on the embedded cluster."""
+    if runtime.kind == CLUSTER_TRAINING_RUNTIMES.kind and (why := NOT_EMBEDDED.get(runtime.name)):
+        raise InputError(
+            f"--runtime {runtime.name} does not train on the embedded cluster: {why}.",
+            "Use another runtime, or another cluster: --context NAME.",
+        )
+
+
 def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
-    """InputError for what the runtime cannot do: only torchrun starts several processes a node."""
-    if runtime.launcher == TORCHRUN:
+    """InputError for what the runtime cannot do: python starts one process a node, and a TrainJob cannot choose
+    the image of mpirun's nodes."""
+    if runtime.launcher == MPIRUN and options.image:
+        raise InputError(
+            f"--image {options.image}: a TrainJob sets the image of the pod with mpirun only, and the other nodes of runtime "
+            f"{runtime.name} would keep theirs.",
+            "Copy the runtime, put the image into it, and name that one with --runtime.",
+        )
+    if runtime.launcher != PYTHON:
         return
     if options.procs not in (None, 1):
         raise InputError(
@@ -105,8 +140,8 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
 
 
 def start_command(runtime: Runtime, program: Program) -> list[str]:
-    """The words that start the program, without its own arguments. torchrun reads a program's `--log` as its own `--log-dir`
-    unless `--` stands before."""
+    """The words that start the program in each node, or with mpirun in each process, without its own arguments. torchrun reads a
+    program's `--log` as its own `--log-dir` unless `--` stands before."""
     if runtime.launcher == TORCHRUN:
         return [TORCHRUN, "-m", "--", program.module] if program.module else [TORCHRUN, "--", program.path]
     return [PYTHON, "-m", program.module] if program.module else [PYTHON, program.path]

@@ -7,6 +7,7 @@ image, or to `rules/ssh`, which sets up everything but OpenSSH itself.
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.trainer.runtime import LAUNCHER as LAUNCHERS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.draft import Change, Draft, Group
@@ -15,7 +16,6 @@ from shunter.migrate.kinds.mpi_findings import container_path, containers_of, re
 from shunter.migrate.mpi_operator import GPU_VARIABLES, JOB_ROLE, MPIOperatorSpec
 from shunter.migrate.rules.ssh import SERVE, client_environment, mount_path
 from shunter.migrate.shims import place_roles
-from shunter.operator.trainer.plugins.mpi import LAUNCHER as LAUNCHERS
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 from shunter.operator.training.mpi.names import is_gpu_launcher, launcher_name, slots
 from shunter.operator.training.names import replica_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shunter.api.meta import Json
+from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.api.training.mpi import LAUNCHER
 from shunter.migrate.draft import Change, Draft, Group
 from shunter.migrate.findings import Topic
@@ -13,7 +14,6 @@ from shunter.migrate.launch.arguments import Option
 from shunter.migrate.launch.rewriting import without_options
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import AGENTS
-from shunter.operator.trainer.plugins.mpi import HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.operator.training.mpi.objects import KUBECTL, KUBEXEC
 
 _PARAMETERS = frozenset({"mca", "gmca", "prtemca"})

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shunter.api.resources import CONFIG_MAPS
+from shunter.api.trainer.runtime import HOST_FILE
 from shunter.api.training.jax import KIND as JAX
 from shunter.api.training.mpi import KIND as MPI
 from shunter.api.training.paddle import KIND as PADDLE
@@ -25,7 +26,6 @@ from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.launches import launch_of
 from shunter.migrate.proof.pods import Replica
-from shunter.operator.trainer.plugins.mpi import HOST_FILE
 from shunter.operator.training.mpi.objects import hostfile
 
 EXPLAINED = "group"
