@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,32 +14,17 @@ import yaml
 from e2e.running_cluster import Cluster, eventually
 
 EXAMPLES = Path(__file__).parents[2] / "examples/v2"
-TWO_RANKS = {"Rank 0/2 initialized", "Rank 1/2 initialized"}
 SLEEP = "trap exit TERM; sleep {seconds} & wait"
 """Ends at once when it is told to, as the first process of a container does only if it says so."""
 
 pytestmark = pytest.mark.timeout(240)
 
 
-GROUPS = {
-    "torchrun": {f"Rank {rank}/4 initialized" for rank in range(4)}
-    | {f"Rank {rank} learned 1.00 2.00 3.00" for rank in range(4)},
-    "jax": TWO_RANKS | {"psum=3"},
-    "mpi": {"Rank 0/2 on mpi-allreduce-node-0-0: sum=1", "Rank 1/2 on mpi-allreduce-launcher-0-0: sum=1"},
-}
-
-
-@pytest.mark.parametrize(("example", "said"), GROUPS.items(), ids=GROUPS)
-def test_nodes_train_together(cluster: Cluster, namespace: str, example: str, said: set[str]) -> None:
-    output = run(cluster, namespace, f"trainjob-{example}")
+def test_nodes_with_several_processes_train_together(cluster: Cluster, namespace: str) -> None:
+    """Those of other frameworks than torch do in test_recipes.py."""
+    output = run(cluster, namespace, "trainjob-torchrun")
+    said = {f"Rank {rank}/4 initialized" for rank in range(4)} | {f"Rank {rank} learned 1.00 2.00 3.00" for rank in range(4)}
     assert {words for words in said if words in output} == said, output
-
-
-def test_xgboost_nodes_report_the_same_error_of_one_model(cluster: Cluster, namespace: str) -> None:
-    output = run(cluster, namespace, "trainjob-xgboost")
-    assert {words for words in TWO_RANKS if words in output} == TWO_RANKS
-    first, second = re.findall(r"rmse=(\S+) over all data", output)
-    assert first == second
 
 
 def test_a_job_that_is_suspended_starts_anew_when_it_is_resumed(cluster: Cluster, namespace: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def save(directory: Path, step: int, *, is_complete: bool = True) -> None:
 def test_the_newest_step_comes_first_and_says_whether_it_is_complete(tmp_path: Path) -> None:
     for step, is_complete in ((9, True), (100, True), (110, False)):
         save(tmp_path, step, is_complete=is_complete)
+    (tmp_path / "step-100").rename(tmp_path / "checkpoint-100")  # as transformers calls it
     (tmp_path / "step-latest").mkdir()
     (tmp_path / "notes.txt").write_text("none")
     assert saved_steps(tmp_path) == [

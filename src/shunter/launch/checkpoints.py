@@ -1,4 +1,5 @@
-"""Checkpoints that jobs made from programs have saved: directories `step-N`, complete when they have a `.metadata`.
+"""Checkpoints that jobs made from programs have saved: directories `step-N` or `checkpoint-N`, complete when they
+have a `.metadata`.
 
 That is how torch.distributed.checkpoint ends a save, and what examples/recipes/lm.py goes by.
 """
@@ -22,7 +23,8 @@ from shunter.launch.options import Checkpoints, LaunchOptions
 from shunter.operator.overview import overview
 
 COMPLETE = ".metadata"
-_STEP = re.compile(r"step-(\d+)")
+_STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
+"""The second is how the Trainer of transformers calls them."""
 
 
 class SavedStep(Struct, frozen=True):

@@ -1,0 +1,69 @@
+"""Recipes on their runtimes, started by `shunter run`: what starts a program, and whether its nodes train one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.running_cluster import Cluster
+from shunter.launch.runtimes import NOT_EMBEDDED
+from shunter.operator.trainer.runtimes import shipped
+
+RECIPES = Path(__file__).parents[2] / "examples/recipes"
+
+pytestmark = pytest.mark.timeout(240)
+
+TRAINED = {
+    "deepspeed-distributed": ("mpi_allreduce.py", ("--procs", "2"), {"4 ranks, from step 0 to 60", "accuracy 0.9"}),
+    "mlx-distributed": ("mpi_allreduce.py", (), {"2 ranks, from step 0 to 60", "accuracy 0.9"}),
+    "jax-distributed": ("jax_train.py", (), {"2 processes, 2 cpu devices, from step 0 to 60", "step 60 loss 0.2"}),
+    "xgboost-distributed": ("xgboost_train.py", (), {"2 workers (cpu), from round 0 to 60", "60 trees, 0."}),
+}
+"""By runtime: a recipe, options of `run`, and what its ranks print. For mlx-distributed, as the package mlx is not installed."""
+ELSEWHERE = {"torch-distributed", "shunter-torch"}
+"""In test_trainer_frameworks.py and test_shunter_torch.py."""
+
+
+def test_each_shipped_runtime_trains_here_or_says_why_not() -> None:
+    names = {runtime["metadata"]["name"] for runtime in shipped()}
+    assert names == {*TRAINED, *ELSEWHERE, *NOT_EMBEDDED}
+
+
+@pytest.mark.parametrize("runtime", TRAINED)
+def test_a_recipe_trains_on_two_nodes(cluster: Cluster, namespace: str, tmp_path: Path, runtime: str) -> None:
+    recipe, options, said = TRAINED[runtime]
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / recipe).write_bytes((RECIPES / recipe).read_bytes())
+    length = "--rounds" if recipe.startswith("xgboost") else "--steps"
+    started = ["run", str(project / recipe), "-n", namespace, "--nodes", "2", "--runtime", runtime, *options]
+    sent = ["--snapshot"] if runtime == "deepspeed-distributed" else []
+    done = cluster.shunter(*started, *sent, "--", length, "60", timeout=200)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert {words for words in said if words in done.stdout} == said, done.stdout
+
+
+def test_variables_and_words_reach_all_ranks_of_mpi(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    """sshd starts processes with nothing of what their pod declares."""
+    (tmp_path / "train.py").write_text(
+        "import os, sys\n"
+        "from mpi4py import MPI\n"
+        "print(f\"{MPI.COMM_WORLD.rank} {os.environ['TOKEN']} {os.getcwd()} {sys.argv[1:]}\", flush=True)\n"
+    )
+    secret = {"metadata": {"name": "hub", "namespace": namespace}, "stringData": {"TOKEN": "s3cr3t"}}
+    cluster.apply({"apiVersion": "v1", "kind": "Secret", **secret})
+    started = ["run", str(tmp_path / "train.py"), "-n", namespace, "--nodes", "2", "--runtime", "deepspeed-distributed"]
+    done = cluster.shunter(*started, "--env-from", "secret/hub", "--", "--x", "a b", timeout=200)
+    assert done.returncode == 0, done.stderr + done.stdout
+    for rank in range(2):
+        assert f"{rank} s3cr3t /workspace/code ['--x', 'a b']" in done.stdout
+
+
+@pytest.mark.embedded(why="elsewhere the services of this runtime may be there")
+def test_a_runtime_that_cannot_train_here_is_refused_before_anything_is_created(cluster: Cluster, namespace: str) -> None:
+    runtime = "torch-distributed-with-cache"
+    done = cluster.shunter("run", str(RECIPES / "images.py"), "-n", namespace, "--runtime", runtime)
+    assert done.returncode == 2
+    assert f"--runtime {runtime} does not train on the embedded cluster: {NOT_EMBEDDED[runtime]}" in done.stderr
+    assert cluster.get("trainjobs", "-n", namespace)["items"] == []
