@@ -71,7 +71,7 @@ def test_an_elastic_job_goes_on_from_its_checkpoints_with_more_workers_without_a
     eventually(lambda: goes_on(2, saved), seconds=SECONDS)
     cluster.kubectl("exec", "-n", namespace, "elastic-worker-0", "--", "touch", "/steps/fast")
     cluster.kubectl("wait", "-n", namespace, "pytorchjob/elastic", "--for=condition=Succeeded", "--timeout=150s", timeout=160)
-    assert newest_saved(cluster, namespace) == 500
+    assert newest_saved(cluster, namespace) == 600
 
 
 @pytest.mark.embedded(why="a real control plane has no metrics server")
