@@ -16,6 +16,7 @@ import yaml
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.launch.code import ImageCode, MountedCode, PackedCode
+from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.marks import CODE_LABEL, DIGEST
 from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import launch, rerun_job, stored_code, train_job
@@ -198,6 +199,11 @@ def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> No
 REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
     "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* has Flux start the job's command"),
     "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
+    "a fabric whose variables the ranks would not get": (
+        {"fabric": Fabric(require_profile("ib"))},
+        MPI,
+        "--fabric: its variables would not reach the processes that mpirun starts",
+    ),
     "another framework": ({}, Runtime("mine", "paddle"), "--runtime mine: .* is for paddle; run starts"),
     "an image that half of the pods would not get": (
         {"image": "me/train:1"},
