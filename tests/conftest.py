@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from control_plane import ControlPlane
@@ -14,6 +15,10 @@ from full_disk import SmallDisk, mounted
 
 if TYPE_CHECKING:
     from faults.planes import Plane
+
+# No example has a deadline: machines that are busy miss them, and timed assertions do not belong in tests.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -125,6 +125,58 @@ def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed:
     assert len(maps) == 1
 
 
+def write_program(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!{sys.executable}\nimport os, signal, sys\n{text}")
+    path.chmod(0o755)
+
+
+NODES = {
+    "the second of three": (
+        {"PET_NODE_RANK": "1", "PET_NNODES": "3", "PET_MASTER_ADDR": "train-node-0-0.train", "PET_MASTER_PORT": "29400"},
+        "1 3 0 1 1 3 train-node-0-0.train 29400",
+    ),
+    "a runtime that tells nothing": ({}, "0 1 0 1 0 1 localhost 29500"),
+}
+
+
+@pytest.mark.parametrize(("told", "ranks"), NODES.values(), ids=NODES)
+def test_a_process_that_is_alone_on_its_node_gets_what_torchrun_would_tell_it(
+    tmp_path: Path, told: dict[str, str], ranks: str
+) -> None:
+    names = [
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "GROUP_RANK",
+        "GROUP_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    ]
+    write_program(tmp_path / "bin/python", f"print(sys.argv[1:], *map(os.environ.get, {names}))\n")
+    options = LaunchOptions(program=Program(module="pkg.train", arguments=("--log", "a b")), nodes=3)
+    trainer = launch(options, ImageCode(), TORCH, name="train", namespace="team")[-1]["spec"]["trainer"]
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", **told}
+    done = subprocess.run([*trainer["command"], *trainer["args"]], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"['-m', 'pkg.train', '--log', 'a b'] {ranks}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "program"),
+    [
+        ({"procs": 2}, "torchrun"),
+        ({"gpus": 8}, "torchrun"),
+        ({"environment": ({"name": "PET_MAX_RESTARTS", "value": "1"},)}, "torchrun"),
+        ({"nodes": 4}, "python"),
+        ({"gpus": 1}, "python"),
+    ],
+    ids=["processes", "GPUs", "an option of torchrun", "nodes", "one GPU"],
+)
+def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str, Any], program: str) -> None:
+    assert start_command(TORCH, LaunchOptions(program=Program(path="train.py"), **options))[0] == program
+
+
 PROGRAMS = {
     "one that succeeds": ("", 0, False),
     "one that fails": ("sys.exit(3)", 3, False),
@@ -142,9 +194,7 @@ PROGRAMS = {
 def test_the_first_process_passes_sigterm_on_and_ends_as_the_program(
     tmp_path: Path, body: str, code: int, is_stopped: bool
 ) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/torchrun").write_text(f"#!{sys.executable}\nimport os, signal, sys\nprint('ready', flush=True)\n{body}\n")
-    (tmp_path / "bin/torchrun").chmod(0o755)
+    write_program(tmp_path / "bin/python", f"print('ready', flush=True)\n{body}\n")
     job = launch(LaunchOptions(program=Program(path="train.py")), ImageCode(), TORCH, name="train", namespace="team")[-1]
     command = job["spec"]["trainer"]["command"]
     with subprocess.Popen(command, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}, stdout=subprocess.PIPE, text=True) as shell:
@@ -191,7 +241,7 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
 def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> None:
     run = pytest.importorskip("torch.distributed.run")
     words = ["--log", "x", "-m", "--", "--nnodes=3", "-h"]
-    parsed = run.parse_args([*start_command(TORCH, program)[1:], *words])
+    parsed = run.parse_args([*start_command(TORCH, LaunchOptions(program=program, procs=2))[1:], *words])
     assert (parsed.training_script, parsed.module) == (program.path or program.module, bool(program.module))
     assert (parsed.training_script_args, parsed.log_dir) == (words, None)
 

@@ -139,8 +139,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     runtime = await find_runtime(client, namespace, options.runtime)
     if target.embedded is not None:
         require_embedded(runtime)
-    require_startable(runtime, chosen)
     chosen = dataclasses.replace(chosen, fabric=await find_fabric(client, options.fabric, options.instance))
+    require_startable(runtime, chosen)
     chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
     directory = chosen.checkpoints.directory if chosen.checkpoints is not None else ""
     taken = names_with_checkpoints(directory)

@@ -17,7 +17,16 @@ from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_side
 from shunter.launch.job_runtime import job_runtime, with_restarts
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
-from shunter.launch.runtimes import MPIRUN, PYTHON, TORCHRUN, Runtime, require_startable, start_command
+from shunter.launch.runtimes import (
+    MPIRUN,
+    PYTHON,
+    RANK_VARIABLES,
+    TORCHRUN,
+    Runtime,
+    is_rank_by_itself,
+    require_startable,
+    start_command,
+)
 from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"
@@ -44,8 +53,8 @@ trap 'exit 143' TERM
 trap 'kill -TERM "$program"' TERM
 while wait "$program"; code=$?; kill -0 "$program" 2>/dev/null; do :; done
 exit "$code\""""
-"""The first process of a container gets only the signals that it asked for, which torchrun does once torch is imported: a job
-deleted before that would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does."""
+"""The first process of a container gets only the signals that it asked for, which few programs do in their first seconds: a job
+deleted then would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does."""
 
 
 _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/{HOST_FILE}")
@@ -221,7 +230,7 @@ def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str, na
 
 def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime, environment: list[Json]) -> str:
     starts_over_ssh = runtime.launcher == MPIRUN
-    steps, command = [], start_command(runtime, options.program)
+    steps, command = [], start_command(runtime, options)
     if options.checkpoints is not None and not options.checkpoints.url:
         steps.append(f'mkdir -p "${CHECKPOINT_VARIABLE}"')
     if isinstance(code, PackedCode):
@@ -235,7 +244,10 @@ def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime, environmen
         names = [word for variable in environment for word in ("-x", variable["name"])]
         place = [] if isinstance(code, ImageCode) else ["--wdir", CODE_PATH]
         command = [*_MPIRUN, *names, *place, "-n", str(options.nodes * options.processes), *command]
-    return _START.format(prepare=" && ".join(steps) or ":", command=shlex.join(command))
+    lines = [shlex.join(command)]
+    if is_rank_by_itself(runtime, options):
+        lines = [*(f"export {name}={value}" for name, value in RANK_VARIABLES.items()), *lines]
+    return _START.format(prepare=" && ".join(steps) or ":", command="\n".join(lines))
 
 
 def _parts(runtime: Runtime) -> tuple[str, ...]:

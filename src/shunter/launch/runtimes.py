@@ -12,7 +12,7 @@ from shunter.api.trainer.trainjob import GROUP
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.options import LaunchOptions
 
 FRAMEWORK_LABEL = "trainer.kubeflow.org/framework"
 DEFAULTS = ("shunter-torch", "torch-distributed")
@@ -126,6 +126,11 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
             f"{runtime.name} would keep theirs.",
             "Copy the runtime, put the image into it, and name that one with --runtime.",
         )
+    if runtime.launcher == MPIRUN and options.fabric:
+        raise InputError(
+            f"--fabric: its variables would not reach the processes that mpirun starts for runtime {runtime.name}.",
+            "Write a TrainJob that passes them on: mpirun -x NAME.",
+        )
     if runtime.launcher != PYTHON:
         return
     if options.procs not in (None, 1):
@@ -139,9 +144,31 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
         )
 
 
-def start_command(runtime: Runtime, program: Program) -> list[str]:
+def is_rank_by_itself(runtime: Runtime, options: LaunchOptions) -> bool:
+    """Whether a node's only process is started by python, with the variables that torchrun would give it (`RANK_VARIABLES`).
+    torchrun would import torch first, and the process once more: seconds of each start, and of each restart. Who sets an option
+    of torchrun by its variable (PET_MAX_RESTARTS) gets torchrun."""
+    has_options = any(variable["name"].startswith("PET_") for variable in options.environment)
+    return runtime.launcher == TORCHRUN and options.processes == 1 and not has_options
+
+
+RANK_VARIABLES: Mapping[str, str] = {
+    "RANK": "${PET_NODE_RANK:-0}",
+    "WORLD_SIZE": "${PET_NNODES:-1}",
+    "LOCAL_RANK": "0",
+    "LOCAL_WORLD_SIZE": "1",
+    "GROUP_RANK": "${PET_NODE_RANK:-0}",
+    "GROUP_WORLD_SIZE": "${PET_NNODES:-1}",
+    "MASTER_ADDR": "${PET_MASTER_ADDR:-localhost}",
+    "MASTER_PORT": "${PET_MASTER_PORT:-29500}",
+}
+"""What torchrun tells its only process on a node, as the shell makes it of what the operator tells torchrun."""
+
+
+def start_command(runtime: Runtime, options: LaunchOptions) -> list[str]:
     """The words that start the program in each node, or with mpirun in each process, without its own arguments. torchrun reads a
     program's `--log` as its own `--log-dir` unless `--` stands before."""
-    if runtime.launcher == TORCHRUN:
+    program = options.program
+    if runtime.launcher == TORCHRUN and not is_rank_by_itself(runtime, options):
         return [TORCHRUN, "-m", "--", program.module] if program.module else [TORCHRUN, "--", program.path]
     return [PYTHON, "-m", program.module] if program.module else [PYTHON, program.path]
