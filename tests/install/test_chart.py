@@ -57,7 +57,7 @@ any_values = section(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(any_values, names)
 def test_helm_renders_what_install_applies_for_any_values(values: dict[str, Any], namespace: str) -> None:
     values["namespace"] = {"create": False, **values.get("namespace", {})}

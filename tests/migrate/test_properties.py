@@ -94,7 +94,7 @@ def test_every_field_of_the_schema_is_accounted_for(kind: JobKind) -> None:
 
 def generated(examples: int) -> Any:
     ignored = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=ignored, derandomize=True, database=None)
+    return settings(max_examples=examples, suppress_health_check=ignored, derandomize=True, database=None)
 
 
 @generated(500)

@@ -178,7 +178,7 @@ def conversion_of(text: str, options: Options = Options()) -> Conversion:  # noq
     return convert(source, options)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(manifests())
 def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: tuple[str, list[str]]) -> None:
     text, comments = manifest
@@ -189,7 +189,7 @@ def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: 
     assert [comment for comment in comments if comment not in written] == []
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     manifests_of_any_kind(),
     st.sampled_from((Options(), Options(profile="idiomatic", elastic_nodes="max"), Options(profile="plain"))),

@@ -90,7 +90,7 @@ def jobs(draw: st.DrawFn, kind: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_results_that_are_not_blocked_reach_the_rung_of_pods(kind: str, data: st.DataObject) -> None:
     options = Options(accepted=("MPI001", "MPI003", "TF002"))
     conversion = convert(SourceObject(data.draw(jobs(kind)), "job.yaml"), options)

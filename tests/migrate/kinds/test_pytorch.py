@@ -238,7 +238,7 @@ POLICIES = st.none() | st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     masters=st.integers(0, 1),
     workers=st.integers(1, 3),

@@ -80,7 +80,7 @@ def assert_told_alike(source: dict[str, Any], options: Options = Options()) -> N
 
 @pytest.mark.parametrize("kind", ROLES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_pods_of_v2_are_told_what_v1_told_them(kind: str, data: st.DataObject) -> None:
     counts = {role: data.draw(st.integers(0, 3), role) for role in ROLES[kind]}
     if kind == "XGBoostJob":
@@ -92,7 +92,7 @@ def test_pods_of_v2_are_told_what_v1_told_them(kind: str, data: st.DataObject) -
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_workers_that_come_and_go_are_told_of_themselves_and_of_the_parameter_servers(data: st.DataObject) -> None:
     replicas = {role: data.draw(st.integers(1, 3), role) for role in ("PS", "Worker")}
     source = job("TFJob", replicas, enableDynamicWorker=True)

@@ -68,13 +68,13 @@ JOBS: st.SearchStrategy[Json] = st.sampled_from(JOB_KINDS).flatmap(jobs)
 IGNORED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=IGNORED, derandomize=True, database=None)
+@settings(max_examples=200, suppress_health_check=IGNORED, derandomize=True, database=None)
 @given(JOBS, st.sampled_from([OPTIONS, Options(profile="plain", elastic_nodes="min"), Options(gang="volcano", suffix="-v2")]))
 def test_fields_together_change_nothing_that_is_not_told(job: Json, options: Options) -> None:
     assert unexplained(job, options) == []
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=IGNORED, derandomize=True, database=None)
+@settings(max_examples=50, suppress_health_check=IGNORED, derandomize=True, database=None)
 @given(JOBS)
 def test_the_same_job_is_compared_alike_again(job: Json) -> None:
     conversion: Any = convert(SourceObject(job, "generated.yaml"), OPTIONS)

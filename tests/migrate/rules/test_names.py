@@ -35,7 +35,7 @@ def pods(train_job: Json, runtime: Json | None, name: str) -> list[str]:
     return [f"{name}-{group['name']}-{group.get('replicas', 1) - 1}-{index}-{RANDOM}" for group, index in last]
 
 
-@settings(deadline=None, max_examples=150, derandomize=True, database=None)
+@settings(max_examples=150, derandomize=True, database=None)
 @given(NAMES, st.integers(0, len(JOB_KINDS) - 1), st.sampled_from([1, 2, 11, 101]), st.sampled_from(["", "-v2"]))
 def test_pods_can_be_named_whatever_the_job_is_called(name: str, kind: int, replicas: int, suffix: str) -> None:
     conversion = convert(named(kind, {"name": name}, replicas), Options(suffix=suffix))
@@ -44,7 +44,7 @@ def test_pods_can_be_named_whatever_the_job_is_called(name: str, kind: int, repl
     assert max(map(len, pods(conversion.train_job, conversion.runtime, given_name))) <= 63
 
 
-@settings(deadline=None, max_examples=50, derandomize=True, database=None)
+@settings(max_examples=50, derandomize=True, database=None)
 @given(st.from_regex(r"[a-z]([a-z0-9-]{0,70})", fullmatch=True), st.integers(0, len(JOB_KINDS) - 1))
 def test_pods_can_be_named_whatever_the_api_server_appends(prefix: str, kind: int) -> None:
     conversion = convert(named(kind, {"generateName": prefix}), Options())

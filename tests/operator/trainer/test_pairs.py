@@ -25,7 +25,7 @@ from shunter.operator.trainer.stored_lists import with_stored_lists
 from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-EXAMPLES = settings(max_examples=90, deadline=None)
+EXAMPLES = settings(max_examples=90)
 RANDOMNESS = bytes(range(32))
 
 VALUES = st.text("abcXYZ019 -_=$./", max_size=12)

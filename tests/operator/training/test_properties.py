@@ -83,7 +83,7 @@ WORLDS = (
 def generated(examples: int) -> Callable[[Any], Any]:
     # Generated jobs that are refused are many, as it is not worth saying every rule again here.
     ignored = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=ignored, derandomize=True, database=None)
+    return settings(max_examples=examples, suppress_health_check=ignored, derandomize=True, database=None)
 
 
 def bodies(world: World) -> dict[str, Json]:
