@@ -38,7 +38,7 @@ fuzz: setup ## 20,000 mutated requests to the embedded API server and its contro
 	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
 
 faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about three minutes)
-	@$(PYTEST) -n 4 --dist loadgroup tests/faults
+	@EVERY_WRITE=1 $(PYTEST) -n 4 --dist loadgroup tests/faults
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from faults import invariants
 from faults.history import History
@@ -21,8 +22,19 @@ QUIET = 0.4
 WITHIN = 120.0
 """Seconds in which a step must come to its end, whatever the faults."""
 
+EVERY_WRITE = bool(os.environ.get("EVERY_WRITE"))
+
 Disturb = Callable[[Operator], object]
 """What is done to an operator before it starts."""
+
+
+T = TypeVar("T")
+
+
+def swept(moments: Sequence[T]) -> list[T]:
+    """The moments at which something is done: all of them with EVERY_WRITE=1, else every third, the first and the last included,
+    since on the real control plane each costs seconds."""
+    return [*moments] if EVERY_WRITE else [*moments[:-1:3], moments[-1]]
 
 
 class Undisturbed(NamedTuple):

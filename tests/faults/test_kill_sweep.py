@@ -14,7 +14,7 @@ import pytest
 
 from faults import invariants
 from faults.conftest import NewStage, Reference
-from faults.disturbance import QUIET, Disturb, disturbed
+from faults.disturbance import QUIET, Disturb, disturbed, swept
 from faults.history import History, true_conditions
 from faults.lives import LIVES
 from faults.operators import Operator, kept_running
@@ -54,7 +54,7 @@ async def test_killed_after_any_write_it_ends_as_if_it_had_not_been(
             invariants.writes_are_bounded(shift.requests, each=5 * len(scenario.steps) + len(kills))
 
     async with asyncio.TaskGroup() as group:
-        for writes in range(1, wanted.writes + 1):
+        for writes in swept(range(1, wanted.writes + 1)):
             group.create_task(lead([writes], f"killed after {writes} writes"))
         group.create_task(lead([1] * 3 * wanted.writes, "killed after every write"))
 
@@ -102,12 +102,12 @@ async def test_what_is_taken_back_at_any_write_is_no_failure(
             await flipped(server, history, await new_stage(), flip, set_before, taken_back_before, is_killed=is_killed)
 
     async with asyncio.TaskGroup() as group:
-        for set_before in range(2, MADE):
-            for later in (0, 1):
-                group.create_task(lead(set_before, set_before + later, is_killed=False))
-        for taken_back_before in range(1, STOPPED):
-            for is_killed in (False, True):
-                group.create_task(lead(0, taken_back_before, is_killed=is_killed))
+        for set_before, later in swept([(set_before, later) for set_before in range(2, MADE) for later in (0, 1)]):
+            group.create_task(lead(set_before, set_before + later, is_killed=False))
+        for taken_back_before, is_killed in swept(
+            [(before, is_killed) for before in range(1, STOPPED) for is_killed in (False, True)]
+        ):
+            group.create_task(lead(0, taken_back_before, is_killed=is_killed))
 
 
 async def flipped(
