@@ -202,8 +202,10 @@ def test_exec_with_a_terminal_is_a_shell_as_at_home(pod: Pod) -> None:
         eventually(lambda: size() == "31x97")
         shell.resize(width=120, height=40)
         eventually(lambda: size() == "40x120")
-        shell.type("sh -c 'tty; sleep 600'\n")
+        shell.type("sh -c 'tty; sleep 602'\n")
         shell.wait_for("/dev/pts/0\r\n")
+        # Not between the two: a shell that is about to start a program may take the signal for its own.
+        eventually(lambda: processes(pod, "sleep 602"))
         shell.type("\x03")
         shell.wait_for("ready> $")
         shell.type("exit 7\n")

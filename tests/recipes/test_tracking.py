@@ -75,21 +75,35 @@ class SenderThread:
     def kill(self) -> None:
         self.sender._is_late = True
 
+    def end(self) -> None:
+        """It reads the environment, which is another one after the test."""
+        self.kill()
+        with suppress(OSError, ValueError):
+            self.stdin.close()
+        self.wait(120)
+
 
 @pytest.fixture
-def recipe(job: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def recipe(job: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("tracking", RECIPE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    senders: list[SenderThread] = []
+
+    def start_sender() -> SenderThread:
+        senders.append(SenderThread(module))
+        return senders[-1]
+
     # For good: its threads may outlive the test.
-    changed = {"PERIOD": 0.05, "LONGEST_PAUSE": 0.1, "leave": lambda code: None, "start_sender": lambda: SenderThread(module)}
-    vars(module).update(changed)
+    vars(module).update({"PERIOD": 0.05, "LONGEST_PAUSE": 0.1, "leave": lambda code: None, "start_sender": start_sender})
     for name, value in module.DEFAULTS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    return module
+    yield module
+    for sender in senders:
+        sender.end()
 
 
 @pytest.fixture
