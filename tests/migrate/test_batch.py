@@ -14,7 +14,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.source.files import text_file
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input
-from shunter.migrate.surroundings import Surroundings
+from shunter.migrate.surroundings import InputContext
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -101,7 +101,7 @@ def test_a_service_in_the_way_is_told_whatever_its_owners_are(owners: str) -> No
 
 
 def test_a_defect_ends_the_job_that_it_struck_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(source: SourceObject, options: Options, surroundings: Surroundings) -> Conversion:
+    def failing(source: SourceObject, options: Options, surroundings: InputContext) -> Conversion:
         known: dict[str, Conversion] = {}
         return known["bert-worker-7"] if source.name == "odd" else convert(source, options, surroundings)
 

@@ -14,7 +14,7 @@ from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.surroundings import Surroundings, surroundings_of
+from shunter.migrate.surroundings import InputContext, surroundings_of
 
 UNREADABLE = Topic(
     id="INPUT001",
@@ -88,7 +88,7 @@ def converted(
     return Batch(tuple(outcomes), options)
 
 
-def _outcome(source: SourceObject, options: Options, surroundings: Surroundings) -> Outcome:
+def _outcome(source: SourceObject, options: Options, surroundings: InputContext) -> Outcome:
     try:
         conversion = convert(source, options, surroundings)
     except UnreadableJobError as error:

@@ -25,7 +25,7 @@ from shunter.migrate.paths import shown, value_at
 from shunter.migrate.reading import read
 from shunter.migrate.rules import ORDER, names
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.surroundings import NOTHING, Surroundings
+from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
@@ -75,7 +75,7 @@ def framework_of(source: SourceObject) -> AnyFramework | None:
     return None
 
 
-def convert(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Conversion:
+def convert(source: SourceObject, options: Options, surroundings: InputContext = NOTHING) -> Conversion:
     """The job's counterpart. `source` is an object of one of v1's kinds. Raises UnreadableJobError."""
     draft = drafted(source, options, surroundings)
     runtime = _runtime(draft)
@@ -106,7 +106,7 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
             yield row
 
 
-def drafted(source: SourceObject, options: Options, surroundings: Surroundings = NOTHING) -> Draft:
+def drafted(source: SourceObject, options: Options, surroundings: InputContext = NOTHING) -> Draft:
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     job, faults = read(source, framework)

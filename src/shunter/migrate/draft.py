@@ -18,7 +18,7 @@ from shunter.migrate.ledger import Ledger, Manifest, Target
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, Path, value_at
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.surroundings import NOTHING, Surroundings
+from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework, AnyJob
 
 Profile = Literal["P1", "P2", "P3"]
@@ -97,7 +97,7 @@ class Draft:
     job: AnyJob
     """The source with v1's defaults applied (I1)."""
     options: Options
-    surroundings: Surroundings = NOTHING
+    surroundings: InputContext = NOTHING
     name: str = ""
     """The TrainJob's, or the beginning of a generated one; decided by `rules/names`."""
     faults: list[FieldError] = field(default_factory=list)

@@ -15,7 +15,7 @@ from shunter.migrate.stems import stem
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class InputContext:
     objects: Mapping[tuple[str, str, str], Json] = field(default_factory=dict)
     """By kind, namespace ("" where the manifest names none) and name."""
     job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Surroundings:
         return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
 
 
-def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -> Surroundings:
+def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -> InputContext:
     """`others` are the objects of the input that are no v1 jobs."""
     objects: dict[tuple[str, str, str], Json] = {}
     for value in others:
@@ -41,7 +41,7 @@ def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -
         if job.metadata.get("name"):
             known = kinds.get((job.namespace, job.name), ())
             kinds[job.namespace, job.name] = known if job.kind in known else (*known, job.kind)
-    return Surroundings(objects, kinds, _stems(kinds))
+    return InputContext(objects, kinds, _stems(kinds))
 
 
 def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[str, str], int]:
@@ -63,4 +63,4 @@ def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-NOTHING = Surroundings()
+NOTHING = InputContext()

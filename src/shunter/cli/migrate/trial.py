@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shunter.migrate.runs.record import Run
     from shunter.migrate.runs.trial import Trial, TrialOptions
     from shunter.migrate.source.objects import SourceObject
-    from shunter.migrate.surroundings import Surroundings
+    from shunter.migrate.surroundings import InputContext
 
 PairsOption = list[str] | None
 
@@ -184,7 +184,7 @@ class Trials:
                 else:
                     await removed(client, created)
 
-    async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, Surroundings]:
+    async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, InputContext]:
         """The job, with its namespace, and what is beside it."""
         import copy
         import dataclasses

@@ -24,7 +24,7 @@ BLOCKED   something has to be mended first
 """
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     object: str
     impact: Impact
@@ -41,7 +41,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The worst of its faults; of an unknown check, what it would have been."""
     why: str
     """What may not be read, of an unknown check."""
-    faults: tuple[Said, ...]
+    faults: tuple[CheckFault, ...]
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,12 +78,12 @@ def assessed(facts: Facts, checks: dict[str, Check]) -> Assessment:
 def _result(name: str, check: Check, facts: Facts) -> Result:
     topic = check.TOPIC
     status: Status = "not applicable"
-    faults: tuple[Said, ...] = ()
+    faults: tuple[CheckFault, ...] = ()
     why = ""
     try:
         if check.applies(facts):
             faults = tuple(
-                Said(
+                CheckFault(
                     message=fault.message,
                     object=fault.object,
                     impact=fault.impact or topic.impact,

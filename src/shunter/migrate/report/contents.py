@@ -23,7 +23,7 @@ class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Every field is always written, so that a reader need not know defaults."""
 
 
-class Told(_Struct, frozen=True):
+class ReportedFinding(_Struct, frozen=True):
     """One finding."""
 
     id: Annotated[str, Meta(description="Stable id of the topic, as in `shunter migrate explain ID`.")]
@@ -71,10 +71,10 @@ class Item(_Struct, frozen=True):
     carried: Annotated[int, Meta(description="Leaves of the source that stand in the result.")]
     defaulted: Annotated[int, Meta(description="Leaves that the result needs not say.")]
     reported: Annotated[int, Meta(description="Leaves that are in findings only.")]
-    findings: tuple[Told, ...]
+    findings: tuple[ReportedFinding, ...]
 
     @property
-    def standing(self) -> list[Told]:
+    def standing(self) -> list[ReportedFinding]:
         """The findings that nobody took on."""
         return [told for told in self.findings if not told.suppressed]
 
@@ -99,7 +99,7 @@ class Contents(_Struct, frozen=True):
     items: tuple[Item, ...]
 
     @property
-    def findings(self) -> list[tuple[Item, Told]]:
+    def findings(self) -> list[tuple[Item, ReportedFinding]]:
         return [(item, told) for item in self.items for told in item.findings]
 
 
@@ -125,7 +125,7 @@ def contents(about: About, items: Sequence[Item]) -> Contents:
     return Contents(schema=SCHEMA, tool=f"shunter {__version__}", about=about, summary=summary, items=tuple(items))
 
 
-def effort_of(findings: Iterable[Told]) -> int:
+def effort_of(findings: Iterable[ReportedFinding]) -> int:
     """Points of one object: the same topic twice is one piece of work."""
     return sum({told.id: told.effort for told in findings}.values())
 
@@ -156,9 +156,9 @@ def by_source(findings: Iterable[Finding]) -> list[Item]:
     ]
 
 
-def told(finding: Finding) -> Told:
+def told(finding: Finding) -> ReportedFinding:
     topic = finding.topic
-    return Told(
+    return ReportedFinding(
         id=topic.id,
         title=topic.title,
         severity=topic.severity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.migrate.report.contents import Contents, Item, Told
+from shunter.migrate.report.contents import Contents, Item, ReportedFinding
 from shunter.migrate.report.page import Html, badge, cards, element, page, prose, table
 from shunter.migrate.report.summary import figures, topic_counts
 
@@ -53,7 +53,7 @@ def _fields(item: Item) -> str:
     return f"Fields: {item.carried} carried, {item.defaulted} left to defaults, {item.reported} in findings."
 
 
-def finding(told: Told) -> Html:
+def finding(told: ReportedFinding) -> Html:
     """One finding as a box; pages about single objects show it as well."""
     where = f"{told.line}:{told.column}" if told.line else told.field or told.source
     blocking = badge("blocking", "bad") if told.is_blocking else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from shunter.migrate.report.contents import Contents, Item, Told
+from shunter.migrate.report.contents import Contents, Item, ReportedFinding
 
 _UNSPEAKABLE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -33,11 +33,11 @@ def _case(item: Item) -> list[str]:
     return [*lines, "    </testcase>"]
 
 
-def _text(findings: list[Told]) -> str:
+def _text(findings: list[ReportedFinding]) -> str:
     return _printable(escape("\n".join(_line(told) for told in findings)))
 
 
-def _line(told: Told) -> str:
+def _line(told: ReportedFinding) -> str:
     accepted = f" (taken on: {told.suppressed})" if told.suppressed else ""
     return f"{told.place}: {told.severity} {told.id}: {told.message} {told.remedy}{accepted}"
 

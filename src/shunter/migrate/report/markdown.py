@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from shunter.migrate.report.contents import Contents, Item, Told
+from shunter.migrate.report.contents import Contents, Item, ReportedFinding
 from shunter.migrate.report.summary import figures, topic_counts
 
 
@@ -53,7 +53,7 @@ def _section(item: Item) -> list[str]:
     return [*head, *(line for told in item.findings for line in _finding(told))]
 
 
-def _finding(told: Told) -> list[str]:
+def _finding(told: ReportedFinding) -> list[str]:
     where = f"{told.line}:{told.column} " if told.line else ""
     field = f" {code(told.field)}" if told.field else ""
     blocking = ", **blocking**" if told.is_blocking else ""

@@ -12,7 +12,7 @@ import msgspec
 from shunter import __version__
 from shunter.api.meta import Json
 from shunter.migrate.catalogue import topics
-from shunter.migrate.report.contents import Contents, Item, Told
+from shunter.migrate.report.contents import Contents, Item, ReportedFinding
 
 LEVELS = {"info": "note", "warning": "warning", "error": "error"}
 
@@ -47,7 +47,7 @@ def _rule(id: str) -> Json:
     }
 
 
-def _result(item: Item, told: Told, rule_index: int, seen: Counter[str]) -> Json:
+def _result(item: Item, told: ReportedFinding, rule_index: int, seen: Counter[str]) -> Json:
     fingerprint = _fingerprint(item, told)
     seen[fingerprint] += 1
     result: Json = {
@@ -63,7 +63,7 @@ def _result(item: Item, told: Told, rule_index: int, seen: Counter[str]) -> Json
     return result
 
 
-def _location(item: Item, told: Told) -> Json:
+def _location(item: Item, told: ReportedFinding) -> Json:
     location: Json = {}
     if told.line:
         region = {"startLine": told.line, "startColumn": max(told.column, 1)}
@@ -82,6 +82,6 @@ def _uri(source: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-def _fingerprint(item: Item, told: Told) -> str:
+def _fingerprint(item: Item, told: ReportedFinding) -> str:
     """Stays when lines move: of what was found, not where. What is found again in the same object is numbered."""
     return hashlib.sha256("\0".join((told.id, item.title, told.field, told.message)).encode()).hexdigest()[:32]

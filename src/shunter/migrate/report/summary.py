@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from shunter.migrate.report.contents import Contents, Told
+from shunter.migrate.report.contents import Contents, ReportedFinding
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -31,7 +31,7 @@ def figures(contents: Contents) -> list[tuple[str, str]]:
 def topic_counts(contents: Contents) -> list[tuple[str, str, str, int, str]]:
     """Id, severity, impact, number of findings that stand, title: blocking topics first, then the worst and the most frequent."""
     counts: Counter[str] = Counter()
-    of_topic: dict[str, Told] = {}
+    of_topic: dict[str, ReportedFinding] = {}
     for _, told in contents.findings:
         if not told.suppressed:
             counts[told.id] += 1

@@ -16,7 +16,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.provenance import SOURCE
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.stems import stem
-from shunter.migrate.surroundings import Surroundings
+from shunter.migrate.surroundings import InputContext
 
 LONGEST_LABEL = 63
 _RANDOM_CHARACTERS = 5
@@ -90,7 +90,7 @@ TAKEN = Topic(
 )
 
 
-def wanted(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
+def wanted(source: SourceObject, options: Options, surroundings: InputContext) -> str:
     """The name, or the beginning of a generated one, before its length is looked at."""
     if not source.metadata.get("name"):
         return stem(source.kind, str(source.metadata.get("generateName") or ""), is_shared=False) + f"{options.suffix}-"
@@ -143,12 +143,12 @@ def _suffixes(draft: Draft) -> list[str]:
     return [f"-{group.name}-{max(group.replicas, 1) - 1}-{max(group.count, 1) - 1}-{random}" for group in draft.groups]
 
 
-def _derived(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
+def _derived(source: SourceObject, options: Options, surroundings: InputContext) -> str:
     """The name that comes of the job's own, whoever else has it."""
     return stem(source.kind, source.name, is_shared=bool(_holder(source, options, surroundings)))
 
 
-def _holder(source: SourceObject, options: Options, surroundings: Surroundings) -> str:
+def _holder(source: SourceObject, options: Options, surroundings: InputContext) -> str:
     """What keeps the job's name, being first in the input or a TrainJob already; empty when it is free."""
     kinds = surroundings.job_kinds.get((source.namespace, source.name), ())
     if kinds and kinds[0] != source.kind:
@@ -158,7 +158,7 @@ def _holder(source: SourceObject, options: Options, surroundings: Surroundings) 
     return f"The TrainJob of {maker}" if maker and maker != source.title and own == source.name else ""
 
 
-def _is_taken(source: SourceObject, options: Options, surroundings: Surroundings) -> bool:
+def _is_taken(source: SourceObject, options: Options, surroundings: InputContext) -> bool:
     """Whether another has the name that comes of the job's own. Whoever keeps its own name keeps it."""
     derived = _derived(source, options, surroundings)
     place = (source.namespace, derived)
@@ -168,7 +168,7 @@ def _is_taken(source: SourceObject, options: Options, surroundings: Surroundings
     return place in surroundings.job_kinds or surroundings.stems.get(place, 0) > 1 or maker not in (None, source.title)
 
 
-def _maker(source: SourceObject, name: str, surroundings: Surroundings) -> str | None:
+def _maker(source: SourceObject, name: str, surroundings: InputContext) -> str | None:
     """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where the namespace has none."""
     found = surroundings.objects.get((TRAIN_JOBS.kind, source.namespace, name))
     if found is None:

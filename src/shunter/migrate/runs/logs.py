@@ -35,7 +35,7 @@ class MetricPattern(NamedTuple):
     """Its group `value`, or else its first, is the value; groups `step` and `epoch` say where."""
 
 
-class Told(NamedTuple):
+class LogReport(NamedTuple):
     """What one container's log says."""
 
     series: tuple[Series, ...] = ()
@@ -65,7 +65,7 @@ def metric_pattern(text: str) -> MetricPattern:
     return MetricPattern(name, pattern)
 
 
-def told(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> Told:
+def told(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> LogReport:
     """What the log lines of a pod tell. `rank` is the pod's own: lines that name another rank (several processes in one pod) are
     counted for that. Lines may begin with the time that the kubelet puts before them."""
     reader = LogReader(pod, rank, extra)
@@ -95,12 +95,12 @@ class LogReader:
             if part := part[:LONGEST_LINE].strip():
                 self._read(part, time)
 
-    def told(self) -> Told:
+    def told(self) -> LogReport:
         series = (
             Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))
             for (name, rank, counted), points in self._points.items()
         )
-        return Told(tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs)
+        return LogReport(tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs)
 
     def _read(self, text: str, time: datetime | None) -> None:
         hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))

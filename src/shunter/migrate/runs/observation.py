@@ -11,7 +11,7 @@ from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
 from shunter.migrate.runs import marks
-from shunter.migrate.runs.logs import Told
+from shunter.migrate.runs.logs import LogReport
 from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
 from shunter.operator.overview import is_v2, member, moment, overview
 from shunter.operator.training_progress import reported_metrics
@@ -19,7 +19,7 @@ from shunter.operator.training_progress import reported_metrics
 _GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
 
 
-def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, Told], jobset: Json | None = None) -> Run:
+def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], jobset: Json | None = None) -> Run:
     """The run of a job so far. `logs` is by name of the pod; `jobset` is that of a TrainJob, None when it is gone."""
     seen = overview(job)
     ranked = training_pods(job, pods)

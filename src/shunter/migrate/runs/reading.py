@@ -13,7 +13,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.kube.log_lines import text_lines
-from shunter.migrate.runs.logs import LogReader, MetricPattern, Told, told
+from shunter.migrate.runs.logs import LogReader, LogReport, MetricPattern, told
 from shunter.migrate.runs.observation import observed, ranks, training_pods
 from shunter.migrate.runs.record import Run
 from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
@@ -38,7 +38,7 @@ async def run_of(
     pods = [*present.values(), *(pod for pod in seen if pod["metadata"]["uid"] not in present)]
     free = asyncio.Semaphore(CONCURRENT_LOGS)
 
-    async def read(rank: int, pod: Json) -> tuple[str, Told]:
+    async def read(rank: int, pod: Json) -> tuple[str, LogReport]:
         label = member(job, pod).label
         async with free:
             said = await _log(client, pod, LogReader(label, rank, extra))
@@ -65,7 +65,7 @@ def training_container(pod: Json) -> str:
     return next((str(name) for name in names if name in _TRAINING_CONTAINERS), str(names[0]))
 
 
-async def _log(client: Client, pod: Json, reader: LogReader) -> Told | None:
+async def _log(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
     """What the container that trains says, with the times of its lines; None where there is no log (yet, or any more)."""
     where = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:

@@ -23,7 +23,7 @@ from shunter.migrate.reading import read, without_nulls
 from shunter.migrate.runs import marks
 from shunter.migrate.runs.program import with_argument, with_variable
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.surroundings import NOTHING, Surroundings
+from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework
 
 SUFFIX = "-trial"
@@ -67,7 +67,7 @@ class Trial(NamedTuple):
 
 
 def trial_of(
-    source: SourceObject, trial_options: TrialOptions, options: Options, surroundings: Surroundings = NOTHING, *, now: datetime
+    source: SourceObject, trial_options: TrialOptions, options: Options, surroundings: InputContext = NOTHING, *, now: datetime
 ) -> Trial:
     """The trial of a v1 job, whose namespace must be known by now. Raises InputError for options that do not fit the job, and
     UnreadableJobError."""
