@@ -52,7 +52,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> Scaled:
     its pods are gone. InputError for jobs that cannot have it; then nothing is written."""
     before, namespace, name = job, job["metadata"]["namespace"], job["metadata"]["name"]
     require_scalable(job, nodes)
-    runtime = await runtime_of(client, job)
+    runtime = await runtime_in_use(client, job)
     if wanted_counts(job, runtime, nodes) == present_counts(job, runtime) and not is_suspended(job):
         return Scaled(job, job)
     while patch := next_write(job, nodes):
@@ -89,7 +89,7 @@ async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes:
     return Scaled(job, {"apiVersion": resource.api_version, "kind": resource.kind, **written})
 
 
-async def runtime_of(client: Client, job: Json) -> Json:
+async def runtime_in_use(client: Client, job: Json) -> Json:
     """The runtime that a TrainJob's operator goes by: the job's snapshot, else the present one. InputError when there is none."""
     try:
         view = shaped(job, TrainJob)
@@ -116,7 +116,7 @@ async def wait_scaled(client: Client, job: Json, nodes: int, tell: Callable[[str
     operator says that it cannot be; EnvironmentProblem when that does not begin."""
     metadata = job["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
-    counts = wanted_counts(job, await runtime_of(client, job), nodes)
+    counts = wanted_counts(job, await runtime_in_use(client, job), nodes)
     clock = asyncio.get_running_loop().time
     begun, told = clock(), False
     while True:

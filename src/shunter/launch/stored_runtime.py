@@ -19,7 +19,7 @@ from shunter.launch.marks import JOB_LABEL, MADE_FROM
 from shunter.launch.stored_code import owner_reference
 
 
-async def runtime_of(client: Client, job: Json) -> Json | None:
+async def runtime_made_for(client: Client, job: Json) -> Json | None:
     """The TrainingRuntime that was made for this job alone; None for a job that shares its runtime with others."""
     metadata, reference = job["metadata"], job["spec"]["runtimeRef"]
     if (reference.get("kind"), reference["name"]) != (TRAINING_RUNTIMES.kind, metadata["name"]):

@@ -24,7 +24,7 @@ from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
 from shunter.launch.runtimes import Runtime, find_runtime
 from shunter.launch.stored_code import own, send, tidy
-from shunter.launch.stored_runtime import own_runtime, runtime_of, tidy_runtimes
+from shunter.launch.stored_runtime import own_runtime, runtime_made_for, tidy_runtimes
 from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES, Overview, overview
 
@@ -95,7 +95,7 @@ async def resubmit(
             kept = {key: found["metadata"].get(key, {}) for key in ("name", "namespace", "labels", "annotations")}
             maps.append({"apiVersion": "v1", "kind": "ConfigMap", **found, "metadata": kept})
 
-    runtime, job_id = await runtime_of(client, job), new_job_id()
+    runtime, job_id = await runtime_made_for(client, job), new_job_id()
 
     def objects(name: str) -> list[Json]:
         own = [rerun_runtime(runtime, name)] if runtime is not None else []
