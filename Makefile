@@ -44,11 +44,11 @@ conformance: setup ## all e2e tests, and those that need it, on a real Kubernete
 	@conformance/build >/dev/null
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
-again: setup ## what failed in the last make test, once more, one test at a time
-	@$(PYTEST) --last-failed --last-failed-no-failures none --ignore tests/faults
+again: setup ## what did not pass in the last make test, once more, one test at a time
+	@$(PYTEST) --unpassed --ignore tests/faults
 
-conformance-again: setup ## what failed in the last make conformance, once more, one test at a time
-	@$(PYTEST) --last-failed --last-failed-no-failures none $(CONFORMANCE)
+conformance-again: setup ## what did not pass in the last make conformance, once more, one test at a time
+	@$(PYTEST) --unpassed $(CONFORMANCE)
 
 lint: setup
 	@.venv/bin/ruff check .

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+import unpassed
 from control_plane import ControlPlane
 from full_disk import SmallDisk, mounted
 
@@ -22,12 +23,17 @@ settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    unpassed.add_option(parser)
     parser.addoption(
         "--cluster",
         choices=("embedded", "real"),
         default="embedded",
         help="what e2e tests run on: the embedded cluster, or a real control plane (conformance/) with this machine as its node",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unpassed.register(config)
 
 
 class ByFixture(LoadScopeScheduling):
