@@ -8,13 +8,13 @@ How it survives, and what to keep when you put in your own model and data: docs/
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import json
 import os
 import signal
 import time
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -23,15 +23,10 @@ import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.utils.checkpoint import checkpoint
 
 
-class Silent:
-    """In place of a file beside this one that was left out."""
-
-    def nothing(self, *_, **__): ...
-
-    __init__ = report = checkpoint = note = log = close = nothing
+class Silent:  # in place of a file beside this one that was left out
+    __init__ = report = checkpoint = note = log = close = begin = finish = lambda *_, **__: None
 
 
 Progress = Tracking = Silent
@@ -69,34 +64,27 @@ def refuse(sentence):
     raise SystemExit(2)
 
 
-def together(work, remedy):
-    """What `work()` returns on this rank. If it fails on one, all end: a rank that went on would wait for the others for ever."""
+def together(work, remedy, alone=False):
+    """What `work()` returns here, or on rank 0 if `alone`. Where it fails on one rank all end, not to wait for it for ever."""
     result = error = None
     try:
-        result = work()
+        result = work() if not alone or dist.get_rank() == 0 else None
     except (Exception, dcp.CheckpointException) as failure:  # DCP wraps what failed, rank by rank
         cause = next(iter(failure.failures.values()))[0] if isinstance(failure, dcp.CheckpointException) else failure
         error = f"{cause}. {remedy}"
-    errors = [None] * dist.get_world_size()
-    dist.all_gather_object(errors, error)
-    if any(errors):
-        refuse(next(filter(None, errors)))
-    return result
-
-
-def decide(work, remedy):
-    """What `work()` returns on rank 0, on all ranks."""
-    decision = [together(work if dist.get_rank() == 0 else lambda: None, remedy)]
-    dist.broadcast_object_list(decision, src=0)
-    return decision[0]
+    outcomes = [None] * dist.get_world_size()
+    dist.all_gather_object(outcomes, (error, result if alone else None))
+    if errors := [error for error, _ in outcomes if error]:
+        refuse(errors[0])
+    return outcomes[0][1] if alone else result
 
 
 class LanguageModel(nn.Module):
     def __init__(self, args):
         super().__init__()
-        settings = {"dropout": 0, "activation": "gelu", "batch_first": True, "norm_first": True}
-        blocks = [nn.TransformerEncoderLayer(args.dim, args.heads, 4 * args.dim, **settings) for _ in range(args.layers)]
-        self.blocks, self.recompute = nn.ModuleList(blocks), args.recompute
+        block = functools.partial(nn.TransformerEncoderLayer, args.dim, args.heads, 4 * args.dim, dropout=0, activation="gelu")
+        self.blocks = nn.ModuleList(block(batch_first=True, norm_first=True) for _ in range(args.layers))
+        self.recompute = args.recompute
         self.bytes, self.positions = nn.Embedding(256, args.dim), nn.Embedding(args.sequence, args.dim)
         self.norm, self.head = nn.LayerNorm(args.dim), nn.Linear(args.dim, 256)
 
@@ -104,7 +92,11 @@ class LanguageModel(nn.Module):
         causal = {"src_mask": nn.Transformer.generate_square_subsequent_mask(x.shape[1], x.device), "is_causal": True}
         x = self.bytes(x) + self.positions.weight
         for block in self.blocks:
-            x = checkpoint(block, x, **causal, use_reentrant=False) if self.recompute else block(x, **causal)
+            x = (
+                torch.utils.checkpoint.checkpoint(block, x, **causal, use_reentrant=False)
+                if self.recompute
+                else block(x, **causal)
+            )
         return self.head(self.norm(x))
 
 
@@ -115,7 +107,7 @@ def parallel_model(args, device):
         block.compile()
     if args.parallel == "ddp":
         return nn.parallel.DistributedDataParallel(model.to(device))
-    policy = MixedPrecisionPolicy(torch.bfloat16, reduce_dtype=torch.float32) if args.bf16 else MixedPrecisionPolicy()
+    policy = MixedPrecisionPolicy(torch.bfloat16 if args.bf16 else None, reduce_dtype=torch.float32)
     for part in (*model.blocks, model):  # a block is gathered when it is needed, and let go after it
         fully_shard(part, mp_policy=policy)
     return model
@@ -141,23 +133,15 @@ def rank_batch(text, args, step):
     return text[chosen[:, None] * args.sequence + torch.arange(args.sequence + 1)].long()
 
 
-def place_of(path):
-    """The place for checkpoints, which is or acts like a Path, and what reads and writes one in there."""
-    if "://" in path:
-        from buckets import bucket  # a file beside this one
-
-        return bucket(path)
-    return Path(path), dcp.FileSystemReader, dcp.FileSystemWriter
-
-
 class Checkpoints:
     """Checkpoints `step-N`, written in the background, one at a time. Complete is what has a .metadata: DCP writes it last."""
 
     def __init__(self, args, settings, model, optimizer, progress):
         self.args, self.settings, self.model, self.optimizer, self.progress = args, settings, model, optimizer, progress
-        self.place, self.reader, self.writer = together(
-            lambda: place_of(args.checkpoint_dir), "A URL needs buckets.py beside lm.py, and the packages that it names."
-        )
+        self.place, self.reader, self.writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
+        if "://" in args.checkpoint_dir:  # then they are those of the file beside this one
+            remedy = "A URL needs buckets.py beside lm.py, and the packages that it names."
+            self.place, self.reader, self.writer = together(lambda: import_module("buckets").bucket(args.checkpoint_dir), remedy)
         self.group, self.pending = dist.new_group(backend="gloo"), None  # its own: saves must not meet training's collectives
 
     def complete(self):
@@ -171,23 +155,26 @@ class Checkpoints:
         """Puts the newest complete checkpoint into model and optimizer; returns its step, 0 if there is none."""
         shared = "--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change."
         together(lambda: self.place.mkdir(parents=True, exist_ok=True), shared)
-        mark = self.place / decide(lambda: f"tried-{os.urandom(8).hex()}", shared)
-        decide(mark.touch, shared)  # else shards end on disks that go with their nodes
+        mark = self.place / together(lambda: f"tried-{os.urandom(8).hex()}", shared, alone=True)
+        together(mark.touch, shared, alone=True)  # else shards end on disks that go with their nodes
         together(mark.stat, shared)
-        step = decide(lambda: mark.unlink() or max(self.complete(), default=0), shared)  # ranks may see different listings
+        step = together(lambda: mark.unlink() or max(self.complete(), default=0), shared, alone=True)
         if step:
             path, state = self.place / f"step-{step}", self.state()
             damaged = f"{path} is damaged: remove it, and training goes on from the one before."
             together(self.reader(path).read_metadata, damaged)
-            together(lambda: self.check(path), "Use the settings of before, or another --checkpoint-dir.")
+            saved = {"settings": ""}
+            together(lambda: dcp.load(saved, storage_reader=self.reader(path), process_group=self.group), damaged)
+            together(lambda: self.check(path, json.loads(saved["settings"])), "Use those, or another --checkpoint-dir.")
             together(lambda: dcp.load(state, storage_reader=self.reader(path), process_group=self.group), damaged)
             set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+            self.progress.checkpoint(step, every=self.args.save_every)
+        elif os.environ.get("SHUNTER_MUST_RESUME"):
+            refuse(f"there is no complete checkpoint in {self.place} to go on from.")
         return step
 
-    def check(self, path):
-        saved = {"settings": ""}
-        dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)
-        for name, value in json.loads(saved["settings"]).items():
+    def check(self, path, settings):
+        for name, value in settings.items():
             if value != self.settings[name]:
                 raise ValueError(f"{path} was made with {name} {value}, this run has {self.settings[name]}")
 
@@ -207,7 +194,7 @@ class Checkpoints:
         if self.pending:
             (step, future), self.pending = self.pending, None
             together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.")
-            decide(self.remove_old, "Old checkpoints cannot be removed.")
+            together(self.remove_old, "Old checkpoints cannot be removed.", alone=True)
 
     def remove_old(self):
         every = self.args.keep_every
@@ -236,9 +223,8 @@ def main():
     text = together(lambda: read_text(args), "Each node needs the text, and more of it than --sequence.")
     model = parallel_model(args, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
-    step, stop, stopping, checkpoints, progress = 0, False, [], None, Progress()
+    step, stop, stopping, checkpoints, progress = 0, False, [], Silent(), Progress()
     tracking = Tracking(vars(args) | {"ranks": world}, progress)
-    atexit.register(progress.close)
     if args.checkpoint_dir:
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
         checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer, progress)
@@ -274,12 +260,11 @@ def main():
             say(f"step {step} loss {loss:.4f}")
         if not loss < float("inf"):  # nan, too
             refuse(f"the loss of step {step} is {loss}: go on from the newest checkpoint with a smaller --lr.")
-        if checkpoints and (stop or step == args.steps or step % args.save_every == 0):
+        if stop or step == args.steps or step % args.save_every == 0:
             checkpoints.begin(step)
-    if checkpoints:
-        checkpoints.finish()
+    checkpoints.finish()
     if stopped := stop and step < args.steps:
-        say(f"stopped by SIGTERM, saved step {step}" if checkpoints else "stopped by SIGTERM, saved nothing: no --checkpoint-dir")
+        say(f"stopped by SIGTERM, saved {f'step {step}' if args.checkpoint_dir else 'nothing: no --checkpoint-dir'}")
     tracking.close("KILLED" if stopped else "FINISHED")  # without it the run has FAILED
     dist.destroy_process_group()
     raise SystemExit(143 if stopped else 0)

@@ -11,6 +11,7 @@ that is slow, away or unwilling never slows or stops a training. Where there is 
 Needs Python 3.8, and nothing else.
 """
 
+import atexit
 import json
 import os
 import ssl
@@ -35,6 +36,7 @@ class Progress:
         self._sender = threading.Thread(target=self._send_newest, name="progress", daemon=True)
         if self._url:
             self._sender.start()
+            atexit.register(self.close)
 
     def report(self, step, steps=None, **metrics):
         """Tells that `step` is done, of `steps`, and whatever else is known of it, such as its loss. Numbers or tensors."""
@@ -47,9 +49,12 @@ class Progress:
         self._metrics = {**self._metrics, **values}
         self._changed.set()
 
-    def checkpoint(self, step, seconds, every=None):
-        """Tells that the checkpoint of `step` is complete, how long saving it took, and how many steps lie between two."""
-        saved = {"checkpoint.step": step, "checkpoint.seconds": round(seconds, 2), "checkpoint.time": round(time.time())}
+    def checkpoint(self, step, seconds=None, every=None):
+        """Tells that the checkpoint of `step` is complete, how long saving it took, and how many steps lie between two. Without
+        seconds it is one that was loaded, of unknown age."""
+        saved = {"checkpoint.step": step}
+        if seconds is not None:
+            saved.update({"checkpoint.seconds": round(seconds, 2), "checkpoint.time": round(time.time())})
         # Apart from what `report` holds: saves in the background are told by a thread of theirs.
         self._saved = {**saved, **({} if every is None else {"checkpoint.every": every})}
         self._changed.set()

@@ -253,6 +253,11 @@ def lose_shards(checkpoints: Path) -> None:
         shorten(file)
 
 
+def cut_shards(checkpoints: Path) -> None:
+    for shard in checkpoints.glob("step-6/*.distcp"):
+        os.truncate(shard, 1000)
+
+
 def lose_metadata(checkpoints: Path) -> None:
     shorten(checkpoints / "step-6/.metadata")
 
@@ -276,6 +281,7 @@ REFUSED = {
     "another batch": (change_nothing, ("--global-batch", 24), "step-6 was made with global_batch 12, this run has 24"),
     "another text": (change_nothing, ("--data", LM), "step-6 was made with bytes"),
     "half of the shards": (lose_shards, (), "step-6 is damaged: remove it"),
+    "a shard cut short": (cut_shards, (), "step-6 is damaged: remove it"),
     "half of the metadata": (lose_metadata, (), "step-6 is damaged: remove it"),
     "a save that fails": (block_step_7, ("--save-every", 7), "Step 7 is not saved"),
     "a directory that is a file": (change_nothing, ("--checkpoint-dir", LM), "must be a directory that all nodes share"),
@@ -312,6 +318,13 @@ def test_ranks_that_do_not_share_a_directory_are_refused(reference: Reference, t
     ranks = Ranks(tmp_path, 2, *reference.options, environments=own)
     assert ranks.exit_codes() == [2, 2], ranks.printed()
     assert "must be a directory that all nodes share" in ranks.printed()
+
+
+def test_a_start_that_must_resume_does_not_begin_anew(reference: Reference, tmp_path: Path) -> None:
+    environment = {"SHUNTER_CHECKPOINT_DIR": str(tmp_path / "empty"), "SHUNTER_MUST_RESUME": "true"}
+    ranks = Ranks(tmp_path, 1, *reference.options, environments=(environment,))
+    assert ranks.exit_codes() == [2], ranks.printed()
+    assert f"error: there is no complete checkpoint in {tmp_path / 'empty'} to go on from." in ranks.printed()
 
 
 @pytest.mark.parametrize(
