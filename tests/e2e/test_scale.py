@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def test_a_job_goes_on_with_another_number_of_nodes_from_what_it_saved_when_it_w
     assert (refused.returncode, f"TrainJob {namespace}/j has ended (Succeeded)." in refused.stderr) == (2, True)
 
 
-async def test_killed_between_its_writes_the_same_command_again_completes_it(
+async def test_killed_between_its_writes_the_job_says_so_and_the_command_that_it_names_completes_it(
     cluster: Cluster, namespace: str, told: Path
 ) -> None:
     cluster.apply(trainjob(namespace, told))
@@ -121,7 +122,11 @@ async def test_killed_between_its_writes_the_same_command_again_completes_it(
         with pytest.raises(Killed):
             await scale_trainjob(client.through(dying), job, 1)
     cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Suspended", "--timeout=50s")
-    done = cluster.shunter("scale", "j", "--nodes", "1", "-n", namespace)
+    assert "ScaleInterrupted" in cluster.shunter("jobs", "-n", namespace).stdout
+    described = cluster.shunter("describe", "j", "-n", namespace).stdout
+    assert "shunter scale suspended it to give it 1 node, and was interrupted before it resumed it" in described
+    (command,) = re.findall(r"Finish that with: shunter (.*)", described)
+    done = cluster.shunter(*command.split())
     assert done.returncode == 0, done.stderr
     eventually(has_started(told, "0/2 from 0", "1/2 from 0", f"0/1 from {saved(told)}"))
     annotations = cluster.get("trainjob", "j", "-n", namespace)["metadata"].get("annotations", {})

@@ -19,7 +19,7 @@ SETTLE_SECONDS = 1.0
 """Pods, their events and the job's status change one after another: they are looked at together."""
 AGAIN_SECONDS = 15.0
 """How often it is looked at without a change: a queue moves on, and that nobody has done anything is known only after a while."""
-TOLD_BY_CONDITIONS = ("Suspended", "Deleting")
+TOLD_BY_CONDITIONS = ("Suspended", "ScaleInterrupted", "Deleting")
 """Causes whose end the job's own conditions tell of."""
 
 

@@ -1,8 +1,7 @@
 """Another number of nodes for a job that exists: what is written for it, and why it is refused. Pure; input is plain JSON.
 
-A TrainJob's numNodes changes only while it is suspended: one write suspends it and sets the number, the next resumes it. The
-first leaves a mark, so that after a kill between the two a job that is to be resumed can be told from one that its owner, or a
-queue, has suspended. The mark is the generation of the spec that was written with it: any other change of the spec makes it void.
+A TrainJob's numNodes changes only while it is suspended: one write suspends it and sets the number, the next resumes it. What
+tells, after a kill between the two, that it is to be resumed is in `operator.interrupted_scaling`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ from shunter.api.training import pytorch_rules
 from shunter.api.training.pytorch import MASTER, PYTORCH_JOBS, WORKER, PyTorchJob
 from shunter.errors import InputError
 from shunter.operator.causes.queue import queue_name
+from shunter.operator.interrupted_scaling import RESUMES, is_to_be_resumed
 from shunter.operator.overview import OWN_MANAGERS, is_suspended, overview
 from shunter.operator.trainer.render import jobset_for
 
-RESUMES = "shunter.dev/resumes-after-scaling"
-"""Annotation of a TrainJob that was suspended to change its number of nodes; its value is the generation it has since."""
 _NNODES = re.compile(r"--nnodes[= ](\d+)(?::(\d+))?(?!\S)")
 _FIXED_MPI = re.compile(r"\bmpi(?:run|exec)\b.*?\s(--?np|-H|--?host|--?hostfile|--?machinefile)(?==|\s|$)", re.DOTALL)
 
@@ -70,13 +68,6 @@ def next_write(job: Json, nodes: int) -> Json | None:
         return {"metadata": {**version, "annotations": {RESUMES: None}}, "spec": {"suspend": False}}
     marks = {"annotations": {RESUMES: str(metadata["generation"] + 1)}} if resumes else {}
     return {"metadata": {**version, **marks}, "spec": {"suspend": True, "trainer": {"numNodes": nodes}}}
-
-
-def is_to_be_resumed(job: Json) -> bool:
-    """Whether a TrainJob is suspended because scaling it was interrupted."""
-    metadata = job["metadata"]
-    mark = (metadata.get("annotations") or {}).get(RESUMES)
-    return is_suspended(job) and mark is not None and mark == str(metadata.get("generation"))
 
 
 def pod_counts(jobset: Json) -> dict[str, int]:

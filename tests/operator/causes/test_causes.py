@@ -25,6 +25,7 @@ from job_evidence import (
 from shunter.operator.causes import WORDS, Cause, Evidence, cause
 from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
 from shunter.operator.causes.pods import ORDER
+from shunter.operator.interrupted_scaling import RESUMES
 from shunter.operator.training import gang
 
 Json = dict[str, Any]
@@ -298,6 +299,33 @@ def test_a_job_that_is_not_to_run_says_so_with_the_field(job: Json, expected: st
     answer = found(job)
     assert (answer.word if answer else "") == expected
     assert sentence in (answer.sentence if answer else "")
+
+
+def interrupted(mark: str = "7", **spec: Any) -> Json:
+    """A job that `scale` suspended with generation 7 of its spec, and did not resume."""
+    job = v2_job(3, spec={"suspend": True, **spec})
+    job["metadata"] |= {"generation": 7, "annotations": {RESUMES: mark}}
+    return job
+
+
+def test_a_job_whose_scaling_was_interrupted_says_so_and_how_to_finish_it() -> None:
+    assert found(interrupted()) == Cause(
+        "ScaleInterrupted",
+        "shunter scale suspended it to give it 3 nodes, and was interrupted before it resumed it",
+        "finish that with: shunter scale j --nodes 3 -n n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        pytest.param(interrupted("6"), "Suspended", id="its owner has changed the job since"),
+        pytest.param(interrupted(managedBy="kueue.x-k8s.io/multikueue"), "ManagedByOther", id="it is another controller's"),
+        pytest.param(interrupted(suspend=False), "", id="it was resumed by hand"),
+    ],
+)
+def test_an_interrupted_scaling_is_told_only_while_it_is_what_the_job_waits_for(job: Json, expected: str) -> None:
+    assert word(job) == expected
 
 
 def test_a_suspended_job_says_how_to_resume_it() -> None:

@@ -17,6 +17,7 @@ from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_su
 from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, repeated_failures
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
+from shunter.operator.interrupted_scaling import is_to_be_resumed
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import OWN_MANAGERS, is_pod_of, is_suspended, is_v1, is_v2, moment, overview
 
@@ -119,9 +120,13 @@ def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return Cause("ManagedByOther", f"it is left to {manager} (managedBy): {who} does nothing for it")
     if not is_suspended(job):
         return None
+    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+    if is_v2(job) and is_to_be_resumed(job):
+        nodes = overview(job).ranks
+        text = f"shunter scale suspended it to give it {nodes} node{'s' * (nodes > 1)}, and was interrupted before it resumed it"
+        return Cause("ScaleInterrupted", text, f"finish that with: shunter scale {name} --nodes {nodes} -n {namespace}")
     path = "spec.runPolicy" if is_v1(job) else "spec"
     patch = '{"spec":{"runPolicy":{"suspend":false}}}' if is_v1(job) else '{"spec":{"suspend":false}}'
-    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
     return Cause("Suspended", f"it waits because {path}.suspend is true", f"resume it with: {command}")
 

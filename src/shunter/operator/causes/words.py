@@ -62,6 +62,7 @@ WORDS = {
     "Queued": "Kueue: it has not looked at the job yet, or has put it back",
     "NoQueue": "the job has a queue's label, and Kueue has no Workload for it, or is not there",
     "Suspended": "`suspend` is true in the job",
+    "ScaleInterrupted": "`shunter scale` suspended the job and was interrupted before it resumed it",
     "ManagedByOther": "`managedBy` leaves the job to another controller",
     "Deleting": "the job is being deleted",
 }
