@@ -99,6 +99,8 @@ def _controller_manager(settings: Settings) -> Flags:
         "root-ca-file": "ca.crt",
         # Until a silent node is NotReady; nodes renew their lease every 10 s.
         "node-monitor-grace-period": "30s",
+        # Until an autoscaler looks again.
+        "horizontal-pod-autoscaler-sync-period": "5s",
         "controllers": ",".join(["*", *(f"-{name}" for name in settings.disabled_controllers)]),
     }
 
