@@ -65,7 +65,7 @@ def test_jobs_of_every_profile_reach_their_pods(cluster: Cluster, namespace: str
         assert f"fabric {name}: " in started.stderr
         assert_has(pod_template(cluster, namespace, name), profile, MACHINES[name])
     for name in profiles():
-        assert cluster.shunter("delete", name, "-n", namespace).returncode == 0
+        assert cluster.shunter("delete", name, "-n", namespace, "--now").returncode == 0  # torch may import, and ignore SIGTERM
     eventually(lambda: not cluster.get("trainingruntimes", "-n", namespace)["items"])
 
 
@@ -85,11 +85,18 @@ def test_runtimes_of_every_profile_are_made_and_serve_a_job(cluster: Cluster, na
     assert (again.returncode, f"TrainingRuntime {namespace}/torch-efa exists" in again.stderr) == (2, True), again.stderr
 
 
-def test_a_runtime_with_restarts_trains(cluster: Cluster, namespace: str, script: str) -> None:
+def test_a_runtime_with_restarts_trains_and_the_network_that_nccl_names_is_described(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    lines = ["", "h:1:1 [0] NCCL INFO Using network Socket", *(f"step {step} loss 1.0" for step in range(1000))]
+    script = str(tmp_path / "train.py")
+    Path(script).write_text(f"print(*{lines!r}, sep='\\n')\n")
     create = ["runtime", "create", "patient", "-n", namespace, "--from", "jax-distributed", "--restarts", "2"]
     assert cluster.shunter(*create).returncode == 0
-    done = cluster.shunter("run", script, "-n", namespace, "--runtime", "patient", "--snapshot")
+    done = cluster.shunter("run", script, "-n", namespace, "--runtime", "patient", "--snapshot", "-e", "NCCL_NET=AWS Libfabric")
     assert done.returncode == 0, done.stderr
+    described = cluster.shunter("describe", "train", "-n", namespace).stdout
+    assert "  Network  Socket (NCCL, from the log)\n  Warning  trains over TCP: NCCL chose Socket and not AWS" in described
     assert cluster.get("jobset", "train", "-n", namespace)["spec"]["failurePolicy"]["maxRestarts"] == 2
 
 

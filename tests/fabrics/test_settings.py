@@ -50,8 +50,8 @@ def test_every_rule_is_tried() -> None:
 
 
 def test_our_profile_of_efa_does_none_of_it() -> None:
-    assert [variable_verdict(one.name, one.value) for one in profiles()["efa"].environment if one.name in TOLD] == []
-    assert not [verdict for one in profiles()["efa"].environment if (verdict := variable_verdict(one.name, one.value))]
+    variables = [{"name": one.name, "value": one.value} for one in profiles()["efa"].environment]
+    assert verdicts_of({"kind": "Pod", "spec": {"containers": [{"env": variables}]}}) == []
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,24 @@ JOBS: dict[str, tuple[str, list[str]]] = {
             Worker: {template: {spec: {containers: [{name: pytorch, env: [{name: NCCL_DEBUG, value: INFO}]}]}}}
         """,
         ["NCCL_DEBUG=INFO"],
+    ),
+    "INFO about the start only": (
+        """
+        kind: Pod
+        spec: {containers: [{env: [{name: NCCL_DEBUG, value: INFO}, {name: NCCL_DEBUG_SUBSYS, value: INIT}]}]}
+        """,
+        [],
+    ),
+    "INFO about more than the start, and in a container beside": (
+        """
+        kind: Pod
+        spec:
+          containers:
+          - env: [{name: NCCL_DEBUG, value: INFO}]
+          - env: [{name: NCCL_DEBUG, value: TRACE}, {name: NCCL_DEBUG_SUBSYS, value: INIT}]
+          - env: [{name: NCCL_DEBUG, value: info}, {name: NCCL_DEBUG_SUBSYS, value: "INIT,NET"}]
+        """,
+        ["NCCL_DEBUG=INFO", "NCCL_DEBUG=TRACE", "NCCL_DEBUG=info"],
     ),
     "a TrainJob": (
         """

@@ -129,7 +129,7 @@ def test_a_profile_stops_nccl_where_its_network_is_missing() -> None:
 
 def test_what_the_user_sets_wins_aloud() -> None:
     fabric = fabric_of(profiles()["efa"], [P5])
-    given = [{"name": "NCCL_NET", "value": "Socket"}, {"name": "NCCL_DEBUG", "value": "WARN"}, {"name": "A", "value": "1"}]
+    given = [{"name": "NCCL_NET", "value": "Socket"}, {"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "A", "value": "1"}]
     (said,) = notes(fabric, given, 8)
     assert said.startswith(
         "NCCL_NET=Socket is taken in place of 'AWS Libfabric', which --fabric efa sets for this reason: NCCL stops"

@@ -305,6 +305,7 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
 
     from shunter.cli.evidence import evidence_of
     from shunter.cli.last_words import last_words
+    from shunter.cli.log_network import networks_in_log
     from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.reports import description
     from shunter.operator.training_progress import progress
@@ -312,8 +313,9 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
     async with client:
         _, job = await find(client, wanted, namespace)
         evidence = await evidence_of(client, job)
-        logs, logged = await asyncio.gather(
-            last_words(client, job, own_pods(job, evidence.pods)), progress_in_logs(client, [job])
+        pods = own_pods(job, evidence.pods)
+        logs, logged, networks = await asyncio.gather(
+            last_words(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
         )
         how_far = progress(job) or logged.found.get(job["metadata"]["uid"])
-        return list(description(job, evidence, logs, datetime.now(UTC), how_far))
+        return list(description(job, evidence, logs, datetime.now(UTC), how_far, networks))

@@ -10,6 +10,8 @@ from shunter.api.meta import Json
 from shunter.cli.ages import age
 from shunter.cli.tracking import shown_run
 from shunter.cli.training_progress import lines as progress_lines
+from shunter.fabrics.chosen import asked_profile, network_lines
+from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
 from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
@@ -87,9 +89,15 @@ def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, li
 
 
 def description(
-    job: Json, evidence: Evidence, logs: dict[str, list[str]], now: datetime, how_far: Progress | None = None
+    job: Json,
+    evidence: Evidence,
+    logs: dict[str, list[str]],
+    now: datetime,
+    how_far: Progress | None = None,
+    networks: Sequence[str] | None = None,
 ) -> Iterator[str]:
-    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known."""
+    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known, `networks` what
+    its log says that NCCL chose, None where it has no log."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
@@ -105,6 +113,11 @@ def description(
         yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
     if (run := tracked_run(job)) is not None:
         yield f"  MLflow   {shown_run(run)}"
+    network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
+    if network:
+        yield f"  Network  {network}"
+    if warning:
+        yield f"  Warning  {warning}"
     yield f"  Ranks    {row.ranks}"
     for child in owned_by(evidence, job):
         if child.get("kind") == "JobSet" and (counts := restarts(child)) is not None:

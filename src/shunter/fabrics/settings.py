@@ -14,6 +14,8 @@ from shunter.fabrics import INSTANCE_LABEL, profiles
 
 EFA_RESOURCE = "vpc.amazonaws.com/efa"
 DEBUG_LEVELS = ("info", "trace")
+START_ONLY = ("NCCL_DEBUG_SUBSYS", "INIT")
+"""Beside NCCL_DEBUG=INFO: ranks print some lines when they form a group, one of which names the network, and nothing later."""
 
 
 class Rule(NamedTuple):
@@ -96,7 +98,7 @@ DEBUG_OUTPUT = Rule(
     "info",
     "NCCL's debug output",
     "Every rank prints many lines at every start: for a day, not for good.",
-    "Write WARN when the network works; with INFO once, look for the line `Using network`.",
+    "Write WARN when the network works. With NCCL_DEBUG_SUBSYS=INIT beside INFO only the start is told, and `Using network`.",
 )
 FORK_SAFE = Rule(
     ("RDMAV_FORK_SAFE", "RDMAV_HUGEPAGES_SAFE"),
@@ -143,6 +145,11 @@ def variable_verdict(name: str, value: str) -> Verdict | None:
     return Verdict(f"{name}={value}", rule) if rule is not None and rule.applies(value) else None
 
 
+def is_answered(verdict: Verdict, beside: Collection[tuple[str, str]]) -> bool:
+    """Whether one of the variables that a container has beside this one takes the reason for the verdict away."""
+    return verdict.setting.lower() == "nccl_debug=info" and START_ONLY in beside
+
+
 def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
     """What is to be said of a request for so many EFA interfaces on machines of these types; none of them may be known. A machine
     whose primary interface is plain ENA has one less than the table says."""
@@ -167,12 +174,17 @@ def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
 def verdicts_of(obj: Json) -> list[Verdict]:
     """What is to be said of an object: of variables and requests of the containers in it, whatever its kind, and of the data of a
     ConfigMap, which may become variables. Each setting once."""
-    found = [variable_verdict(name, value) for name, value in _variables(obj)]
+    found = [verdict for variables in _environments(obj) for verdict in _verdicts(variables)]
     if obj.get("kind") == "ConfigMap":
-        found += [variable_verdict(name, str(value)) for name, value in (obj.get("data") or {}).items()]
+        found += _verdicts([(name, str(value)) for name, value in (obj.get("data") or {}).items()])
     machines = list(_machines(obj))
     found += [efa_verdict(count, machines) for count in _efa_counts(obj)]
     return list({verdict.setting: verdict for verdict in found if verdict is not None}.values())
+
+
+def _verdicts(variables: Collection[tuple[str, str]]) -> list[Verdict | None]:
+    found = (variable_verdict(name, value) for name, value in variables)
+    return [verdict for verdict in found if verdict is not None and not is_answered(verdict, variables)]
 
 
 def _inner(value: Any) -> Iterator[Json]:
@@ -187,12 +199,16 @@ def _inner(value: Any) -> Iterator[Json]:
             waiting += reversed(present)
 
 
-def _variables(obj: Json) -> Iterator[tuple[str, str]]:
+def _environments(obj: Json) -> Iterator[list[tuple[str, str]]]:
+    """The variables of each container in it."""
     for inner in _inner(obj):
         variables = inner.get("env")
-        for variable in variables if isinstance(variables, list) else ():
-            if isinstance(variable, dict) and isinstance(variable.get("name"), str) and "valueFrom" not in variable:
-                yield variable["name"], str(variable.get("value", ""))
+        if isinstance(variables, list):
+            yield [
+                (variable["name"], str(variable.get("value", "")))
+                for variable in variables
+                if isinstance(variable, dict) and isinstance(variable.get("name"), str) and "valueFrom" not in variable
+            ]
 
 
 def _machines(obj: Json) -> Iterator[str]:

@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.errors import InputError
 from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
-from shunter.fabrics.settings import variable_verdict
+from shunter.fabrics.settings import is_answered, variable_verdict
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 
@@ -105,6 +105,8 @@ def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list
     seem to, and what the network costs that is not used."""
     said = []
     ours = {variable.name: variable for variable in fabric.environment} if fabric else {}
+    environment = list(environment)
+    beside = [(given["name"], given.get("value", "")) for given in environment]
     for given in environment:
         name, value = given["name"], given.get("value")
         if fabric and name in ours and value != ours[name].value:
@@ -112,7 +114,8 @@ def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list
                 f"{name}={'the value of a Secret' if value is None else value} is taken in place of {ours[name].value!r}, which "
                 f"--fabric {fabric.profile.name} sets for this reason: {ours[name].why}"
             )
-        if name not in ours and value is not None and (verdict := variable_verdict(name, value)):
+        verdict = variable_verdict(name, value) if name not in ours and value is not None else None
+        if verdict is not None and not is_answered(verdict, beside):
             said.append(str(verdict))
     if fabric and fabric.device and 0 < gpus < fabric.gpus:
         taken = f"{fabric.count} {fabric.device}"

@@ -47,7 +47,7 @@ _TOPICS = {
     )
 }  # fmt: skip
 _WORDS = (b"NCCL_", b"FI_", b"RDMAV_", network.EFA_RESOURCE.encode())
-_NAME = "|".join(sorted(network.BY_NAME, key=len, reverse=True))
+_NAME = "|".join(sorted((*network.BY_NAME, network.START_ONLY[0]), key=len, reverse=True))
 _SETTING = re.compile(
     rf"(?<![A-Za-z0-9_])(?P<name>{_NAME})(?![A-Za-z0-9_])"
     # `- name: X` and `value:` on the next line, `{name: X, value: ...}`, JSON; else `X=`, `X: `, `environ["X"] = `.
@@ -66,9 +66,14 @@ def may_have_settings(content: bytes) -> bool:
 def references(text: str) -> Iterator[Reference]:
     """Every setting with a verdict; comments of scripts and YAML are left out."""
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    for match in _SETTING.finditer(text):
-        value = next(group for group in (match["double"], match["single"], match["bare"]) if group is not None)
-        if verdict := network.variable_verdict(match["name"], value):
+    settings = [
+        (match, next(group for group in (match["double"], match["single"], match["bare"]) if group is not None))
+        for match in _SETTING.finditer(text)
+    ]
+    beside = {(match["name"], value) for match, value in settings}
+    for match, value in settings:
+        verdict = network.variable_verdict(match["name"], value)
+        if verdict is not None and not network.is_answered(verdict, beside):
             yield from _reference(text, lines, match.start("name"), match.end("name"), verdict)
     machines = list(dict.fromkeys(_MACHINE.findall(text)))
     for match in _EFA.finditer(text):

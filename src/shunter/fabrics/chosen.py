@@ -1,0 +1,59 @@
+"""Which network NCCL trains over, by its own log. Pure.
+
+At the level INFO, subsystem INIT, NCCL prints `Using network NAME` when ranks form a group (a communicator), and nothing of it at
+WARN. Source: NCCL's init.cc, the format in libnccl 2.30.7, and published logs of 2.12 to 2.22.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from shunter.api.meta import Json
+from shunter.fabrics import NETWORK_VARIABLE, Profile, profiles
+
+SOCKET = "Socket"
+"""What NCCL calls TCP."""
+_CHOICE = re.compile(r"\bNCCL INFO Using network (\S[^\r\n]*)")
+
+
+def chosen_networks(lines: Iterable[str]) -> tuple[str, ...]:
+    """The networks of the groups that the log tells of, each once, in order; mostly one. Empty where the log does not say."""
+    found = (match[1].rstrip() for line in lines if (match := _CHOICE.search(line)))
+    return tuple(dict.fromkeys(found))
+
+
+def asked_profile(name: str, pods: Sequence[Json]) -> Profile | None:
+    """The profile of a job: the one that it is annotated with (`name`, may be empty), else that whose network or device its pods
+    ask for, as those of a runtime that was made from it do."""
+    if name in profiles():
+        return profiles()[name]
+    containers = [container for pod in pods for container in pod.get("spec", {}).get("containers") or ()]
+    networks = {
+        one.get("value") for container in containers for one in container.get("env") or () if one["name"] == NETWORK_VARIABLE
+    }
+    resources = {
+        resource
+        for container in containers
+        for amounts in ((container.get("resources") or {}).get("limits"), (container.get("resources") or {}).get("requests"))
+        for resource in amounts or ()
+    }
+    for profile in profiles().values():
+        if profile.network in networks or any(device.name in resources for device in profile.devices):
+            return profile
+    return None
+
+
+def network_lines(networks: Sequence[str] | None, profile: Profile | None) -> tuple[str, str]:
+    """What NCCL chose, and what is wrong with that; each may be empty. `networks` is None where there is no log to read."""
+    shown = f"{', '.join(networks)} (NCCL, from the log)" if networks else ""
+    if profile is None or networks is None:
+        return shown, ""
+    if not networks:
+        return "not in the log (yet); NCCL says it at the start with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT", ""
+    if SOCKET not in networks:
+        return shown, ""
+    return shown, (
+        f"trains over TCP: NCCL chose {SOCKET} and not {profile.network}, the network of {profile.name}. With "
+        f"{NETWORK_VARIABLE}={profile.network!r} it stops instead: see that all ranks have that, and the image the plugin"
+    )
