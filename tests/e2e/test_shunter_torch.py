@@ -80,8 +80,15 @@ while not end:
     time.sleep(0.05)
 dist.destroy_process_group()
 """
-KILLABLE = "trap 'kill $pid' TERM; python -u -c \"$0\" & pid=$!; echo $pid > /told/pid-$PET_NODE_RANK; wait $pid; exit $?"
-"""The first process of a container cannot be killed from within; its child can."""
+KILLABLE = """
+trap 'kill $pid; while [ -e /told/linger ]; do sleep 0.1; done' TERM
+python -u -c "$0" & pid=$!
+echo $pid > /told/pid-$PET_NODE_RANK
+wait $pid
+exit $?
+"""
+"""The first process of a container cannot be killed from within; its child can. After SIGTERM it stays for as long as a file says
+linger."""
 
 
 @pytest.fixture
@@ -124,6 +131,21 @@ def test_a_disruption_starts_all_anew_and_uses_no_restart(cluster: Cluster, name
         (row,) = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)
         assert row["restarts"] == {"made": round_, "used": 0, "most": 3}
     assert "  Restarts 0 of 3 used, and 2 that do not count\n" in cluster.shunter("describe", "j", "-n", namespace).stdout
+    # What docs/training/runtime.md says it cannot do: the disrupted rank has let go of its partner and has not ended, so that one
+    # fails first, and its failure is like any other.
+    before = pods_that_step(cluster, namespace, told, start=3)
+    (told / "linger").touch()
+    cluster.evict(before[1]["metadata"]["name"], namespace)
+
+    def failing() -> list[str]:
+        (job,) = cluster.get("jobs", "-n", namespace)["items"]
+        return [one["reason"] for one in job["status"].get("conditions", []) if one["type"] == "FailureTarget"]
+
+    assert eventually(failing) == ["BackoffLimitExceeded"]
+    (told / "linger").unlink()
+    assert not uids(before) & uids(pods_that_step(cluster, namespace, told, start=4))
+    status = cluster.get("jobset", "j", "-n", namespace)["status"]
+    assert (status["restarts"], status["restartsCountTowardsMax"]) == (3, 1)
     (told / "go").touch()
     cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Complete", "--timeout=60s", timeout=90)
 

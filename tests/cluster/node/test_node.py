@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,22 @@ async def test_registering_again_keeps_the_node(node: NodeUnderTest) -> None:
         next(c for c in body["status"]["conditions"] if c["type"] == "Ready")["lastTransitionTime"] for body in (before, after)
     ]
     assert ready[0] == ready[1]
+
+
+async def test_without_mounts_shared_memory_is_the_machines_and_its_path_leads_to_the_volume(node: NodeUnderTest) -> None:
+    """docs/training/runtime.md says so of shunter-torch: who opens shared memory by itself sees all that the machine has."""
+    program = "import os, sys; print(os.stat(os.path.join('/dev', 'shm')).st_dev, sys.argv[1])"
+    main = {
+        "name": "main", "image": "any", "command": ["python", "-c", program, "/dev/shm/x"],
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+    }  # fmt: skip
+    volume = {"name": "shm", "emptyDir": {"medium": "Memory"}}
+    await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": [volume]})
+    await node.finished("p")
+    device, path = (await node.log("p")).split()
+    assert int(device) == os.stat("/dev/shm").st_dev
+    assert path.startswith(str(node.directory))
+    assert path.endswith("/volumes/shm/x")
 
 
 async def answer(node: NodeUnderTest, api_server: Any, path: str, *, certificate: bool) -> tuple[int, str]:
