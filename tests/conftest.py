@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,14 +72,51 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
     plane.stop()
 
 
-@pytest.fixture(scope="session")
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    """A control plane without nodes, of the kind that `--cluster` names, shared by all tests of a worker."""
-    from faults.planes import new_plane
+class SharedPlane:
+    """The control plane without nodes of a worker, started when a test asks for it."""
 
-    running = new_plane(request.config.getoption("--cluster"), tmp_path_factory.mktemp("plane") / "state")
-    yield running
-    running.close()
+    def __init__(self, kind: str, new_directory: Callable[[], Path]) -> None:
+        self._kind = kind
+        self._new_directory = new_directory
+        self._running: Plane | None = None
+
+    def running(self) -> Plane:
+        from faults.planes import new_plane
+
+        if self._running is None:
+            self._running = new_plane(self._kind, self._new_directory() / "state")
+        return self._running
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+SHARED_PLANE = pytest.StashKey[SharedPlane]()
+
+
+@pytest.fixture(scope="session")
+def shared_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedPlane]:
+    shared = SharedPlane(request.config.getoption("--cluster"), lambda: tmp_path_factory.mktemp("plane"))
+    request.session.stash[SHARED_PLANE] = shared
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def plane(shared_plane: SharedPlane) -> Plane:
+    """A control plane without nodes, of the kind that `--cluster` names, shared by all tests of a worker."""
+    return shared_plane.running()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """A real one costs a tenth of a core while nobody asks it anything, so it ends with the last test of tests/faults."""
+    shared = item.session.stash.get(SHARED_PLANE, None)
+    is_over = nextitem is not None and nextitem.path.parent != item.path.parent
+    if shared and is_over and item.config.getoption("cluster") == "real":
+        shared.close()
 
 
 @pytest.fixture
