@@ -27,7 +27,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import yaml
@@ -39,6 +39,8 @@ from shunter.kube.certificates import KeyPair
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "jobset")
 NEEDED = frozenset({"etcd", "kube-apiserver"})
 TETHER = "CONTROLPLANE_TETHER"
+NO_GO = 3
+"""What `conformance/build` exits with where there is no Go that is new enough."""
 START_SECONDS = 90.0
 STOP_SECONDS = 5.0
 """For a part to leave by itself. A kube-apiserver with open watches takes up to a minute, so it is always cut short."""
@@ -52,11 +54,17 @@ class ControlPlaneError(RuntimeError):
     """A part did not start or answer; the message holds the end of its log."""
 
 
-def build() -> Path:
-    """The built program, built where the sources changed. Raises `ControlPlaneError` where it cannot be, as without Go."""
-    done = subprocess.run([Path(__file__).parent / "build"], stdout=subprocess.PIPE, text=True, check=False)
+class GoMissing(ControlPlaneError):
+    """No Go is on PATH that is new enough."""
+
+
+def build(program: Literal["controlplane", "s3server"] = "controlplane") -> Path:
+    """The built program, built where the sources changed. Raises `GoMissing` where no Go can build it, else `ControlPlaneError`
+    where it cannot be built."""
+    done = subprocess.run([Path(__file__).parent / "build", program], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise ControlPlaneError("conformance/build failed; its reason is on standard error")
+        error = GoMissing if done.returncode == NO_GO else ControlPlaneError
+        raise error(f"conformance/build {program} failed; its reason is on standard error")
     return Path(done.stdout.strip())
 
 

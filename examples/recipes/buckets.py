@@ -9,6 +9,7 @@ A bucket has no directories, and an object appears whole or not at all. So the r
 
 import fnmatch
 import os
+import re
 
 import fsspec
 import torch.distributed.checkpoint as dcp
@@ -83,8 +84,12 @@ class S3:
         return [f"s3://{one.bucket}/{one.key}".removeprefix(url) for one in self.listed(url)]
 
     def create(self, url):
-        with self.objects.create_stream(url, "wb") as stream:
-            stream.write(b"lm.py looked whether it may write here")
+        try:
+            with self.objects.create_stream(url, "wb") as stream:
+                stream.write(b"lm.py looked whether it may write here")
+        except Exception as error:  # which may hold the server's whole answer
+            told = re.search("<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", str(error), re.DOTALL)
+            raise OSError(f"{url} cannot be written: {told[1]}, {told[2].rstrip('.')}" if told else str(error)) from error
 
     def remove(self, url):
         self.objects.rm_file(url)

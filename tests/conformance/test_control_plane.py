@@ -104,7 +104,7 @@ def test_without_go_the_build_fails_and_says_what_to_do(tmp_path: Path, version:
         text=True,
         check=False,
     )
-    assert build.returncode == 1
+    assert build.returncode == 3
     assert message in build.stderr
     assert build.stdout == ""
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
-import requests
-from moto.server import ThreadedMotoServer
 
+from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
+from recipes.s3_servers import S3Server, moto, versitygw
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -26,55 +23,34 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[int, float]:
     return Ranks(tmp_path_factory.mktemp("expected"), 2, *OPTIONS, "--steps", STEPS).losses()
 
 
-class Server:
-    """An S3 server on this machine with a bucket `models`."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.s3 = self.client("s3", "root", "root")
-        self.s3.create_bucket(Bucket="models")
-
-    def client(self, service: str, key: str, secret: str) -> Any:
-        keys = {"aws_access_key_id": key, "aws_secret_access_key": secret}
-        return boto3.client(service, endpoint_url=self.url, region_name="us-east-1", **keys)
-
-    def environment(self, key: str = "root", secret: str = "root") -> dict[str, str]:
-        keys = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
-        return {"AWS_ENDPOINT_URL": self.url, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true", **keys}
-
-    def names(self) -> list[str]:
-        return sorted(found["Key"] for found in self.s3.list_objects_v2(Bucket="models").get("Contents", []))
-
-    def user_without(self, action: str) -> dict[str, str]:
-        """The environment of one who may do everything else. From now on the server asks who it is."""
-        iam = self.client("iam", "root", "root")
-        iam.create_user(UserName="trainer")
-        statements = [
-            {"Effect": "Allow", "Action": "s3:*", "Resource": "*"},
-            {"Effect": "Deny", "Action": action, "Resource": "*"},
-        ]
-        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
-        iam.put_user_policy(UserName="trainer", PolicyName="p", PolicyDocument=policy)
-        key = iam.create_access_key(UserName="trainer")["AccessKey"]
-        requests.post(f"{self.url}/moto-api/reset-auth", data=b"0", timeout=10).raise_for_status()
-        return self.environment(key["AccessKeyId"], key["SecretAccessKey"])
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
+@pytest.fixture(scope="module")
+def program() -> Path | None:
+    """The S3 server that Go built; None where no Go is there. A build that fails is a failure."""
     try:
-        _, port = moto.get_host_and_port()
-        yield Server(port)
-        requests.post(f"http://127.0.0.1:{port}/moto-api/reset-auth", data=b"1000000000", timeout=10)
-        requests.post(f"http://127.0.0.1:{port}/moto-api/reset", timeout=10)
-    finally:
-        moto.stop()
+        return build("s3server")
+    except GoMissing:
+        return None
+
+
+@pytest.fixture(params=["versitygw", "moto"])
+def server(request: pytest.FixtureRequest, program: Path | None, tmp_path: Path) -> Iterator[S3Server]:
+    """One of both: moto imitates S3 where no Go can build a real server."""
+    if request.param == "versitygw":
+        if program is None:
+            pytest.skip("no Go to build versitygw; moto stands in for it")
+        directory = tmp_path / "s3"
+        directory.mkdir()
+        with versitygw(program, directory) as server:
+            yield server
+    else:
+        if program is not None:
+            pytest.skip("versitygw, a real server, is asked instead")
+        with moto() as server:
+            yield server
 
 
 def test_a_training_goes_on_from_a_bucket_with_another_number_of_ranks(
-    server: Server, expected: dict[int, float], tmp_path: Path
+    server: S3Server, expected: dict[int, float], tmp_path: Path
 ) -> None:
     """Two ranks save four times, keep one, and three go on; half a checkpoint is passed over."""
     place = ("--checkpoint-dir", "s3://models/runs/lm", "--save-every", 1, "--keep", 1)
@@ -106,22 +82,28 @@ def test_a_place_of_fsspec_does_the_same(expected: dict[int, float], tmp_path: P
     assert [path.parent.name for path in (tmp_path / "lm").glob("*/.metadata")] == ["step-8"]
 
 
-def test_a_bucket_without_rights_is_told_in_one_sentence_before_anything_is_trained(server: Server, tmp_path: Path) -> None:
-    tried = {
-        "nowhere": server.environment(),
-        "models": server.user_without("s3:PutObject"),
-    }
-    for bucket, environment in tried.items():
-        ranks = Ranks(tmp_path / bucket, 2, *OPTIONS, "--checkpoint-dir", f"s3://{bucket}/lm", environments=(environment,) * 2)
-        assert ranks.exit_codes() == [2, 2], ranks.printed()
-        errors = [line for line in ranks.printed().splitlines() if line.startswith("error: ")]
-        assert len(errors) == 1, ranks.printed()
-        assert errors[0].endswith("--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change.")
-        assert "Traceback" not in ranks.printed()
-        assert logged(ranks.log) == {}
+@pytest.mark.parametrize(
+    ("bucket", "reason"),
+    [
+        pytest.param("nowhere", "NoSuchBucket, The specified bucket does not exist. --checkpoint-dir", id="no bucket"),
+        pytest.param("models", "Forbidden", id="no right to write"),
+    ],
+)
+def test_a_bucket_that_cannot_be_used_is_told_in_one_sentence_before_anything_is_trained(
+    server: S3Server, tmp_path: Path, bucket: str, reason: str
+) -> None:
+    environment = server.environment() if bucket == "nowhere" else server.user_without("s3:PutObject")
+    ranks = Ranks(tmp_path, 2, *OPTIONS, "--checkpoint-dir", f"s3://{bucket}/lm", environments=(environment,) * 2)
+    assert ranks.exit_codes() == [2, 2], ranks.printed()
+    errors = [line for line in ranks.printed().splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, ranks.printed()
+    assert reason in errors[0]
+    assert errors[0].endswith("--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change.")
+    assert "Traceback" not in ranks.printed()
+    assert logged(ranks.log) == {}
 
 
-def test_who_may_not_delete_is_told_before_anything_is_trained(server: Server, tmp_path: Path) -> None:
+def test_who_may_not_delete_is_told_before_anything_is_trained(server: S3Server, tmp_path: Path) -> None:
     """The connector logs a refused deletion and goes on: what is half removed would look complete."""
     environment = server.user_without("s3:DeleteObject")
     ranks = Ranks(tmp_path, 1, *OPTIONS, "--checkpoint-dir", "s3://models/lm", environments=(environment,))
