@@ -9,11 +9,14 @@ answers alone. Saved, and at the end in the directory `adapter`, is what LoRA ad
 """
 
 import argparse
+import atexit
+import contextlib
 import json
 import os
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import torch
@@ -31,6 +34,19 @@ from transformers import (
     TrainerCallback,
     TrainingArguments,
 )
+
+
+class Silent:
+    """In place of a progress.py that was left out, and on all ranks but the first."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = close = nothing
+
+
+Progress = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--model", help="a directory, or a name on the Hub (default: a tiny one of its own)")
@@ -155,12 +171,12 @@ def settings_of(place):
 
 
 class Keeper(TrainerCallback):
-    """Prints the loss, marks complete checkpoints, and stops all ranks after the same step when one has got SIGTERM."""
+    """Tells the progress, marks complete checkpoints, and stops all ranks after the same step when one has got SIGTERM."""
 
     stopped = False
 
-    def __init__(self, settings):
-        self.settings = settings
+    def __init__(self, settings, progress):
+        self.settings, self.progress = settings, progress
 
     def on_train_begin(self, args, state, control, **_):
         state.save_steps, state.logging_steps = args.save_steps, args.logging_steps  # not those that the checkpoint remembers
@@ -170,6 +186,8 @@ class Keeper(TrainerCallback):
         if dist.is_initialized():
             dist.all_reduce(flag)
         self.stopped = bool(flag) and state.global_step < state.max_steps
+        self.progress.report(step=state.global_step, steps=state.max_steps)
+        self.step_ended = time.monotonic()
         if self.stopped:
             control.should_training_stop = True
             control.should_save = args.save_strategy != "no"
@@ -181,9 +199,11 @@ class Keeper(TrainerCallback):
             mark = Path(args.output_dir, f"checkpoint-{state.global_step}", ".metadata")
             mark.with_suffix(".new").write_text(json.dumps(self.settings))
             mark.with_suffix(".new").replace(mark)
+            self.progress.checkpoint(state.global_step, time.monotonic() - self.step_ended, args.save_steps)
 
     def on_log(self, args, state, control, logs, **_):
         if "loss" in logs and state.is_world_process_zero:
+            self.progress.report(step=state.global_step, steps=state.max_steps, loss=float(logs["loss"]))
             print(f"step {state.global_step} loss {float(logs['loss']):.6f}", flush=True)
 
 
@@ -232,7 +252,8 @@ def main():
         for name, value in settings.items():
             if saved.get(name) != value:
                 refuse(f"{newest.name} was made with {name} {saved.get(name)}, this run has {value}; name another directory.")
-    keeper = Keeper(settings)
+    keeper = Keeper(settings, Progress() if arguments.process_index == 0 else Silent())
+    atexit.register(keeper.progress.close)
     collate = {"data_collator": lambda batch: padded(batch, tokenizer.pad_token_id), "processing_class": tokenizer}
     trainer = Trainer(model, arguments, train_dataset=samples, callbacks=[keeper], **collate)
     trainer.remove_callback(PrinterCallback)

@@ -9,9 +9,12 @@ saves that training does not wait for, are in lm.py.
 """
 
 import argparse
+import atexit
+import contextlib
 import functools
 import os
 import signal
+import time
 
 import torch
 import torch.distributed as dist
@@ -19,6 +22,19 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 SHARED = os.environ.get("SHUNTER_CHECKPOINT_DIR")
+
+
+class Silent:
+    """In place of a progress.py that was left out, and on all ranks but the first."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = close = nothing
+
+
+Progress = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument(
@@ -126,6 +142,8 @@ def main():
     for group in optimizer.param_groups:
         group["lr"] = args.lr  # a checkpoint remembers the one of before
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
+    progress = Progress() if rank == 0 else Silent()
+    atexit.register(progress.close)
     last_step = args.epochs * steps_per_epoch
     say(f"{world} ranks ({device.type}), from step {step} to {last_step}")
     while step < last_step and not stop:
@@ -141,12 +159,15 @@ def main():
         report = torch.tensor([loss.item() / world, len(stopping)], dtype=torch.float64)
         dist.all_reduce(report)  # the mean loss, and whether a rank got SIGTERM: all stop after the same step
         stop = report[1] > 0
+        progress.report(step=step, steps=last_step, loss=report[0])
         if step % 10 == 0 or step == last_step:
             say(f"step {step} loss {report[0]:.4f}")
         if args.checkpoint and (stop or step == last_step or step % args.save_every == 0):
             state = {"step": step, "global_batch": args.global_batch, "pictures": len(labels)}
             state |= {"model": model.module.state_dict(), "optimizer": optimizer.state_dict()}
+            begun = time.monotonic()
             from_rank_0(functools.partial(save, args.checkpoint, state))
+            progress.checkpoint(step, time.monotonic() - begun, args.save_every)
 
     if stop and step < last_step:
         say(f"stopped by SIGTERM, saved step {step}" if args.checkpoint else "stopped by SIGTERM, saved nothing: no --checkpoint")

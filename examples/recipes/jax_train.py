@@ -9,10 +9,13 @@ saves them alone; for weights that are divided among devices take Orbax.
 """
 
 import argparse
+import atexit
+import contextlib
 import functools
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import jax
@@ -21,6 +24,19 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+
+class Silent:
+    """In place of a progress.py that was left out, and on all processes but the first."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = close = nothing
+
+
+Progress = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--steps", type=int, default=100)
@@ -135,6 +151,8 @@ def main():
         step, flat = from_process_0(lambda: load(args.checkpoint_dir, flat, args.global_batch), (step, flat))
     step, stop = int(step), False
     weights = jax.tree.map(lambda array: on_devices(np.asarray(array), everywhere), shaped(jnp.asarray(flat)))
+    progress = Progress() if jax.process_index() == 0 else Silent()
+    atexit.register(progress.close)
     devices = f"{jax.process_count()} processes, {jax.device_count()} {jax.default_backend()} devices"
     say(f"{devices}, from step {step} to {args.steps}")
     while step < args.steps and not stop:
@@ -143,12 +161,15 @@ def main():
         chosen = np.random.default_rng(epoch).permutation(len(x))[start : start + args.global_batch]
         weights, loss = train_step(weights, on_devices(x[chosen], divided), on_devices(y[chosen], divided), args.lr)
         step += 1
+        progress.report(step=step, steps=args.steps, loss=loss)
         if step % 10 == 0 or step == args.steps:
             say(f"step {step} loss {float(loss):.6f}")
         # After the same step on all processes, when one has got SIGTERM.
         stop = multihost_utils.reached_preemption_sync_point(step) if in_group else bool(stopping)
         if args.checkpoint_dir and (stop or step % args.save_every == 0 or step == args.steps):
+            begun = time.monotonic()
             from_process_0(functools.partial(save, args.checkpoint_dir, step, weights, args.global_batch), np.int32(0))
+            progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     if stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if args.checkpoint_dir else "stopped by SIGTERM, saved nothing")
         sys.exit(143)

@@ -9,17 +9,33 @@ follows from that, as all nodes are named alike. The training loop is written ou
 """
 
 import argparse
+import atexit
+import contextlib
 import functools
 import json
 import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
+
+
+class Silent:
+    """In place of a progress.py that was left out, and on all workers but the first."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = close = nothing
+
+
+Progress = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--steps", type=int, default=100)
@@ -134,7 +150,8 @@ def main():
         if int(batch_of_saved.numpy()) != args.global_batch:
             refuse(f"step-{step} was made with --global-batch {int(batch_of_saved.numpy())}, this run has {args.global_batch}.")
     say(f"{workers} workers, from step {step} to {args.steps}")
-    stop = False
+    progress, stop = Progress() if rank == 0 else Silent(), False
+    atexit.register(progress.close)
     while step < args.steps and not stop:
         # Which samples: a function of the step alone, so that any number of workers can go on anywhere.
         epoch, start = divmod(step * args.global_batch, SAMPLES)
@@ -142,11 +159,14 @@ def main():
         mine = order[start : start + args.global_batch][rank::workers]
         loss = train_step(tf.gather(x, mine), tf.gather(y, mine))
         step += 1
+        progress.report(step=step, steps=args.steps, loss=loss)
         stop = int(sum_of_all(tf.constant(len(stopping)))) > 0  # SIGTERM to one worker stops all after the same step
         if step % 10 == 0 or step == args.steps:
             say(f"step {step} loss {float(loss):.6f}")
         if args.checkpoint_dir and (stop or step % args.save_every == 0 or step == args.steps):
+            begun = time.monotonic()
             together(functools.partial(save, step))
+            progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     if stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if args.checkpoint_dir else "stopped by SIGTERM, saved nothing")
         sys.exit(143)

@@ -9,6 +9,8 @@ a start that finds some goes on with the next.
 """
 
 import argparse
+import atexit
+import contextlib
 import os
 import signal
 import socket
@@ -23,6 +25,19 @@ import numpy as np
 import xgboost
 from xgboost import collective
 from xgboost.tracker import RabitTracker
+
+
+class Silent:
+    """In place of a progress.py that was left out, and on all workers but the first."""
+
+    def nothing(self, *_, **__): ...
+
+    __init__ = report = checkpoint = close = nothing
+
+
+Progress = Silent
+with contextlib.suppress(ImportError):
+    from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--rounds", type=int, default=40, help="trees")
@@ -108,14 +123,19 @@ class Checkpoints(xgboost.callback.TrainingCallback):
 
     def __init__(self, directory, every, rounds):
         self.directory, self.every, self.rounds = directory, every, rounds
+        self.progress = Progress() if collective.get_rank() == 0 else Silent()
+        atexit.register(self.progress.close)
 
     def after_iteration(self, model, epoch, evals_log):
         done = model.num_boosted_rounds()
         self.stopped = bool(collective.allreduce(np.array([len(stopping)]), collective.Op.MAX)[0]) and done < self.rounds
         if done % 10 == 0 or done == self.rounds:
             say(f"round {done} rmse {evals_log['train']['rmse'][-1]:.5f}")
+        self.progress.report(step=done, steps=self.rounds, rmse=evals_log["train"]["rmse"][-1])
         if self.directory and (self.stopped or done % self.every == 0 or done == self.rounds):
+            begun = time.monotonic()
             all_or_none(lambda: self.save(model, Path(self.directory, f"step-{done}")), f"Round {done} is not saved.")
+            self.progress.checkpoint(done, time.monotonic() - begun, self.every)
         return self.stopped
 
     def save(self, model, place):

@@ -9,6 +9,7 @@ import pytest
 from e2e.running_cluster import Cluster
 from shunter.launch.runtimes import NOT_EMBEDDED
 from shunter.operator.trainer.runtimes import shipped
+from shunter.operator.training_progress import progress
 
 RECIPES = Path(__file__).parents[2] / "examples/recipes"
 
@@ -35,13 +36,21 @@ def test_a_recipe_trains_on_two_nodes(cluster: Cluster, namespace: str, tmp_path
     recipe, options, said = TRAINED[runtime]
     project = tmp_path / "project"
     project.mkdir()
-    (project / recipe).write_bytes((RECIPES / recipe).read_bytes())
+    for file in (recipe, "progress.py"):
+        (project / file).write_bytes((RECIPES / file).read_bytes())
     length = "--rounds" if recipe.startswith("xgboost") else "--steps"
     started = ["run", str(project / recipe), "-n", namespace, "--nodes", "2", "--runtime", runtime, *options]
     sent = ["--snapshot"] if runtime == "deepspeed-distributed" else []
     done = cluster.shunter(*started, *sent, "--", length, "60", timeout=200)
     assert done.returncode == 0, done.stderr + done.stdout
     assert {words for words in said if words in done.stdout} == said, done.stdout
+    if cluster.kind == "embedded":  # elsewhere the status server is off by default
+        (job,) = cluster.get("trainjobs", "-n", namespace)["items"]
+        reported = progress(job)
+        assert reported is not None
+        assert (reported.step, reported.steps) == (60, 60)
+        assert reported.checkpoint is not None
+        assert reported.checkpoint.step == 60
 
 
 def test_variables_and_words_reach_all_ranks_of_mpi(cluster: Cluster, namespace: str, tmp_path: Path) -> None:

@@ -7,14 +7,12 @@ import json
 import math
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recipes.status_server import environment, serving
 from shunter.operator.trainer.statusserver import report
 from shunter.operator.training_progress import progress as read
 
@@ -29,53 +27,6 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Any:
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
-
-
-class Server:
-    """A status server that keeps what it gets, and answers with `code` when `answers` is set."""
-
-    def __init__(self, code: int) -> None:
-        self.bodies: list[bytes] = []
-        self.tokens: list[str] = []
-        self.answers = threading.Event()
-        self.got = threading.Event()
-        kept = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                kept.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-                kept.tokens.append(self.headers["Authorization"])
-                kept.got.set()
-                kept.answers.wait()
-                self.send_response(code)
-                self.end_headers()
-
-            def log_message(self, format: str, *arguments: Any) -> None:
-                pass
-
-        self.http = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/status"
-
-
-@contextmanager
-def serving(code: int = 200, *, answers: bool = True) -> Iterator[Server]:
-    server = Server(code)
-    if answers:
-        server.answers.set()
-    thread = threading.Thread(target=server.http.serve_forever)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.answers.set()
-        server.http.shutdown()
-        server.http.server_close()
-        thread.join()
-
-
-def environment(tmp_path: Path, url: str, **more: str) -> dict[str, str]:
-    (tmp_path / "token").write_text("secret\n")
-    return {"KUBEFLOW_TRAINER_SERVER_URL": url, "KUBEFLOW_TRAINER_SERVER_TOKEN": str(tmp_path / "token"), **more}
 
 
 def test_the_last_report_arrives_and_is_understood(module: Any, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def run(script: str, options: list[str], environment: dict[str, str], output: st
     os.dup2(file, 1)
     os.dup2(file, 2)
     sys.argv = [script, *options]
+    sys.path[0] = os.path.dirname(script)
     runpy.run_path(script, run_name="__main__")
 
 

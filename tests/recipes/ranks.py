@@ -3,6 +3,7 @@ an import costs seconds of CPU a rank."""
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
 import multiprocessing
@@ -44,7 +45,10 @@ def run_rank(script: str, options: list[str], environment: dict[str, str], outpu
     os.dup2(file, 2)
     sys.argv = [script, *options]
     sys.path.insert(0, str(Path(script).parent))
-    runpy.run_path(script, run_name="__main__")
+    try:
+        runpy.run_path(script, run_name="__main__")
+    finally:
+        atexit._run_exitfuncs()  # processes of multiprocessing leave without
 
 
 class Ranks:

@@ -12,13 +12,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from recipes.ranks import REPOSITORY, eventually
+from recipes.status_server import environment, last_report, serving
+from shunter.operator.training_progress import Progress
 
 RECIPES = REPOSITORY / "examples/recipes"
 FORK_SERVER = Path(__file__).parent / "fork_server.py"
@@ -118,8 +120,8 @@ class Server:
             assert answer, "the fork server has ended"  # what frameworks print when they are imported is passed over
         return json.loads(answer)
 
-    def ranks(self, directory: Path, world: int, *options: object) -> Ranks:
-        self.started.append(Ranks(self, directory, world, *options))
+    def ranks(self, directory: Path, world: int, *options: object, environments: Sequence[dict[str, str]] = ()) -> Ranks:
+        self.started.append(Ranks(self, directory, world, options, environments))
         return self.started[-1]
 
     def close(self) -> None:
@@ -132,14 +134,17 @@ class Server:
 class Ranks:
     """One start of a recipe on so many ranks."""
 
-    def __init__(self, server: Server, directory: Path, world: int, *options: object) -> None:
+    def __init__(
+        self, server: Server, directory: Path, world: int, options: Iterable[object], environments: Sequence[dict[str, str]]
+    ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.server, self.output = server, directory / "output"
         self.output.unlink(missing_ok=True)
         self.codes: dict[int, int | None] = {}
         script, words = str(RECIPES / f"{server.name}.py"), [*map(str, (*server.recipe.options, *options))]
-        for place in server.recipe.places(world) if world > 1 else [{}]:
-            process = server.ask(script=script, options=words, environment=place, output=str(self.output))
+        for rank, place in enumerate(server.recipe.places(world) if world > 1 else [{}]):
+            environment = {**place, **(environments[rank] if environments else {})}
+            process = server.ask(script=script, options=words, environment=environment, output=str(self.output))
             self.codes[process] = None
 
     @property
@@ -182,11 +187,12 @@ def complete(checkpoints: Path) -> list[int]:
 
 
 class Trained(NamedTuple):
-    """What two ranks of a recipe have saved and said undisturbed, up to step 20."""
+    """What two ranks of a recipe have saved, said and reported undisturbed, up to step 20."""
 
     server: Server
     checkpoints: Path
     losses: dict[int, float]
+    reported: Progress
 
 
 @pytest.fixture(scope="module", params=ALL if EVERYTHING else QUICK)
@@ -197,10 +203,13 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     server, directory = Server(request.param), tmp_path_factory.mktemp(request.param)
     try:
         saving = ("--checkpoint-dir", directory / "checkpoints", "--save-every", 10)
-        losses = server.ranks(directory, 2, server.recipe.steps, 20, *saving).succeeds()
+        with serving() as status_server:
+            pods = [environment(directory, status_server.url, token=f"pod-{rank}") for rank in range(2)]
+            losses = server.ranks(directory, 2, server.recipe.steps, 20, *saving, environments=pods).succeeds()
+        assert set(status_server.tokens) == {"Bearer pod-0"}
         assert complete(directory / "checkpoints") == [10, 20]
         assert losses[20] < losses[min(losses)], "nothing was learned"
-        yield Trained(server, directory / "checkpoints", losses)
+        yield Trained(server, directory / "checkpoints", losses, last_report(status_server))
     finally:
         server.close()
 
@@ -211,6 +220,16 @@ def saved(trained: Trained, tmp_path: Path) -> Path:
     shutil.copytree(trained.checkpoints, tmp_path / "checkpoints")
     (tmp_path / f"checkpoints/{trained.server.recipe.saved}20/.metadata").unlink()
     return tmp_path / "checkpoints"
+
+
+def test_the_first_rank_reports_how_far_it_is(trained: Trained) -> None:
+    reported = trained.reported
+    assert (reported.step, reported.steps, reported.percentage) == (20, 20, 100)
+    assert reported.loss is None or reported.loss == pytest.approx(trained.losses[20], abs=1e-5)
+    assert (reported.loss is None) == (trained.server.name == "xgboost_train"), "its error is of another name"
+    assert reported.checkpoint is not None
+    assert (reported.checkpoint.step, reported.checkpoint.every) == (20, 10)
+    assert reported.checkpoint.seconds is not None
 
 
 def test_killed_in_the_middle_of_a_save_it_goes_on_from_the_newest_complete_one(
@@ -296,15 +315,15 @@ class TestMPI:
 
     OPTIONS = ("--allow-run-as-root", "--oversubscribe")
 
-    def command(self, world: int, *options: object) -> list[str]:
-        words = [sys.executable, str(RECIPES / "mpi_allreduce.py"), *map(str, options)]
+    def command(self, world: int, *options: object, script: Path = RECIPES / "mpi_allreduce.py") -> list[str]:
+        words = [sys.executable, str(script), *map(str, options)]
         return [*(["mpirun", *self.OPTIONS, "-n", str(world)] if world > 1 else []), *words]
 
     def environment(self) -> dict[str, str]:
         return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
-    def run(self, world: int, *options: object) -> subprocess.CompletedProcess[str]:
-        command = self.command(world, *options)
+    def run(self, world: int, *options: object, **more: Path) -> subprocess.CompletedProcess[str]:
+        command = self.command(world, *options, **more)
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env=self.environment(), check=False)
 
     def test_killed_on_two_ranks_it_goes_on_with_three_as_if_it_had_not_been(self, tmp_path: Path) -> None:
@@ -322,7 +341,8 @@ class TestMPI:
         resumed = self.run(3, "--steps", begun + 20, "--checkpoint-dir", tmp_path)
         assert resumed.returncode == 0, resumed.stderr
         assert f"3 ranks, from step {begun} to {begun + 20}\n" in resumed.stdout
-        undisturbed = self.run(1, "--steps", begun + 20)
+        alone = shutil.copy(RECIPES / "mpi_allreduce.py", tmp_path / "train.py")  # without the files beside it
+        undisturbed = self.run(1, "--steps", begun + 20, script=alone)
         assert resumed.stdout.splitlines()[-2:] == undisturbed.stdout.splitlines()[-2:]
         assert f"step {begun + 20} loss " in undisturbed.stdout
         assert "accuracy 0.9" in undisturbed.stdout or "accuracy 1.0" in undisturbed.stdout

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recipes.ranks import IMAGES, Ranks, eventually
+from recipes.status_server import environment, last_report, serving
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -21,9 +22,19 @@ def losses(printed: str) -> dict[int, float]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What two ranks print."""
-    ranks = Ranks(tmp_path_factory.mktemp("undisturbed"), 2, script=IMAGES)
-    assert ranks.exit_codes() == [0, 0], ranks.printed()
+    """What two ranks print; and the first has reported how far it is."""
+    directory = tmp_path_factory.mktemp("undisturbed")
+    with serving() as server:
+        pods = tuple(environment(directory, server.url, token=f"pod-{rank}") for rank in range(2))
+        options = ("--checkpoint", directory / "images.pt", "--save-every", 31)
+        ranks = Ranks(directory, 2, *options, environments=pods, script=IMAGES)
+        assert ranks.exit_codes() == [0, 0], ranks.printed()
+    assert set(server.tokens) == {"Bearer pod-0"}
+    reported = last_report(server)
+    assert (reported.step, reported.steps) == (93, 93)
+    assert reported.loss == pytest.approx(losses(ranks.printed())[93], abs=1e-4)
+    assert reported.checkpoint is not None
+    assert (reported.checkpoint.step, reported.checkpoint.every) == (93, 31)
     return ranks.printed()
 
 
