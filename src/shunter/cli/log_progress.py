@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
+from shunter.cli.log_checkpoints import saved_checkpoint
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.log_lines import text_lines
@@ -64,12 +65,14 @@ async def _read(client: Client, job: Json) -> Progress | None:
 
 
 def logged_progress(lines: Iterable[str]) -> Progress | None:
-    """By the last loss in these lines of a log, which begin with their times; else by the last of any metric. None where no line
-    names one. What is left is reckoned from the steps that the lines tell, where they say of how many."""
-    said = told(lines, pod="", rank=0)
+    """By the last loss in these lines of a log, which begin with their times; else by the last of any metric; and the newest
+    checkpoint. None where no line names any of them. What is left is reckoned from the steps that the lines tell, where they say
+    of how many."""
+    lines = list(lines)
+    said, checkpoint = told(lines, pod="", rank=0), saved_checkpoint(lines)
     series = _leading(said.series)
     if series is None:
-        return None
+        return None if checkpoint is None else Progress(reported=checkpoint.saved, checkpoint=checkpoint, source="log")
     last = series.points[-1]
     epoch, step = None, None
     if len(last.at) == 2:
@@ -85,6 +88,7 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
         step=int(step) if step is not None and is_whole else None,
         steps=steps,
         loss=_value(series) if "loss" in series.name else None,
+        checkpoint=checkpoint,
         epoch=epoch,
         source="log",
     )

@@ -90,7 +90,7 @@ class LogReader:
         self._counts_epochs = False
 
     def read(self, line: str) -> None:
-        time, text = _timed(line)
+        time, text = timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
             if part := part[:LONGEST_LINE].strip():
                 self._read(part, time)
@@ -165,7 +165,8 @@ class LogReader:
         points[where] = Point(where, finite(value), time.timestamp() if time else None)
 
 
-def _timed(line: str) -> tuple[datetime | None, str]:
+def timed(line: str) -> tuple[datetime | None, str]:
+    """The time that the kubelet put before a line, None where there is none, and the rest of the line."""
     match = _TIME.match(line)
     if match is None:
         return None, line
