@@ -72,6 +72,8 @@ class Recipe(NamedTuple):
 
 
 TORCH = ("torch", "torch.distributed", "torch._dynamo")
+TRANSFORMERS = ("transformers", "transformers.trainer", "peft", "accelerate", "deepspeed", "mlflow", "sklearn.metrics")
+"""The last three are imported by the others where they are installed: ten seconds a rank."""
 ALL = {
     "jax_train": Recipe(("jax", "numpy", "jax.experimental.multihost_utils"), jax_places),
     "xgboost_train": Recipe(
@@ -83,7 +85,7 @@ ALL = {
     ),
     "tf_multiworker": Recipe(("tensorflow",), tensorflow_places),
     "deepspeed_zero": Recipe((*TORCH, "deepspeed"), torch_places, ("--stage", 3, "--accumulate", 2), alone=("--stage", 0)),
-    "finetune": Recipe((*TORCH, "transformers", "transformers.trainer", "peft", "accelerate"), torch_places, saved="checkpoint-"),
+    "finetune": Recipe((*TORCH, *TRANSFORMERS), torch_places, saved="checkpoint-"),
 }
 EVERYTHING = bool(os.environ.get("RECIPES"))
 """RECIPES=all before pytest runs every test for every recipe: five minutes, most of them imports. Else those that are quick."""
