@@ -38,6 +38,7 @@ SAVED = {
     "a path with a level above that has a number": ("Saved checkpoint to step-9/checkpoint-500", 500),
     "Lightning's name of a file": ("model saved: logs/epoch=3-step=500.ckpt", 500),
     "the step first": ("Step 500: checkpoint saved", 500),
+    "the step first, then what was saved": ("step 500: saved the model", 500),
     "the checkpoint first": ("checkpoint 500 has been saved", 500),
     "a logger": ("2026-01-01 12:00:00 INFO train.py:12 Saved checkpoint at step 500", 500),
 }
@@ -69,7 +70,13 @@ NOTHING = {
         "step 600 loss 0.5",
     ],
     "a number in groups of digits": ["saved step 1,000"],
-    "a plot": ["saved plot to loss_500.png", "saved 500 images"],
+    "other things": [
+        "saved plot to loss_500.png",
+        "saved 500 images",
+        "step 500: saved plot to x.png",
+        "saved samples to out/step-500",
+        "model predictions saved to out/step-500",
+    ],
     "an announced save that may have been killed": [
         LATER,
         TRANSFORMERS,

@@ -21,16 +21,16 @@ _PATH = (
     r"/?[\"'`).,;!]*(?=\s|$)"
 )
 """A path that ends with a step. One that goes on after it (`checkpoint-500/model.safetensors`) names a part of a checkpoint."""
+_THING = r"(?:checkpoints?|ckpt|model|(?:training )?state)"
 _SAVED = (
     re.compile(
         rf"\bsaved (?:the )?(?:(?:model|training|full) )?(?:checkpoints? )?(?:(?:at|of|for|after|from|@) )?{_COUNT}", re.I
     ),
-    re.compile(rf"\b(?:checkpoint|ckpt|model|state)\b.*\bsaved\b(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
-    re.compile(rf"\bsaved (?:\w+ ){{0,3}}(?:to|in|at|as|under):? +{_PATH}", re.I),
+    re.compile(rf"\b{_THING}(?: (?:is|was|has been))?[ :]+saved(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
+    re.compile(rf"\bsaved (?:(?:the|a|new|full|best|model) )*{_THING} (?:to|in|at|as|under):? +{_PATH}", re.I),
     re.compile(r"\b(?:checkpoint|ckpt)[ #=:_-]*(?:step[ =_-]*)?(?P<step>\d+)(?: (?:is|was|has been))? saved\b", re.I),
-    re.compile(
-        rf"\b{_COUNT}[\]): ,|-]*(?:(?:is|was|a|the|model|new|has been) )*(?:checkpoint|ckpt)?(?: (?:is|was))? ?saved\b", re.I
-    ),
+    re.compile(rf"\b{_COUNT}[\]): ,|-]*(?:(?:the|a|new) )*{_THING} (?:(?:is|was|has been) )?saved\b", re.I),
+    re.compile(rf"\b{_COUNT}[\]): ,|-]*saved (?:(?:the|a|new|full|best) )*{_THING}\b", re.I),
 )
 _ANNOUNCED = (
     re.compile(rf"\bSaving model checkpoint to {_PATH}"),  # transformers
