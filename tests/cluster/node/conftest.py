@@ -15,6 +15,7 @@ from shunter.api.resources import CORE_EVENTS, NAMESPACES, NODES, PODS
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
 from shunter.cluster.node.node import Node
+from shunter.cluster.node.resources import Capacity
 from shunter.cluster.node.runtime import HostPort, Level
 from shunter.cluster.node.teardown import teardown
 from shunter.kube import kubeconfig
@@ -31,7 +32,14 @@ class NodeUnderTest:
     """A running node with what a test needs to drive it."""
 
     def __init__(
-        self, connection: Connection, client: Client, authority: KeyPair, directory: Path, level: Level | None, images: Images
+        self,
+        connection: Connection,
+        client: Client,
+        authority: KeyPair,
+        directory: Path,
+        level: Level | None,
+        images: Images,
+        capacity: Capacity | None,
     ) -> None:
         self.connection = connection
         self.client = client
@@ -41,6 +49,7 @@ class NodeUnderTest:
         self.level = level
         self._authority = authority
         self._images = images
+        self._capacity = capacity
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -53,6 +62,7 @@ class NodeUnderTest:
             access=KubeletAccess(serving, self._authority.certificate, KnownCallers()),
             images=self._images,
             level=self.level,
+            capacity=self._capacity,
         )
         self._task = asyncio.create_task(self.node.run())
         ready = asyncio.create_task(self.node.ready.wait())
@@ -190,11 +200,23 @@ def level() -> Level | None:
 
 
 @pytest.fixture
+def capacity() -> Capacity | None:
+    """The machine's own, unless a test or module says otherwise."""
+    return None
+
+
+@pytest.fixture
 async def node(
-    connection: Connection, client: Client, authority: KeyPair, tmp_path: Path, level: Level | None, images: Images
+    connection: Connection,
+    client: Client,
+    authority: KeyPair,
+    tmp_path: Path,
+    level: Level | None,
+    images: Images,
+    capacity: Capacity | None,
 ) -> AsyncIterator[NodeUnderTest]:
     (tmp_path / "state").mkdir()
-    under_test = NodeUnderTest(connection, client, authority, tmp_path / "state" / "node", level, images)
+    under_test = NodeUnderTest(connection, client, authority, tmp_path / "state" / "node", level, images, capacity)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": under_test.namespace}}
     await client.create(NAMESPACES, namespace)
     try:

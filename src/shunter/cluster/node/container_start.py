@@ -22,6 +22,7 @@ from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
 from shunter.cluster.node.references import MissingSourceError, Sources, names_sources
@@ -56,6 +57,7 @@ class StartDependencies(NamedTuple):
     images: Images
     host_ip: str
     capacity: Mapping[str, Fraction]
+    gpus: Gpus
     services: Callable[[str], Iterable[Service]]
     """The Services of a namespace that its pods are told about."""
 
@@ -134,7 +136,8 @@ class ContainerStarter:
             declared = declared_environment(
                 body, container, sources=self._sources, context=self._context(), given={**platform, **links}
             )
-            environment = {**links, **declared}
+            gpus = variables(self._dependencies.gpus.of(pod.uid, container["name"]))
+            environment = {**links, **gpus, **declared}
             request = ContainerRequest(
                 body, container, self._directory, number, found, environment, platform,
                 self._mounts(pod.spec, container, environment),

@@ -28,6 +28,10 @@ class PodDirectory(NamedTuple):
         return self.path / "pod.json"
 
     @property
+    def gpus_file(self) -> Path:
+        return self.path / "gpus.json"
+
+    @property
     def sandbox_file(self) -> Path:
         return self.path / "sandbox.json"
 

@@ -18,6 +18,7 @@ from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.assigned_pod import AssignedPod
 from shunter.cluster.node.cgroups import find_cgroups
 from shunter.cluster.node.container_start import StartDependencies
+from shunter.cluster.node.gpus import Gpus, shared_gpu
 from shunter.cluster.node.images import Images
 from shunter.cluster.node.kubelet_access import KubeletAccess
 from shunter.cluster.node.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
@@ -29,7 +30,7 @@ from shunter.cluster.node.network import PLACES, owner_name
 from shunter.cluster.node.plain import PlainRuntime
 from shunter.cluster.node.pod_worker import NodeServices, PodWorker
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
-from shunter.cluster.node.resources import machine_capacity, shortfalls, with_room_for
+from shunter.cluster.node.resources import GPU, machine_capacity, shortfalls, with_room_for
 from shunter.cluster.node.runtime import HostPort, Level, Runtime
 from shunter.cluster.node.service_links import has_variables
 from shunter.cluster.node.simulated import SimulatedPods
@@ -96,6 +97,7 @@ class Node:
         self._port = port
         self._capacity = machine_capacity() if capacity is None else capacity
         self._allocatable = self._capacity if allocatable is None else allocatable
+        self._gpus = Gpus(int(self._capacity.get(GPU, 0)))
         self._guest = guest
         self._ways = ways
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
@@ -137,6 +139,8 @@ class Node:
                 await self._services.wait_synced()
                 await self._pods.wait_synced()
                 await self._remove_leftovers(launcher)
+                for pod_directory in self._directory.pods():
+                    self._gpus.restore(pod_directory)
                 self._pods.add_handler(self._pod_changed)
                 self._services.add_handler(lambda old, new: self._publish_soon())
                 uid = await self._register(description)
@@ -190,6 +194,8 @@ class Node:
             self._pod_gone(old)
         if new is None:
             return
+        if new.is_finished:
+            self._gpus.free(new.uid)
         if self._simulated is not None:
             self._simulated.update(new)
         elif new.uid in self._workers:
@@ -199,6 +205,7 @@ class Node:
 
     def _pod_arrived(self, pod: AssignedPod) -> None:
         assert self._node_services is not None
+        shared = [] if pod.is_finished else self._gpus.give(pod.spec, self._directory.pod(pod.uid))
         worker = PodWorker(pod, self._directory.pod(pod.uid), self._node_services)
         self._workers[pod.uid] = worker
         worker.adopt()
@@ -206,7 +213,7 @@ class Node:
         self._tasks[pod.uid] = task
         task.add_done_callback(lambda done: self._worker_ended(pod, done))
         if not pod.is_finished and not pod.status.get("startTime") and not self._strict_resources:
-            for shortfall in shortfalls(pod.spec, self._capacity):
+            for shortfall in (*shortfalls(pod.spec, self._capacity), *map(shared_gpu, shared)):
                 self._recorder.record(
                     Note(regarding=pod.ref, type="Warning", reason="InsufficientResources", message=shortfall, action="Running")
                 )
@@ -220,6 +227,7 @@ class Node:
     def _worker_ended(self, pod: AssignedPod, task: asyncio.Task[None]) -> None:
         self._workers.pop(pod.uid, None)
         self._tasks.pop(pod.uid, None)
+        self._gpus.free(pod.uid)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("Pod %s: its worker failed", pod.title, exc_info=error)
 
@@ -271,6 +279,7 @@ class Node:
             images=self._images,
             host_ip=self._address,
             capacity=self._capacity,
+            gpus=self._gpus,
             services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
         )
         self._node_services = NodeServices(

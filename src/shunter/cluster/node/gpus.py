@@ -1,0 +1,85 @@
+"""Which of this machine's GPUs a container gets, by index: processes of one machine would all take the first one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import chain
+
+from shunter.api.meta import Json
+from shunter.cluster.node.containers import Role, declared
+from shunter.cluster.node.launch import attempt as files
+from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.quantities import quantity
+from shunter.cluster.node.resources import GPU
+
+Assignment = Mapping[str, list[int]]
+"""Indexes by container."""
+
+
+def assign(spec: Json, count: int, users: Mapping[int, int]) -> dict[str, list[int]]:
+    """Indexes below `count` for each container that asks for GPUs, those with the fewest other `users` first. Containers that run
+    side by side share none of them while there are enough; an init container takes what the others get after it. Pure."""
+    order = sorted(range(count), key=lambda index: (users.get(index, 0), index))
+    assigned: dict[str, list[int]] = {}
+    taken = 0
+    for container, role in declared(spec):
+        resources = container.get("resources") or {}
+        asked = int(quantity({**(resources.get("requests") or {}), **(resources.get("limits") or {})}.get(GPU, 0)))
+        if not asked or not count:
+            continue
+        begin = 0 if role is Role.INIT else taken
+        assigned[container["name"]] = sorted({order[(begin + place) % count] for place in range(asked)})
+        if role is not Role.INIT:
+            taken += asked
+    return assigned
+
+
+def variables(indexes: list[int]) -> dict[str, str]:
+    """What makes CUDA see these GPUs alone, in the order in which nvidia-smi lists them."""
+    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, indexes)), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if indexes else {}
+
+
+def shared_gpu(index: int) -> str:
+    """What is said of a pod that was given a GPU which another pod has."""
+    return f"{GPU}: GPU {index} is used by another pod, too, as no other is free"
+
+
+class Gpus:
+    """The GPUs of the node, and which pods have them. A pod keeps its own through restarts of containers and of the agent."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._held: dict[str, Assignment] = {}
+
+    def restore(self, directory: PodDirectory) -> None:
+        """What a pod was given by an agent before this one, to be called for all pods before any is given others."""
+        try:
+            found = json.loads(directory.gpus_file.read_text())
+        except (OSError, ValueError):  # it has none, or the disk was full
+            return
+        self._held[directory.uid] = found
+
+    def give(self, spec: Json, directory: PodDirectory) -> list[int]:
+        """Gives a pod its GPUs, unless it has them. Returns those of them that other pods have as well."""
+        if directory.uid in self._held:
+            return []
+        users = Counter(chain.from_iterable(set(chain.from_iterable(held.values())) for held in self._held.values()))
+        assigned = assign(spec, self._count, users)
+        if not assigned:
+            return []
+        with suppress(OSError):  # a full disk: only an agent after this one would read it
+            directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.write_json(str(directory.gpus_file), assigned)
+        self._held[directory.uid] = assigned
+        return sorted(index for index in set(chain.from_iterable(assigned.values())) if users[index])
+
+    def of(self, uid: str, container: str) -> list[int]:
+        """Those of a container of a pod; empty when it asked for none."""
+        return self._held.get(uid, {}).get(container, [])
+
+    def free(self, uid: str) -> None:
+        """Those of a pod that has ended are others' from now on."""
+        self._held.pop(uid, None)
