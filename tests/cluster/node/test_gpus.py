@@ -29,9 +29,7 @@ def asking(name: str, gpus: int | str, **more: object) -> Json:
         pytest.param({"containers": [asking("a", 1), asking("b", 2)]}, {}, {"a": [0], "b": [1, 2]}, id="each container its own"),
         pytest.param({"containers": [{"name": "a"}]}, {}, {}, id="who asks for none is given none"),
         pytest.param({"containers": [asking("a", 9)]}, {}, {"a": [0, 1, 2, 3]}, id="more than there are"),
-        pytest.param(
-            {"containers": [asking("a", 2)]}, {0: 2, 1: 1, 2: 1, 3: 1}, {"a": [1, 2]}, id="the least used is shared"
-        ),
+        pytest.param({"containers": [asking("a", 2)]}, {0: 2, 1: 1, 2: 1, 3: 1}, {"a": [1, 2]}, id="the least used is shared"),
         pytest.param(
             {"initContainers": [asking("i", 2)], "containers": [asking("a", 1), asking("b", 1)]},
             {},

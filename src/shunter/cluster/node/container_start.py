@@ -18,11 +18,11 @@ from shunter.cluster.node.cgroups import Cgroups
 from shunter.cluster.node.containers import declared
 from shunter.cluster.node.downward import PodContext
 from shunter.cluster.node.environment import declared_environment, unknown_program, unsupported_source
+from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.images import ImageError, Images
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launcher import Launcher
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, volume_source
 from shunter.cluster.node.pod_sources import fetch_sources
 from shunter.cluster.node.references import MissingSourceError, Sources, names_sources
