@@ -22,8 +22,8 @@ TRAINER = {"access": "trainer", "secret": "trainers-own", "role": "user"}
 
 
 class S3Server(ABC):
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+    def __init__(self, host: str, port: int) -> None:
+        self.url = f"http://{host}:{port}"
         self.s3 = self.client("s3", "root", "root")
         self.s3.create_bucket(Bucket="models")
 
@@ -70,31 +70,31 @@ class _Moto(S3Server):
 
 
 @contextmanager
-def versitygw(program: Path, directory: Path) -> Iterator[S3Server]:
-    """`program` is what `conformance/build s3server` prints. Objects lie in `directory`."""
+def versitygw(program: Path, directory: Path, host: str = "127.0.0.1") -> Iterator[S3Server]:
+    """`program` is what `conformance/build s3server` prints. Objects lie in `directory`. `host` is an address of this machine."""
     (directory / "users.json").write_text(json.dumps({"accessAccounts": {TRAINER["access"]: TRAINER}}))
     (port,) = free_ports(1)
     with open(directory / "log", "wb") as log:
         process = subprocess.Popen(
-            [program, f"127.0.0.1:{port}", directory], stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT
+            [program, f"{host}:{port}", directory], stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT
         )
     try:
-        eventually(lambda: process.poll() is not None or answers(f"http://127.0.0.1:{port}/health"))
+        eventually(lambda: process.poll() is not None or answers(f"http://{host}:{port}/health"))
         assert process.poll() is None, (directory / "log").read_text()
-        yield _Versitygw(port)
+        yield _Versitygw(host, port)
     finally:
         process.kill()
         process.communicate()
 
 
 @contextmanager
-def moto() -> Iterator[S3Server]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+def moto(host: str = "127.0.0.1") -> Iterator[S3Server]:
+    server = ThreadedMotoServer(ip_address=host, port=0, verbose=False)
     server.start()
     try:
         _, port = server.get_host_and_port()
-        yield _Moto(port)
-        requests.post(f"http://127.0.0.1:{port}/moto-api/reset-auth", data=b"1000000000", timeout=10)
-        requests.post(f"http://127.0.0.1:{port}/moto-api/reset", timeout=10)
+        yield _Moto(host, port)
+        requests.post(f"http://{host}:{port}/moto-api/reset-auth", data=b"1000000000", timeout=10)
+        requests.post(f"http://{host}:{port}/moto-api/reset", timeout=10)
     finally:
         server.stop()
