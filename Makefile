@@ -37,8 +37,8 @@ test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 fuzz: setup ## 20,000 mutated requests to the embedded API server and its controllers, seeds fixed (about three minutes)
 	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
 
-faults: setup ## kills, outages, mangled answers: what the operator must survive, on the embedded cluster (about three minutes)
-	@EVERY_WRITE=1 $(PYTEST) -n 4 --dist loadgroup tests/faults
+faults: setup ## kills, outages, mangled answers: what operator and trainings must survive, on the embedded cluster (five minutes)
+	@EVERY_WRITE=1 RECIPE_KILLS=20 $(PYTEST) -n 4 --dist loadgroup tests/faults tests/recipes/test_lm.py
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null

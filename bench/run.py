@@ -3,8 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
-run_program, recovery, tracking, saves; all of them when none is given. `--write` puts the result into docs/benchmarks.md. Exits 1
-when a limit is missed.
+run_program, recovery, packing, tracking, saves; all of them when none is given. `--write` puts the result into
+docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from measurements import (
     inventory,
     jobs,
     operator,
+    packing,
     recovery,
     render,
     run_program,
@@ -56,6 +57,7 @@ MEASUREMENTS = {
     "first_all_reduce": first_all_reduce.measure,
     "run_program": run_program.measure,
     "recovery": recovery.measure,
+    "packing": packing.measure,
     "tracking": tracking.measure,
     "saves": saves.measure,
 }
