@@ -16,7 +16,7 @@ import torch.distributed.checkpoint as dcp
 
 
 def bucket(url):
-    """What lm.py's `place_of` returns: the place, and what reads and writes a checkpoint in there."""
+    """For `Checkpoints` of lm.py: the place, and what reads and writes a checkpoint in there."""
     if not url.startswith("s3://"):
         return URL(url.rstrip("/"), Store(url)), dcp.FsspecReader, dcp.FsspecWriter
     import s3torchconnector as library

@@ -9,7 +9,6 @@ since the last checkpoint is trained again, so --save-every is what you are read
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import json
@@ -156,7 +155,6 @@ def main():
     dist.all_gather_object(able, "KUBEFLOW_TRAINER_SERVER_URL" in os.environ)
     reporter = able.index(True) if True in able else 0
     progress = Progress({**os.environ, "RANK": "0"}) if rank == reporter else Silent()
-    atexit.register(progress.close)
     say(f"{world} ranks ({engine.device.type}), ZeRO {args.stage}, from step {step} to {args.steps}")
     while step < args.steps:
         # Which samples: a function of the step alone.

@@ -9,7 +9,6 @@ answers alone. Saved, and at the end in the directory `adapter`, is what LoRA ad
 """
 
 import argparse
-import atexit
 import contextlib
 import json
 import os
@@ -253,7 +252,6 @@ def main():
             if saved.get(name) != value:
                 refuse(f"{newest.name} was made with {name} {saved.get(name)}, this run has {value}; name another directory.")
     keeper = Keeper(settings, Progress() if arguments.process_index == 0 else Silent())
-    atexit.register(keeper.progress.close)
     collate = {"data_collator": lambda batch: padded(batch, tokenizer.pad_token_id), "processing_class": tokenizer}
     trainer = Trainer(model, arguments, train_dataset=samples, callbacks=[keeper], **collate)
     trainer.remove_callback(PrinterCallback)

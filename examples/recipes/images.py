@@ -9,7 +9,6 @@ saves that training does not wait for, are in lm.py.
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import os
@@ -143,7 +142,6 @@ def main():
         group["lr"] = args.lr  # a checkpoint remembers the one of before
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     progress = Progress() if rank == 0 else Silent()
-    atexit.register(progress.close)
     last_step = args.epochs * steps_per_epoch
     say(f"{world} ranks ({device.type}), from step {step} to {last_step}")
     while step < last_step and not stop:

@@ -9,7 +9,6 @@ saves them alone; for weights that are divided among devices take Orbax.
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import os
@@ -152,7 +151,6 @@ def main():
     step, stop = int(step), False
     weights = jax.tree.map(lambda array: on_devices(np.asarray(array), everywhere), shaped(jnp.asarray(flat)))
     progress = Progress() if jax.process_index() == 0 else Silent()
-    atexit.register(progress.close)
     devices = f"{jax.process_count()} processes, {jax.device_count()} {jax.default_backend()} devices"
     say(f"{devices}, from step {step} to {args.steps}")
     while step < args.steps and not stop:

@@ -9,7 +9,6 @@ what was trained since the last checkpoint is trained again, so --save-every is 
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import os
@@ -112,7 +111,6 @@ def main():
     step, weights = from_rank_0(lambda: load(directory, args.global_batch)) if directory else (0, np.zeros(11))
     able = world.allgather("KUBEFLOW_TRAINER_SERVER_URL" in os.environ)  # only the processes in mpirun's own pod have it
     progress = Progress() if rank == (able.index(True) if True in able else 0) else Silent()
-    atexit.register(progress.close)
     say(f"{size} ranks, from step {step} to {args.steps}")
     while step < args.steps:
         # Which samples: a function of the step alone, so that any number of ranks can go on anywhere.

@@ -4,7 +4,6 @@
     for step in range(1, steps + 1):
         loss = train(step)
         progress.report(step=step, steps=steps, loss=loss)
-    progress.close()
 
 Rank 0 sends reports by a thread of their own, the newest at most every five seconds. What cannot be sent is dropped: a server
 that is slow, away or unwilling never slows or stops a training. Where there is none (a PyTorchJob, a laptop), nothing happens.

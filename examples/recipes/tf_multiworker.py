@@ -9,7 +9,6 @@ follows from that, as all nodes are named alike. The training loop is written ou
 """
 
 import argparse
-import atexit
 import contextlib
 import functools
 import json
@@ -151,7 +150,6 @@ def main():
             refuse(f"step-{step} was made with --global-batch {int(batch_of_saved.numpy())}, this run has {args.global_batch}.")
     say(f"{workers} workers, from step {step} to {args.steps}")
     progress, stop = Progress() if rank == 0 else Silent(), False
-    atexit.register(progress.close)
     while step < args.steps and not stop:
         # Which samples: a function of the step alone, so that any number of workers can go on anywhere.
         epoch, start = divmod(step * args.global_batch, SAMPLES)

@@ -9,7 +9,6 @@ a start that finds some goes on with the next.
 """
 
 import argparse
-import atexit
 import contextlib
 import os
 import signal
@@ -124,7 +123,6 @@ class Checkpoints(xgboost.callback.TrainingCallback):
     def __init__(self, directory, every, rounds):
         self.directory, self.every, self.rounds = directory, every, rounds
         self.progress = Progress() if collective.get_rank() == 0 else Silent()
-        atexit.register(self.progress.close)
 
     def after_iteration(self, model, epoch, evals_log):
         done = model.num_boosted_rounds()
