@@ -26,6 +26,12 @@ WRONG = {
         2,
         "--gpus is about a program, and binary is none",
     ),
+    "a place for checkpoints without a bucket": (
+        ("run", "-m", "train", "--checkpoints", "s3://"),
+        2,
+        "--checkpoints 's3://' names no bucket.\n       Write s3://bucket/prefix.",
+    ),
+    "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
     "nothing to run": (("run",), 2, "Missing argument"),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),

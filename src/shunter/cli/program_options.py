@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from shunter.cli import completion
 from shunter.cli.console import ObjectForm
+from shunter.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,21 @@ class RunCommand(TyperCommand):
             at = args.index("--")
             ctx.meta[OWN_WORDS] = args[at + 1 :]
             args = args[:at]
-        return list(super().parse_args(ctx, args))
+        rest = list(super().parse_args(ctx, args))
+        require_values(ctx, self.get_params(ctx))
+        return rest
+
+
+def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
+    """InputError for an option that was given an empty text. It would count as not given: `--resume "$JOB"` without that variable
+    would train from nothing."""
+    for parameter in parameters:
+        name = parameter.name
+        if ctx.params.get(name) == "" and ctx.get_parameter_source(name).name == "COMMANDLINE":
+            option = max(parameter.opts, key=len)
+            raise InputError(
+                f"{option} is empty, as when a variable of the shell is not set.", "Give it a value, or leave it out."
+            )
 
 
 def own_words(ctx: typer.Context) -> list[str] | None:

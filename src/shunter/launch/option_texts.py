@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +10,7 @@ from shunter.api.durations import seconds
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.errors import InputError
+from shunter.launch.checkpoint_places import read_place
 from shunter.launch.options import Checkpoints, ClaimVolume
 
 
@@ -75,17 +75,5 @@ def labels(texts: Iterable[str]) -> dict[str, str]:
 
 
 def checkpoints(text: str) -> Checkpoints | None:
-    """`CLAIM`, `CLAIM:sub/path`, a directory (it begins with `/`, `.` or `~`), or a URL; None for an empty text."""
-    if not text:
-        return None
-    if "://" in text:
-        return Checkpoints(url=text.rstrip("/"))
-    if text[0] in "/.~":
-        return Checkpoints(directory=os.path.abspath(os.path.expanduser(text)))
-    claim, _, inside = text.partition(":")
-    if subdomain_faults(claim) or inside.startswith("/") or ".." in inside.split("/"):
-        raise InputError(
-            f"--checkpoints {text!r} is neither a claim, a directory nor a URL.",
-            "Write CLAIM, CLAIM:sub/path, ./directory or s3://bucket/prefix.",
-        )
-    return Checkpoints(claim=claim, inside=inside.strip("/"))
+    """The place that a text names; None for an empty one."""
+    return read_place(text) if text else None
