@@ -177,6 +177,15 @@ step.mkdir()
 """
 
 
+NOT_RESUMED = {
+    "--resume nosuch --checkpoints s3://models/runs": "give the new job its name: --name nosuch -e SHUNTER_MUST_RESUME=true",
+    "--resume nosuch": "there is no complete checkpoint in ",
+    "--resume s3job --checkpoints s3://models/other": "keeps its checkpoints in s3://models/runs, not in s3://models/other",
+    "--resume s3job --checkpoints ./none": "there is no complete checkpoint in ",
+    "--resume train -e SHUNTER_CHECKPOINT_DIR=/data": "--resume train and the variable SHUNTER_CHECKPOINT_DIR both say",
+}
+
+
 def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Cluster, namespace: str, project: Path) -> None:
     if cluster.kind == "real":
         pytest.skip("directories for checkpoints are on the embedded cluster's machine")
@@ -202,8 +211,25 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     assert missing.returncode == 2
     assert "'train-2' has saved no checkpoint on this machine" in missing.stderr
 
+    # A job says itself where its checkpoints are, and a place that cannot be looked into is not believed to have some.
+    bucket, dry = ["--checkpoints", "s3://models/runs"], ["--dry-run", "-o", "json"]
+    (project / "train.py").write_text("print('saved elsewhere')\n")
+    assert cluster.shunter(*run, *bucket, "--name", "s3job").returncode == 0
+    for words in (["--resume", "s3job"], ["--resume", "s3job", *bucket]):
+        printed = cluster.shunter(*run, *words, *dry)
+        assert printed.returncode == 0, printed.stderr
+        assert "whether s3://models/runs holds checkpoints of s3job is not checked here" in printed.stderr
+        (found,) = json.loads(printed.stdout)["items"]
+        variables = {variable["name"]: variable["value"] for variable in found["spec"]["trainer"]["env"]}
+        assert variables["SHUNTER_CHECKPOINT_DIR"] == "s3://models/runs/s3job"
+        assert variables["SHUNTER_MUST_RESUME"] == "true"
+    for words, message in NOT_RESUMED.items():
+        refused = cluster.shunter(*run, *words.split())
+        assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
+
     (project / "train.py").write_text("import time\ntime.sleep(600)\n")
-    assert cluster.shunter(*run, "--resume", "train", "--detach").returncode == 0
+    # By its second name: train-2 went on from the checkpoints of train.
+    assert cluster.shunter(*run, "--resume", "train-2", "--detach").returncode == 0
     two = cluster.shunter(*run, "--resume", "train")
     assert two.returncode == 2
     assert "two jobs would write the same checkpoints" in two.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import subprocess
@@ -19,7 +20,7 @@ from shunter.launch.code import ImageCode, MountedCode, PackedCode
 from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.marks import CODE_LABEL, DIGEST
 from shunter.launch.named_objects import shared_fault
-from shunter.launch.objects import launch, rerun_job, stored_code, train_job
+from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.packing import Entry, archive
 from shunter.launch.runtimes import NOT_EMBEDDED, Runtime, require_embedded, start_command
@@ -306,3 +307,33 @@ def test_a_claim_must_be_mountable_by_all_nodes(modes: list[str], nodes: int, re
 def test_an_archive_has_no_times_and_no_owners() -> None:
     with tarfile.open(fileobj=io.BytesIO(CODE.archive)) as tar:
         assert [(member.mtime, member.uid, member.gid, member.uname, member.gname) for member in tar] == [(0, 0, 0, "", "")]
+
+
+PLACES = {
+    "claim": Checkpoints(claim="runs"),
+    "below a claim": Checkpoints(claim="runs", inside="a/b"),
+    "directory": Checkpoints(directory="/ck"),
+    "bucket": Checkpoints(url="s3://models/runs"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_job_says_where_its_checkpoints_are(place: Checkpoints) -> None:
+    options = LaunchOptions(program=Program(path="train.py"), checkpoints=place)
+    job = train_job(options, CODE, TORCH, name="first", namespace="team")
+    resumed = train_job(dataclasses.replace(options, resume="first"), CODE, TORCH, name="second", namespace="team")
+    again = rerun_job(resumed, "third", job_id="0")
+    assert [checkpoints_of(one) for one in (job, resumed, again)] == [place] * 3
+    must_find_one = [
+        {variable["name"]: variable["value"] for variable in one["spec"]["trainer"]["env"]}.get("SHUNTER_MUST_RESUME")
+        for one in (job, resumed, again)
+    ]
+    assert must_find_one == [None, "true", None], "a job that runs again begins with a place of its own"
+
+
+def test_a_job_that_was_told_by_hand_does_not_say_where_its_checkpoints_are() -> None:
+    by_hand = ({"name": "SHUNTER_CHECKPOINT_DIR", "value": "/data/mine"},)
+    for place in (Checkpoints(claim="runs"), None):
+        options = LaunchOptions(program=Program(path="train.py"), checkpoints=place, environment=by_hand)
+        assert checkpoints_of(train_job(options, CODE, TORCH, name="first", namespace="team")) is None
+    assert checkpoints_of({"metadata": {"name": "manifest"}, "spec": {}}) is None

@@ -19,10 +19,11 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.launch import option_texts
-from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints
+from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.fabric import find_fabric, notes, require_profile
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
+from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
@@ -141,11 +142,13 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
         require_embedded(runtime)
     chosen = dataclasses.replace(chosen, fabric=await find_fabric(client, options.fabric, options.instance))
     require_startable(runtime, chosen)
+    chosen = await with_resumed_place(client, namespace, chosen, say)
     chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
     directory = chosen.checkpoints.directory if chosen.checkpoints is not None else ""
     taken = names_with_checkpoints(directory)
     if chosen.name in taken:
         say(f"checkpoints: {directory}/{chosen.name} is there, and the program may go on from it")
+    require_free_paths(chosen, code, runtime)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, chosen)
     await require_resumable(client, namespace, chosen)

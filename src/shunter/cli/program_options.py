@@ -88,7 +88,12 @@ class ProgramOptions(NamedTuple):
     ] = ""
     resume: Annotated[
         str,
-        _option("--resume", metavar="JOB", autocompletion=completion.job_names, help="Go on from another job's checkpoints."),
+        _option(
+            "--resume",
+            metavar="JOB",
+            autocompletion=completion.job_names,
+            help="Go on from another job's checkpoints, where that job keeps them.",
+        ),
     ] = ""
     grace: Annotated[
         str, _option("--grace", help="Time to end after SIGTERM, as in 5m [default: 120s with checkpoints, else the runtime's].")

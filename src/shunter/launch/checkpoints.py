@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
 from shunter.launch.marks import RESUMED
-from shunter.launch.objects import checkpoint_directory
+from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoint_directory, checkpoints_of
 from shunter.launch.options import Checkpoints, LaunchOptions
 from shunter.operator.overview import overview
 
@@ -93,6 +94,44 @@ def names_with_checkpoints(directory: str) -> set[str]:
     return {entry.name for entry in Path(directory).iterdir() if entry.is_dir() and any(entry.iterdir())}
 
 
+async def with_resumed_place(
+    client: Client, namespace: str, options: LaunchOptions, tell: Callable[[str], None]
+) -> LaunchOptions:
+    """The options with the place of the checkpoints of the job to resume, as that job says it. `tell` gets a sentence where
+    nobody has looked whether some are there. InputError where only a job that is gone could say so, and for a place that is
+    another than the job's: the program would begin anew."""
+    if not options.resume:
+        return options
+    option, given = f"--resume {options.resume}", options.checkpoints
+    if any(variable["name"] == CHECKPOINT_VARIABLE for variable in options.environment):
+        raise InputError(f"{option} and the variable {CHECKPOINT_VARIABLE} both say where to go on.", "Leave one of them out.")
+    try:
+        job = await client.get(TRAIN_JOBS, options.resume, namespace)
+    except NotFound:
+        if given is not None and not given.directory:
+            raise InputError(
+                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} is not looked into from here.",
+                f"If it was deleted and its checkpoints are there, give the new job its name: --name {options.resume} "
+                f"-e {MUST_RESUME_VARIABLE}=true",
+            ) from None
+        return options
+    title, own = f"TrainJob {namespace}/{options.resume}", checkpoints_of(job)
+    chosen = given or own
+    if chosen is None:
+        raise InputError(
+            f"{option}: {title} does not say where its checkpoints are.", "Name their place: --checkpoints CLAIM, DIR or URL."
+        )
+    if own is not None and own != chosen and not chosen.directory:
+        raise InputError(
+            f"{option}: {title} keeps its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
+        )
+    # A job that went on from another's checkpoints has added to those.
+    name = (job["metadata"].get("annotations") or {}).get(RESUMED, options.resume)
+    if not chosen.directory:
+        tell(f"whether {chosen.title} holds checkpoints of {name} is not checked here; the program must find one")
+    return dataclasses.replace(options, checkpoints=chosen, resume=name)
+
+
 async def require_resumable(client: Client, namespace: str, options: LaunchOptions) -> None:
     """InputError where the place of the checkpoints of the job to resume is not said, where it or another that resumed it still
     trains, as two would write the same ones, and where it is known that it has saved none: in a directory of this machine."""
@@ -100,7 +139,11 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
         return
     place, option = options.checkpoints, f"--resume {options.resume}"
     if place is None:
-        raise InputError(f"{option}: it is not said where its checkpoints are.", "Name their place: --checkpoints CLAIM or URL.")
+        raise InputError(
+            f"{option}: there is no TrainJob {namespace}/{options.resume} that would say where its checkpoints are.",
+            f"If it was deleted, give the new job its name and their place: --name {options.resume} "
+            f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
+        )
     for job in (await client.list(TRAIN_JOBS, namespace)).items:
         metadata, row = job["metadata"], overview({"kind": TRAIN_JOBS.kind, **job})
         writes_there = options.resume in (metadata["name"], (metadata.get("annotations") or {}).get(RESUMED))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import posixpath
 import shlex
 
 from shunter.api.kueue import QUEUE_LABEL
@@ -16,6 +15,16 @@ from shunter.launch.fabric import GPU
 from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
 from shunter.launch.job_runtime import job_runtime, with_restarts
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
+from shunter.launch.mounts import (
+    CHECKPOINTS_PATH,
+    CODE_PATH,
+    PACKED_PATH,
+    checkpoint_volumes,
+    claim_volumes,
+    code_volumes,
+    map_name,
+    require_free_paths,
+)
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
 from shunter.launch.runtimes import (
     MPIRUN,
@@ -32,10 +41,9 @@ from shunter.launch.tracking import renamed, variables
 MANAGER = "shunter.dev/run"
 """Whose patch of the runtime it is."""
 _MANAGERS = (MANAGER, FABRIC_MANAGER)
-CODE_PATH = "/workspace/code"
-PACKED_PATH = "/workspace/packed"
-CHECKPOINTS_PATH = "/workspace/checkpoints"
 CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
+MUST_RESUME_VARIABLE = "SHUNTER_MUST_RESUME"
+"""`true` tells a program that there is a checkpoint to go on from: one that finds none is to refuse, and not to begin anew."""
 SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 _UNPACK = """\
 import glob, hashlib, io, sys, tarfile
@@ -63,8 +71,9 @@ _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/
 
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
     """The ConfigMaps, if the code is packed, the job's own TrainingRuntime, if it needs one, and then the TrainJob, as `kubectl
-    apply` takes them. InputError for a runtime that cannot start the program."""
+    apply` takes them. InputError for a runtime that cannot start the program, and for volumes at paths that others have."""
     require_startable(runtime, options)
+    require_free_paths(options, code, runtime)
     objects = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
     job = train_job(options, code, runtime, name=name, namespace=namespace)
     if (own := own_runtime(options, runtime, name=name, namespace=namespace)) is not None:
@@ -101,10 +110,6 @@ def config_maps(code: PackedCode, name: str, namespace: str) -> list[Json]:
         }
         for number, piece in enumerate(code.pieces)
     ]
-
-
-def map_name(digest: str, number: int) -> str:
-    return f"code-{digest[:SHORT]}-{number}"
 
 
 def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> Json:
@@ -151,6 +156,8 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
     spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] in _MANAGERS]
     for patch in spec["runtimePatches"]:
         patch.pop("time", None)
+    if "env" in spec["trainer"]:
+        spec["trainer"]["env"] = [one for one in spec["trainer"]["env"] if one["name"] != MUST_RESUME_VARIABLE]
     for variable in spec["trainer"].get("env") or ():
         place, _, own = str(variable.get("value", "")).rpartition("/")
         if variable["name"] == CHECKPOINT_VARIABLE and own == annotations.get(RESUMED, metadata["name"]):
@@ -167,22 +174,45 @@ def stored_code(job: Json) -> StoredCode | None:
     digest = (job["metadata"].get("annotations") or {}).get(DIGEST, "")
     if not digest:
         return None
-    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    volumes = _patched_volumes(job)
     count = sum(len(volume["projected"]["sources"]) for volume in volumes if volume.get("name") == "packed-code")
     return StoredCode(digest, count)
 
 
 def checkpoint_directory(job: Json) -> str:
     """The directory of the node below which such a job keeps checkpoints; empty for a job that keeps them elsewhere."""
-    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    volumes = _patched_volumes(job)
     return next(
         (volume["hostPath"]["path"] for volume in volumes if volume["name"] == "checkpoints" and "hostPath" in volume), ""
     )
 
 
+def checkpoints_of(job: Json) -> Checkpoints | None:
+    """The place below which a job, made by `launch`, keeps its checkpoints; None where it does not say so itself."""
+    metadata = job["metadata"]
+    environment = job["spec"].get("trainer", {}).get("env") or ()
+    values = {variable["name"]: variable.get("value", "") for variable in environment}
+    place, _, name = values.get(CHECKPOINT_VARIABLE, "").rpartition("/")
+    if name != (metadata.get("annotations") or {}).get(RESUMED, metadata["name"]):
+        return None
+    if "://" in place:
+        return Checkpoints(url=place)
+    if place != CHECKPOINTS_PATH:
+        return None
+    for pods in _patched_pods(job):
+        mounts = [mount for container in pods.get("containers", ()) for mount in container.get("volumeMounts", ())]
+        for volume in pods.get("volumes", ()):
+            if volume["name"] == "checkpoints" and "hostPath" in volume:
+                return Checkpoints(directory=volume["hostPath"]["path"])
+            if volume["name"] == "checkpoints" and "persistentVolumeClaim" in volume:
+                inside = next((mount.get("subPath", "") for mount in mounts if mount["name"] == "checkpoints"), "")
+                return Checkpoints(claim=volume["persistentVolumeClaim"]["claimName"], inside=inside)
+    return None
+
+
 def checkpoint_place(job: Json) -> str:
     """In words where such a job keeps checkpoints: `claim data`, `s3://bucket/prefix/train`, `/home/me/checkpoints`."""
-    volumes = [volume for patch in job["spec"].get("runtimePatches") or () for volume in _patched_volumes(patch)]
+    volumes = _patched_volumes(job)
     for volume in volumes:
         if volume["name"] == "checkpoints" and "persistentVolumeClaim" in volume:
             return f"claim {volume['persistentVolumeClaim']['claimName']}"
@@ -191,9 +221,17 @@ def checkpoint_place(job: Json) -> str:
     return checkpoint_directory(job) or next(named, "a place that shunter did not choose")
 
 
-def _patched_volumes(patch: Json) -> list[Json]:
-    jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
-    return [volume for job in jobs for volume in job["template"]["spec"]["template"]["spec"].get("volumes", ())]
+def _patched_volumes(job: Json) -> list[Json]:
+    return [volume for pods in _patched_pods(job) for volume in pods.get("volumes", ())]
+
+
+def _patched_pods(job: Json) -> list[Json]:
+    """The pod specs in a job's patches of its runtime."""
+    found = []
+    for patch in job["spec"].get("runtimePatches") or ():
+        jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
+        found += [job["template"]["spec"]["template"]["spec"] for job in jobs]
+    return found
 
 
 def _annotations(options: LaunchOptions, code: Code) -> Json:
@@ -260,6 +298,8 @@ def _environment(options: LaunchOptions, runtime: Runtime, name: str, namespace:
     ours = {"PYTHONUNBUFFERED": "1"}
     if options.checkpoints is not None:
         ours[CHECKPOINT_VARIABLE] = f"{options.checkpoints.url or CHECKPOINTS_PATH}/{options.resume or name}"
+    if options.resume:
+        ours[MUST_RESUME_VARIABLE] = "true"
     if options.grace is not None and runtime.launcher == TORCHRUN:
         ours[SHUTDOWN_VARIABLE] = str(shutdown_seconds(options.grace))
     if options.tracking is not None:
@@ -281,10 +321,7 @@ def _resources(options: LaunchOptions) -> Json:
 
 def _pod_patch(options: LaunchOptions, code: Code) -> Json:
     """What the runtime's pods get in addition: volumes, their mounts, the grace period."""
-    pairs = [*_code_volumes(code), *_checkpoint_volumes(options.checkpoints)]
-    for number, volume in enumerate(options.volumes):
-        claim = {"persistentVolumeClaim": {"claimName": volume.claim}}
-        pairs.append(({"name": f"volume-{number}", **claim}, {"mountPath": volume.path, **_read_only(volume.read_only)}))
+    pairs = [*code_volumes(code), *checkpoint_volumes(options.checkpoints), *claim_volumes(options.volumes)]
     patch: Json = {}
     if options.grace is not None:
         patch["terminationGracePeriodSeconds"] = options.grace
@@ -293,31 +330,3 @@ def _pod_patch(options: LaunchOptions, code: Code) -> Json:
         mounts = [{"name": volume["name"], **mount} for volume, mount in pairs]
         patch["containers"] = [{"name": NODE, "volumeMounts": mounts}]
     return patch
-
-
-def _code_volumes(code: Code) -> list[tuple[Json, Json]]:
-    if isinstance(code, MountedCode):
-        source = {"path": code.directory, "type": "Directory"}
-        return [({"name": "code", "hostPath": source}, {"mountPath": CODE_PATH, "readOnly": True})]
-    if isinstance(code, ImageCode):
-        return []
-    sources = [{"configMap": {"name": map_name(code.digest, number)}} for number in range(len(code.pieces))]
-    return [
-        ({"name": "packed-code", "projected": {"sources": sources}}, {"mountPath": PACKED_PATH, "readOnly": True}),
-        ({"name": "code", "emptyDir": {}}, {"mountPath": CODE_PATH}),
-    ]
-
-
-def _checkpoint_volumes(checkpoints: Checkpoints | None) -> list[tuple[Json, Json]]:
-    if checkpoints is None or checkpoints.url:
-        return []
-    if checkpoints.directory:
-        source: Json = {"hostPath": {"path": checkpoints.directory, "type": "DirectoryOrCreate"}}
-    else:
-        source = {"persistentVolumeClaim": {"claimName": checkpoints.claim}}
-    inside = {"subPath": posixpath.normpath(checkpoints.inside)} if checkpoints.inside else {}
-    return [({"name": "checkpoints", **source}, {"mountPath": CHECKPOINTS_PATH, **inside})]
-
-
-def _read_only(is_read_only: bool) -> Json:
-    return {"readOnly": True} if is_read_only else {}

@@ -60,7 +60,8 @@ def volume(text: str) -> ClaimVolume:
     path, _, mode = rest.partition(":")
     if not claim or not path.startswith("/") or mode not in ("", "ro") or (mode == "" and rest.endswith(":")):
         raise InputError(f"--volume {text!r} is not understood.", "Write CLAIM:/path, or CLAIM:/path:ro to only read.")
-    return ClaimVolume(claim, posixpath.normpath(path), read_only=mode == "ro")
+    # Two slashes at the beginning stay for normpath: POSIX leaves their meaning open.
+    return ClaimVolume(claim, posixpath.normpath(f"/{path.lstrip('/')}"), read_only=mode == "ro")
 
 
 def labels(texts: Iterable[str]) -> dict[str, str]:

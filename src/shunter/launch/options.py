@@ -55,6 +55,13 @@ class Checkpoints:
     directory: str = ""
     url: str = ""
 
+    @property
+    def title(self) -> str:
+        """`claim runs`, `claim runs below a/b`, `/home/me/checkpoints`, `s3://bucket/prefix`."""
+        if self.claim:
+            return f"claim {self.claim}" + (f" below {self.inside}" if self.inside else "")
+        return self.directory or self.url
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LaunchOptions:
@@ -116,6 +123,11 @@ class LaunchOptions:
         paths = [volume.path for volume in self.volumes]
         for volume in self.volumes:
             _require(f"--volume {volume.claim}", subdomain_faults(volume.claim), "Write it like CLAIM:/path or CLAIM:/path:ro.")
+            if not volume.path.startswith("/") or ":" in volume.path:
+                raise InputError(
+                    f"--volume {volume.claim}:{volume.path}: {volume.path!r} is not an absolute path.",
+                    "Write it like CLAIM:/path.",
+                )
             if paths.count(volume.path) > 1:
                 raise InputError(f"--volume: {volume.path} is given more than once.", "Mount each claim at a path of its own.")
 

@@ -17,9 +17,10 @@ from shunter.launch.checkpoints import require_resumable
 from shunter.launch.code import Code
 from shunter.launch.job_runtime import rerun_runtime
 from shunter.launch.marks import DIGEST, PROGRAM
+from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
 from shunter.launch.names import base_name, free_name, unnumbered_name
-from shunter.launch.objects import launch, map_name, rerun_job, stored_code
+from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
 from shunter.launch.runtimes import Runtime, find_runtime
