@@ -299,6 +299,8 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
         ["train.py", "--volume", "none:/d"],
         "--volume none: there is no Persistent",
     ),
+    "a volume over the code": (nothing, ["train.py", "--volume", "once:/workspace/code"], "the code is mounted there"),
+    "a secret in the job": (nothing, ["train.py", "-e", "HF_TOKEN=hf_x"], "add --env-from secret/SECRET:HF_TOKEN"),
     "a Secret that is missing": (nothing, ["train.py", "--env-from", "secret/none"], "there is no Secret none in namespace"),
     "a variable of the operator": (nothing, ["train.py", "-e", "PET_NNODES=3", "--runtime", "torch-distributed"], "PET_NNODES"),
     "words of the program without --": (nothing, ["train.py", "job.yaml"], "The program's own words come after --"),

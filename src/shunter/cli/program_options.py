@@ -65,7 +65,13 @@ class ProgramOptions(NamedTuple):
         str, _option("--name", help="Name of the job [default: the program's, with a number when that is taken].")
     ] = ""
     env: Annotated[
-        list[str], _option("-e", "--env", metavar="K=V|K", help="A variable of the program; K alone takes its value from mine.")
+        list[str],
+        _option(
+            "-e",
+            "--env",
+            metavar="K=V|K",
+            help="A variable of the program; K alone takes its value from mine. Secrets by --env-from.",
+        ),
     ] = []
     env_from: Annotated[
         list[str], _option("--env-from", metavar="secret/NAME[:KEY]", help="Variables from a Secret: one key, or all.")

@@ -11,7 +11,8 @@ from shunter.api.meta import Json
 from shunter.api.names import environment_name_faults, label_1035_faults, label_key_faults, label_value_faults, subdomain_faults
 from shunter.errors import InputError
 from shunter.launch.fabric import Fabric
-from shunter.launch.tracking import Tracking, require_secret_credentials
+from shunter.launch.secret_names import require_no_secrets
+from shunter.launch.tracking import Tracking, require_given_uri
 
 GRACE_SECONDS = 120
 """The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
@@ -119,7 +120,8 @@ class LaunchOptions:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
             if names.count(name) > 1:
                 raise InputError(f"--env: {name} is given more than once.", "Leave all but one out.")
-        require_secret_credentials(self.environment)
+        require_given_uri(self.environment)
+        require_no_secrets(self.environment)
         paths = [volume.path for volume in self.volumes]
         for volume in self.volumes:
             _require(f"--volume {volume.claim}", subdomain_faults(volume.claim), "Write it like CLAIM:/path or CLAIM:/path:ro.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from shunter.api.meta import Json, Struct
@@ -21,7 +21,6 @@ RUN = "MLFLOW_RUN_NAME"
 JOB = "SHUNTER_JOB"
 JOB_ID = "SHUNTER_JOB_ID"
 """Tells a job from one of the same name that was deleted. A pod knows neither its job's uid nor when that was created."""
-CREDENTIALS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 LOCAL = "local"
 """In place of an address: the server that the embedded cluster runs."""
 NONE = "none"
@@ -101,17 +100,11 @@ def require_uri(option: str, uri: str) -> None:
         raise InputError(f"{what}: in a pod that is the pod itself.", _remedy(option))
 
 
-def require_secret_credentials(variables: Sequence[Json]) -> None:
-    """InputError for a credential of MLflow that stands in the job for everybody to read."""
+def require_given_uri(variables: Iterable[Json]) -> None:
+    """InputError for an address among a job's own variables that pods cannot reach."""
     for variable in variables:
-        name, value = variable["name"], variable.get("value", "")
-        if name in CREDENTIALS and value:
-            raise InputError(
-                f"--env {name}: who may read the job could read it.",
-                f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}.",
-            )
-        if name == URI and value:
-            require_uri(f"--env {URI}", value)
+        if variable["name"] == URI and variable.get("value"):
+            require_uri(f"--env {URI}", variable["value"])
 
 
 def variables(tracking: Tracking, namespace: str, name: str) -> dict[str, str]:
