@@ -32,6 +32,8 @@ WRONG = {
         "--checkpoints 's3://' names no bucket.\n       Write s3://bucket/prefix.",
     ),
     "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
+    "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
+    "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
     "nothing to run": (("run",), 2, "Missing argument"),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),

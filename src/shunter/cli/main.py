@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from shunter import __version__
+from shunter.cli.command import Command
 from shunter.errors import ShunterError
 
 
@@ -74,6 +75,7 @@ def application(verbs: Sequence[str] = tuple(VERBS)) -> typer.Typer:
             app.add_typer(found, name=name, short_help=verb.short_help)
         else:
             settings = {key: getattr(module, value) if key == "cls" else value for key, value in verb.settings.items()}
+            settings.setdefault("cls", Command)
             app.command(name, short_help=verb.short_help, **settings)(found)
     return app
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand
 
 from shunter.cli import completion
+from shunter.cli.command import Command
 from shunter.cli.console import ObjectForm
 from shunter.errors import InputError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OWN_WORDS = "shunter.program.words"
 
 
-class RunCommand(TyperCommand):
+class RunCommand(Command):
     """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ GRACE_SECONDS = 120
 TORCHRUN_SECONDS = 20
 """How much earlier than the kubelet torchrun gives up on its processes, so that it can still say what happened."""
 MOST_RESTARTS = 2**31 - 1
+_AMOUNTS = {"--cpus": "Write 4 or 500m.", "--memory": "Write 16Gi or 500Mi."}
 LONGEST_NAME = 50
 """Of a job: the names of its pods, NAME-node-0-12-abcde, are host names, of at most 63 characters."""
 
@@ -103,7 +104,7 @@ class LaunchOptions:
         for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
             _require_quantity(option, amount)
         if self.name:
-            _require(f"--name {self.name!r}", label_1035_faults(self.name), "Write it like train-2.")
+            _require_name(f"--name {self.name!r}", self.name)
             if len(self.name) > LONGEST_NAME:
                 raise InputError(
                     f"--name {self.name!r} has {len(self.name)} characters; names of pods are made of it.",
@@ -114,7 +115,7 @@ class LaunchOptions:
         if self.queue:
             _require(f"--queue {self.queue!r}", label_value_faults(self.queue), "Name a LocalQueue.")
         if self.resume:
-            _require(f"--resume {self.resume!r}", label_1035_faults(self.resume), "Name the job that saved them.")
+            _require_name(f"--resume {self.resume!r}", self.resume)
         names = [str(variable["name"]) for variable in self.environment]
         for name in names:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
@@ -163,12 +164,20 @@ def _require(what: str, faults: list[str], remedy: str) -> None:
         raise InputError(f"{what}: {faults[0]}.", remedy)
 
 
+def _require_name(what: str, name: str) -> None:
+    """InputError for what a job cannot be called; how long it may be is another matter."""
+    begin = name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME].rstrip("-")
+    if label_1035_faults(begin):
+        raise InputError(f"{what}: lower case letters, digits and '-' only, beginning with a letter, as in train-2.")
+
+
 def _require_quantity(option: str, amount: Any) -> None:
     if not amount:
         return
+    remedy = _AMOUNTS[option]
     try:
         is_positive = quantity.parse(amount) > 0
     except ValueError as error:
-        raise InputError(f"{option} {amount!r}: {error}.", "Write it like 4, 500m or 16Gi.") from error
+        raise InputError(f"{option} {amount!r} is not an amount.", remedy) from error
     if not is_positive:
-        raise InputError(f"{option} {amount!r} is nothing at all.", "Write it like 4, 500m or 16Gi.")
+        raise InputError(f"{option} {amount!r} is nothing at all.", remedy)
