@@ -60,7 +60,13 @@ def assert_has(template: Json, profile: Profile, machine: str) -> None:
 def test_jobs_of_every_profile_reach_their_pods(cluster: Cluster, namespace: str, script: str) -> None:
     for name, profile in profiles().items():
         run = ["run", script, "-n", namespace, "--name", name, "--runtime", "torch-distributed", "--nodes", "2", "--gpus", "8"]
-        started = cluster.shunter(*run, "--fabric", name, "--instance", MACHINES[name], "--detach")
+        run += ["--fabric", name, "--instance", MACHINES[name]]
+        started = cluster.shunter(*run, "--detach")
+        if cluster.kind == "embedded" and profile.devices:
+            # Its one machine lacks the device: pods would start without it. The job itself may be applied all the same.
+            assert (started.returncode, f"this machine has no {profile.devices[0].name}" in started.stderr) == (2, True)
+            started = cluster.shunter(*run, "--dry-run", "-o", "yaml")
+            cluster.kubectl("apply", "-f", "-", stdin=started.stdout)
         assert started.returncode == 0, started.stderr
         assert f"fabric {name}: " in started.stderr
         assert_has(pod_template(cluster, namespace, name), profile, MACHINES[name])

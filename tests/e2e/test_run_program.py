@@ -162,6 +162,12 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     assert cluster.shunter("delete", "train", "-n", namespace).returncode == 0
     again = cluster.shunter("run", str(project / "train.py"), "-n", namespace, JAX, "--detach")
     assert f"TrainJob {namespace}/train-2 (train is taken)" in again.stderr
+    # What this machine does not have is said; a module that nobody can import is refused.
+    asked = cluster.shunter("run", str(project / "train.py"), "-n", namespace, JAX, "--image=me/no:1", "--cpus=9999", "--dry-run")
+    assert "warning: image me/no:1 stands for the Python here; see: shunter images add\n" in asked.stderr, asked.stderr
+    assert "warning: each node asked for 9999 cpu, this machine has " in asked.stderr
+    nobodys = cluster.shunter("run", "-m", "nopkg.mod", "--workdir", str(project), "-n", namespace)
+    assert (nobodys.returncode, f"nopkg is neither in {project} nor installed in the Python here" in nobodys.stderr) == (2, True)
     rerun = cluster.shunter("run", "--rerun", "train-2", "-n", namespace, "--detach")
     assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
 
@@ -299,6 +305,7 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
         ["train.py", "--volume", "none:/d"],
         "--volume none: there is no Persistent",
     ),
+    "a queue without Kueue": (nothing, ["train.py", "--queue", "lq"], "the cluster has no Kueue, so the job would not wait"),
     "a volume over the code": (nothing, ["train.py", "--volume", "once:/workspace/code"], "the code is mounted there"),
     "a secret in the job": (nothing, ["train.py", "-e", "HF_TOKEN=hf_x"], "add --env-from secret/SECRET:HF_TOKEN"),
     "a Secret that is missing": (nothing, ["train.py", "--env-from", "secret/none"], "there is no Secret none in namespace"),

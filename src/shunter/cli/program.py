@@ -18,13 +18,13 @@ from shunter.cluster import mlflow_server
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.launch import option_texts
+from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.fabric import find_fabric, notes, require_profile
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.mounts import require_free_paths
-from shunter.launch.named_objects import require_claims
+from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
@@ -149,6 +149,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     if chosen.name in taken:
         say(f"checkpoints: {directory}/{chosen.name} is there, and the program may go on from it")
     require_free_paths(chosen, code, runtime)
+    await require_queue(client, namespace, chosen)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, chosen)
     await require_resumable(client, namespace, chosen)
@@ -156,6 +157,21 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
         say(f"fabric {chosen.fabric.title}")
     for note in notes(chosen.fabric, chosen.environment, chosen.gpus):
         say(f"warning: {note}")
+    missing = "" if options.no_code else embedded.missing_module(program, root)
+    if target.embedded is not None:
+        images = embedded.images_of(target.embedded)
+        allocatable = await embedded.allocatable(client)
+        if missing and embedded.stands_for_this_python(chosen, runtime, images):
+            raise InputError(
+                f"-m {program.module}: {missing} is neither in {root} nor installed in the Python here.",
+                "Run it where the package is, name that directory with --workdir, or install it.",
+            )
+        if not options.dry_run:
+            embedded.require_fabric_device(chosen, allocatable)
+        for note in embedded.notes(chosen, allocatable, images):
+            say(f"warning: {note}")
+    if missing:
+        say(f"module {missing} is neither in {root} nor installed here; the image must have it")
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         say_server(chosen)

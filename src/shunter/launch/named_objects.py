@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
+from shunter.kube.discovery import Discovery, served_versions
+from shunter.kube.errors import Forbidden, NotFound
 from shunter.launch.options import LaunchOptions
 
 
@@ -19,6 +23,25 @@ async def require_claims(client: Client, namespace: str, options: LaunchOptions)
         claim = await named_object(client, PERSISTENT_VOLUME_CLAIMS, name, namespace, option=f"{option} {name}")
         if fault := shared_fault(claim, nodes=options.nodes, read_only=read_only):
             raise InputError(f"{option} {name}: {fault}", "Use a claim that is ReadWriteMany, or --nodes 1.")
+
+
+async def require_queue(client: Client, namespace: str, options: LaunchOptions) -> None:
+    """InputError for a queue that is not there, and on a cluster without Kueue, where nobody would act on it. One that may not be
+    read is taken as it is given."""
+    if not options.queue:
+        return
+    group, discovery = QUEUE_LABEL.partition("/")[0], Discovery(client)
+    versions = sorted(version for version in await served_versions(client) if version.startswith(f"{group}/"))
+    served = [resource for version in versions for resource in await discovery.resources(version)]
+    queues = next((resource for resource in served if resource.kind == "LocalQueue"), None)
+    option = f"--queue {options.queue}"
+    if queues is None:
+        raise InputError(
+            f"{option}: the cluster has no Kueue, so the job would not wait.",
+            "Leave it out, or use a cluster that has it: --context NAME.",
+        )
+    with contextlib.suppress(Forbidden):
+        await named_object(client, queues, options.queue, namespace, option=option)
 
 
 async def named_object(client: Client, resource: Resource, name: str, namespace: str, *, option: str) -> Json:

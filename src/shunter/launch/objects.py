@@ -261,8 +261,8 @@ def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str, na
         trainer["image"] = options.image
     if runtime.launcher != PYTHON:
         trainer["numProcPerNode"] = options.processes
-    if resources := _resources(options):
-        trainer["resourcesPerNode"] = resources
+    if amounts := resources(options):
+        trainer["resourcesPerNode"] = amounts
     return trainer
 
 
@@ -308,7 +308,8 @@ def _environment(options: LaunchOptions, runtime: Runtime, name: str, namespace:
     return [*({"name": key, "value": value} for key, value in ours.items() if key not in given), *options.environment]
 
 
-def _resources(options: LaunchOptions) -> Json:
+def resources(options: LaunchOptions) -> Json:
+    """What each training node requests, and its limits."""
     requests, limits = {}, {}
     if options.cpus:
         requests["cpu"] = options.cpus

@@ -85,6 +85,11 @@ class Images:
         known = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0], ())
         return found._replace(entrypoint=(rule.entrypoint if rule else ()) or known)
 
+    def is_known(self, image: str) -> bool:
+        """Whether the mapping or `shunter images` says what the image stands for. Any other is the environment that runs us."""
+        is_mapped = any(fnmatchcase(image, rule.pattern) for rule in self._rules)
+        return is_mapped or (self._made is not None and environment_for(self._made, image) is not None)
+
     def _environment(self, image: str) -> Image:
         if self._made is None or (made := environment_for(self._made, image)) is None:
             return _our_environment()
