@@ -10,47 +10,10 @@ import pytest
 
 from shunter.cli import program
 from shunter.cli.program_options import ProgramOptions
-from shunter.errors import InputError
 from shunter.launch.code import PackedCode
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes import Runtime
-
-WORDS = ["--lr", "1"]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, with scripts below and beside it."""
-    for name in ("here/train.py", "here/sub/train.py", "there/train.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    monkeypatch.chdir(tmp_path / "here")
-    return tmp_path / "here"
-
-
-@pytest.mark.parametrize(
-    ("path", "options", "script", "root"),
-    [
-        ("train.py", ProgramOptions(), "train.py", "."),
-        ("sub/train.py", ProgramOptions(), "sub/train.py", "."),
-        ("../there/train.py", ProgramOptions(), "train.py", "../there"),
-        ("../there/train.py", ProgramOptions(workdir=".."), "there/train.py", ".."),
-        ("train.py", ProgramOptions(no_code=True), "train.py", "."),
-    ],
-)
-def test_the_directory_that_travels_holds_the_script(
-    here: Path, path: str, options: ProgramOptions, script: str, root: str
-) -> None:
-    found, directory = program.program_of(path, options, WORDS)
-    assert (found, directory) == (Program(path=script, arguments=("--lr", "1")), (here / root).resolve())
-
-
-def test_a_module_that_is_not_in_its_package_is_refused_when_it_is_mounted(here: Path) -> None:
-    code = program.code_of(ProgramOptions(), Program(module="sub.train"), here, is_embedded=True)
-    assert code.directory == str(here)  # type: ignore[union-attr]
-    with pytest.raises(InputError, match=r"-m sub.trian: neither sub/trian.py nor"):
-        program.code_of(ProgramOptions(), Program(module="sub.trian"), here, is_embedded=True)
 
 
 def test_files_of_git_that_stay_behind_are_named() -> None:

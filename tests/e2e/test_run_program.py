@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from e2e.running_cluster import SHUNTER, Cluster, eventually
+from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, eventually
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import ANCESTOR_LABEL
@@ -170,6 +172,30 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     assert (nobodys.returncode, f"nopkg is neither in {project} nor installed in the Python here" in nobodys.stderr) == (2, True)
     rerun = cluster.shunter("run", "--rerun", "train-2", "-n", namespace, "--detach")
     assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
+
+
+@pytest.mark.embedded(why="is about finding the cluster that nobody named")
+def test_the_example_of_the_page_runs_from_python(cluster: Cluster, project: Path) -> None:
+    page = (REPOSITORY / "docs/training/run.md").read_text().partition("## From Python\n")[2]
+    example = "\n".join(line.removeprefix("    ") for line in page.partition("\n`run` finds")[0].splitlines())
+    (project / "train.py").write_text("import os, sys\nprint('saves in', os.environ['SHUNTER_CHECKPOINT_DIR'], sys.argv[1:])\n")
+    refused = 'from shunter.errors import InputError\ntry:\n    run("train.py", volumes=["a:/workspace/code"])\n'
+    refused += "except InputError as error:\n    print('refused:', error)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{example}\n{refused}"],
+        env=cluster.environment,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "on embedded cluster https://" in done.stderr
+    for rank in range(2):
+        assert re.search(rf"^\[node-{rank}\] saves in /workspace/checkpoints/train\S* \['--epochs', '3'\]$", done.stdout, re.M)
+    *_, succeeded, refused = done.stdout.splitlines()
+    assert succeeded == "succeeded"
+    assert refused.startswith("refused: --volume a:/workspace/code: the code is mounted there.")
 
 
 SAVING = """\

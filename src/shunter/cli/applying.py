@@ -11,7 +11,7 @@ from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cli.console import say
 from shunter.cli.deleting import delete_and_wait
 from shunter.cli.refusals import refused
-from shunter.cli.target import Target
+from shunter.cluster.target import Target
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shunter.api.meta import Json
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.kube.client import Client
     from shunter.launch.checkpoints import SavedStep
 

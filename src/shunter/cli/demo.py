@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shunter.cli.run import Outcome
-    from shunter.cli.target import Target
     from shunter.cluster.state_dir import StateDir
+    from shunter.cluster.target import Target
     from shunter.kube.manifests import Manifest
 
 DEMO_JOBS = (
@@ -39,9 +39,9 @@ def demo(
     import tempfile
 
     from shunter.cli.console import errors, print_table
-    from shunter.cli.target import Target
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
+    from shunter.cluster.target import Target
     from shunter.kube import client, kubeconfig
     from shunter.kube.manifests import load
 
@@ -58,7 +58,7 @@ def demo(
         async def train() -> None:
             async with client.connect(kubeconfig.load(state.kubeconfig)) as api:
                 for group in groups:
-                    target = Target(api, state, "embedded cluster")
+                    target = Target(api, state, started.record.server, is_default=True)
                     rows.extend(await trained(target, group))
 
         asyncio.run(train())

@@ -14,10 +14,10 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.condition_sentences import sentence
 from shunter.cli.display import Display
 from shunter.cli.held_notes import HeldNotes
-from shunter.cli.log_reading import WHOLE, LogPart, followed_lines
 from shunter.cli.obstacle import Obstacle
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.kube.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
 from shunter.operator.diagnosis import recorded_failure

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from shunter.api.meta import Json
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.install.changes import Change
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shunter.api.meta import Json
-    from shunter.cli.log_reading import LogPart
+    from shunter.kube.log_reading import LogPart
 
 TailOption = Annotated[int, typer.Option("--tail", min=-1, help="Only the last lines of each container; -1 means all.")]
 SinceOption = Annotated[str, typer.Option("--since", help="Only lines of the last 10s, 5m or 1h30m.")]
@@ -32,7 +32,7 @@ class LogOptions(NamedTuple):
     def part(self, *, follow: bool = False) -> LogPart:
         """What to ask for. InputError for options that cannot be meant."""
         from shunter.api.durations import seconds
-        from shunter.cli.log_reading import LogPart
+        from shunter.kube.log_reading import LogPart
 
         if self.previous and follow:
             raise InputError("--previous is over and cannot be followed.", "Leave --follow or --previous out.")

@@ -10,10 +10,10 @@ from shunter.cli.display import Display, OneRank, display
 from shunter.cli.following import OPERATOR_CONTAINERS, JobFollower
 from shunter.cli.jobs import find, pods_of
 from shunter.cli.log_options import LogOptions, attempts, container_statuses
-from shunter.cli.log_reading import LogPart, log_lines
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
+from shunter.kube.log_reading import LogPart, log_lines
 from shunter.operator.overview import is_v1, member, overview
 
 

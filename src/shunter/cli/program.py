@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import difflib
 import os
 from pathlib import Path
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, TRAIN_JOBS
+from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.console import ObjectForm, print_objects, say
 from shunter.cli.program_options import ProgramOptions
-from shunter.cli.target import Target
 from shunter.cli.tracking import local_address, require_local_server, say_run, say_server, start_local_server
 from shunter.cluster import mlflow_server
+from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.launch import embedded, option_texts
-from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
+from shunter.kube.errors import NotFound
+from shunter.launch import option_texts
+from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
-from shunter.launch.fabric import find_fabric, notes, require_profile
+from shunter.launch.fabric import require_profile
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
-from shunter.launch.mounts import require_free_paths
-from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import shown_bytes
-from shunter.launch.runtimes import PYTHON, Runtime, find_runtime, require_embedded, require_startable
-from shunter.launch.submitting import Submitted, job_names, resubmit, secret_variables, submit
+from shunter.launch.preparing import ensure_namespace, prepared, secret_environment
+from shunter.launch.programs import program_of
+from shunter.launch.runtimes import PYTHON, Runtime
+from shunter.launch.submitting import Submitted, job_names, resubmit, submit
 from shunter.launch.tracking import LOCAL, tracked_run, tracking, with_uri
-from shunter.launch.tree import packed_code, require_program
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
 CLIENT_SIDE_APPLY_BYTES = 180 * 1024
@@ -41,40 +38,13 @@ CLIENT_SIDE_APPLY_BYTES = 180 * 1024
 
 def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Program, Path]:
     """The program and the directory that travels. Reads every option: what is wrong is said before a cluster is started."""
-    program, root = program_of(path, options, words)
+    program, root = program_of(path, module=options.module, arguments=words, workdir=options.workdir, is_in_image=options.no_code)
     launch_options(options, program, [])
     require_local_server(options.mlflow)
     for text in options.env_from:
         option_texts.secret_reference(text)
     require_profile(options.fabric, options.instance)
     return program, root
-
-
-def program_of(path: str, options: ProgramOptions, words: list[str]) -> tuple[Program, Path]:
-    """The program, its path below the directory that travels, and that directory. InputError when there is no such script, or
-    when it is not below --workdir."""
-    here = Path.cwd()
-    given = Path(os.path.abspath(os.path.expanduser(options.workdir))) if options.workdir else None
-    if given is not None and not given.is_dir():
-        raise InputError(f"--workdir {options.workdir}: no such directory.")
-    if options.module:
-        return Program(module=options.module, arguments=tuple(words)), given or here
-    if options.no_code:
-        return Program(path=path, arguments=tuple(words)), given or here
-    script = Path(os.path.abspath(path))
-    if not script.is_file():
-        there = [entry.name for entry in script.parent.glob("*.py")] if script.parent.is_dir() else []
-        close = difflib.get_close_matches(script.name, there, n=1)
-        hint = (
-            f"Did you mean {os.path.join(os.path.dirname(path), close[0])}?"
-            if close
-            else "Give the path of a script that is there."
-        )
-        raise InputError(f"{path}: no such file.", hint)
-    root = given or (here if script.is_relative_to(here) else script.parent)
-    if not script.is_relative_to(root):
-        raise InputError(f"{path} is not below --workdir {options.workdir}.", "Name a directory that holds the script.")
-    return Program(path=script.relative_to(root).as_posix(), arguments=tuple(words)), root
 
 
 def launch_options(
@@ -104,74 +74,25 @@ def launch_options(
     )
 
 
-def code_of(options: ProgramOptions, program: Program, root: Path, *, is_embedded: bool) -> Code:
-    """How the program's files get to its pods."""
-    if options.no_code:
-        return ImageCode()
-    if is_embedded and not options.snapshot:
-        if program.module:
-            require_program(root, program, [str(path.relative_to(root)) for path in module_files(root, program.module)])
-        return MountedCode(str(root))
-    return packed_code(root, program)
-
-
-def module_files(root: Path, module: str) -> list[Path]:
-    """What is there of a module: its package's first part, and what python -m would run."""
-    path = module.replace(".", "/")
-    first = path.partition("/")[0]
-    named = [root / f"{first}.py", root / f"{path}.py", root / path / "__main__.py"]
-    return [file for file in named if file.is_file()] + ([root / first / "__init__.py"] if (root / first).is_dir() else [])
-
-
 async def submitted(target: Target, program: Program, root: Path, options: ProgramOptions, *, replace: bool) -> Json | None:
     """Creates the program's job and says so; None with --dry-run, which prints it."""
     client = target.client
     namespace = options.namespace or client.namespace
-    references = [option_texts.secret_reference(text) for text in options.env_from]
-    code = code_of(options, program, root, is_embedded=target.embedded is not None)
-    environment = [
-        variable
-        for secret, key in references
-        for variable in (
-            [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
-        )
-    ]
-    chosen = launch_options(options, program, environment, local_mlflow=local_address(target, options.mlflow))
-    runtime = await find_runtime(client, namespace, options.runtime)
-    if target.embedded is not None:
-        require_embedded(runtime)
-    chosen = dataclasses.replace(chosen, fabric=await find_fabric(client, options.fabric, options.instance))
-    require_startable(runtime, chosen)
-    chosen = await with_resumed_place(client, namespace, chosen, say)
-    chosen = with_checkpoints(chosen, namespace, None if target.embedded is None else target.embedded.checkpoints)
-    directory = chosen.checkpoints.directory if chosen.checkpoints is not None else ""
-    taken = names_with_checkpoints(directory)
-    if chosen.name in taken:
-        say(f"checkpoints: {directory}/{chosen.name} is there, and the program may go on from it")
-    require_free_paths(chosen, code, runtime)
-    await require_queue(client, namespace, chosen)
-    # Before a job is deleted in its favour, and in a dry run, which writes nothing.
-    await require_claims(client, namespace, chosen)
-    await require_resumable(client, namespace, chosen)
-    if chosen.fabric is not None:
-        say(f"fabric {chosen.fabric.title}")
-    for note in notes(chosen.fabric, chosen.environment, chosen.gpus):
-        say(f"warning: {note}")
-    missing = "" if options.no_code else embedded.missing_module(program, root)
-    if target.embedded is not None:
-        images = embedded.images_of(target.embedded)
-        allocatable = await embedded.allocatable(client)
-        if missing and embedded.stands_for_this_python(chosen, runtime, images):
-            raise InputError(
-                f"-m {program.module}: {missing} is neither in {root} nor installed in the Python here.",
-                "Run it where the package is, name that directory with --workdir, or install it.",
-            )
-        if not options.dry_run:
-            embedded.require_fabric_device(chosen, allocatable)
-        for note in embedded.notes(chosen, allocatable, images):
-            say(f"warning: {note}")
-    if missing:
-        say(f"module {missing} is neither in {root} nor installed here; the image must have it")
+    environment = await secret_environment(client, namespace, options.env_from)
+    ready = await prepared(
+        target,
+        launch_options(options, program, environment, local_mlflow=local_address(target, options.mlflow)),
+        root,
+        namespace=namespace,
+        runtime=options.runtime,
+        fabric=options.fabric,
+        instance=options.instance,
+        is_in_image=options.no_code,
+        is_copied=options.snapshot,
+        is_started=not options.dry_run,
+        tell=say,
+    )
+    chosen, code, runtime, taken = ready
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
         say_server(chosen)
@@ -182,7 +103,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     if replace:
         await delete_present(client, chosen.name, namespace)
     if target.embedded is not None:
-        await ensure_namespace(client, namespace)
+        await ensure_namespace(client, namespace, say)
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))
@@ -228,15 +149,6 @@ async def delete_present(client: Client, name: str, namespace: str) -> None:
         return
     say(f"deleting TrainJob {namespace}/{name}")
     await delete_and_wait(client, TRAIN_JOBS, job)
-
-
-async def ensure_namespace(client: Client, name: str) -> None:
-    """On the embedded cluster a namespace is created when it is named."""
-    try:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        say(f"created namespace {name}")
-    except AlreadyExists:
-        return
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from shunter.cli.option_groups import grouped
 from shunter.cli.program_options import ProgramOptions, RunCommand, own_words, programs_among
-from shunter.cli.target import ContextOption, KubeconfigOption, connect, is_named
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shunter.api.resources import Resource
     from shunter.cli.display import Display
     from shunter.cli.following import End
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.kube.client import Client
     from shunter.kube.manifests import Manifest
 
@@ -115,9 +115,10 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     from shunter.cli.clusters import warn_of_disk
     from shunter.cli.console import errors
     from shunter.cluster import lifecycle
-    from shunter.cluster.state_dir import StateDir, default_state_dir
+    from shunter.cluster.state_dir import default_state_dir
+    from shunter.cluster.target import is_down
 
-    if not is_named(kubeconfig, context) and StateDir(default_state_dir()).read_record() is None:
+    if is_down(kubeconfig, context):
         with errors().status("no cluster was named: starting an embedded one"):
             started = lifecycle.start(lifecycle.Options(state_dir=default_state_dir()))
         errors().print(f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)")

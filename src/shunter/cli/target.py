@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shunter.cli import completion
-from shunter.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cluster.state_dir import StateDir
+    from shunter.cluster.target import Target
     from shunter.kube.client import Client
 
 KubeconfigOption = Annotated[
@@ -33,36 +32,19 @@ NamespaceOption = Annotated[
 ]
 
 
-class Target(NamedTuple):
-    """A cluster to talk to. `embedded` is its state directory when it is ours."""
+def connect(kubeconfig: Path | None, context: str) -> Target:
+    """The chosen cluster, or the running embedded one; EnvironmentProblem when that is down. Says so when it lets us wait."""
+    from shunter.cluster.target import find_target
 
-    client: Client
-    embedded: StateDir | None
-    description: str
+    target = find_target(kubeconfig, context)
+    return target._replace(client=patient(target.client, target.server))
 
 
 def is_named(kubeconfig: Path | None, context: str) -> bool:
-    """Whether the user chose a cluster. A ~/.kube/config that merely exists is no choice: it may be production."""
-    return kubeconfig is not None or bool(context) or bool(os.environ.get("KUBECONFIG"))
+    """Whether the user chose a cluster."""
+    from shunter.cluster import target
 
-
-def connect(kubeconfig: Path | None, context: str) -> Target:
-    """The chosen cluster, or the running embedded one; EnvironmentProblem when that is down."""
-    from shunter.cluster.state_dir import StateDir, default_state_dir
-    from shunter.kube import client
-    from shunter.kube import kubeconfig as kubeconfigs
-
-    if is_named(kubeconfig, context):
-        connection = kubeconfigs.load(kubeconfig, context=context)
-        embedded = embedded_at(connection.server, kubeconfig)
-        return Target(patient(client.connect(connection), connection.server), embedded, connection.server)
-    state = StateDir(default_state_dir())
-    if state.read_record() is None:
-        raise EnvironmentProblem(
-            "no cluster was named and no embedded cluster is up.", "Start one with `shunter up`, or set KUBECONFIG."
-        )
-    connection = kubeconfigs.load(state.kubeconfig)
-    return Target(patient(client.connect(connection), connection.server), state, f"embedded cluster {connection.server}")
+    return target.is_named(kubeconfig, context)
 
 
 def patient(api: Client, server: str) -> Client:
@@ -71,16 +53,6 @@ def patient(api: Client, server: str) -> Client:
 
     api.transport = Telling(api.transport, server)
     return api
-
-
-def embedded_at(server: str, kubeconfig: Path | None) -> StateDir | None:
-    """The embedded cluster behind a kubeconfig that `up` wrote, if it is one."""
-    from shunter.cluster.state_dir import StateDir
-
-    path = kubeconfig or Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0])
-    state = StateDir(path.absolute().parent)
-    record = state.read_record() if path.name == "kubeconfig" else None
-    return state if record is not None and record.server == server else None
 
 
 async def embedded_node(state: StateDir) -> Json:

@@ -12,7 +12,7 @@ from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, tracked_run
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.launch.options import LaunchOptions
 
 

@@ -42,7 +42,7 @@ from shunter.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.migrate.moving.plan import Plan
     from shunter.migrate.moving.planning import PlanOptions
     from shunter.migrate.moving.sources import SourcePatch

@@ -10,7 +10,7 @@ import typer
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 
 if TYPE_CHECKING:
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.migrate.findings import Finding
     from shunter.migrate.source.provider import Input
 

@@ -17,7 +17,7 @@ from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.migrate.moving.plan import Plan
     from shunter.migrate.moving.planning import PlanOptions
     from shunter.migrate.options import Options

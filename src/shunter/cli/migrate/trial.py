@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.api.meta import Json
-    from shunter.cli.target import Target
+    from shunter.cluster.target import Target
     from shunter.kube.client import Client
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.cli import log_reading
 from shunter.cli.log_options import LogOptions, attempts
-from shunter.cli.log_reading import LogPart, followed_lines, time_key
 from shunter.errors import InputError
+from shunter.kube import log_reading
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem
+from shunter.kube.log_reading import LogPart, followed_lines, time_key
 from shunter.kube.transport import Response
 
 POD = {"metadata": {"name": "p", "namespace": "n"}}

@@ -1,0 +1,109 @@
+"""From what was asked for to what can be submitted to a cluster: runtime, place for checkpoints, code. Reads the cluster;
+what cannot be meant there is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES
+from shunter.cluster.target import Target
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists
+from shunter.launch import embedded, option_texts
+from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
+from shunter.launch.code import Code
+from shunter.launch.fabric import find_fabric
+from shunter.launch.fabric import notes as fabric_notes
+from shunter.launch.mounts import require_free_paths
+from shunter.launch.named_objects import require_claims, require_queue
+from shunter.launch.options import LaunchOptions
+from shunter.launch.programs import code_of
+from shunter.launch.runtimes import Runtime, find_runtime, require_embedded, require_startable
+from shunter.launch.submitting import secret_variables
+
+
+class Prepared(NamedTuple):
+    """What `submit` takes, complete. `taken` are names that a new job must not get: others have checkpoints there."""
+
+    options: LaunchOptions
+    code: Code
+    runtime: Runtime
+    taken: set[str]
+
+
+async def secret_environment(client: Client, namespace: str, texts: Iterable[str]) -> list[Json]:
+    """EnvVars of `secret/NAME:KEY`, and of `secret/NAME` for every key that the Secret has now."""
+    found = []
+    for secret, key in map(option_texts.secret_reference, texts):
+        found += [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
+    return found
+
+
+async def prepared(
+    target: Target,
+    asked: LaunchOptions,
+    root: Path,
+    *,
+    namespace: str,
+    runtime: str = "",
+    fabric: str = "",
+    instance: str = "",
+    is_in_image: bool = False,
+    is_copied: bool = False,
+    is_started: bool = True,
+    tell: Callable[[str], None],
+) -> Prepared:
+    """The options with what the cluster says of runtime, fabric and checkpoints, and the code of `root`. `tell` gets sentences
+    about what may surprise. InputError for whatever cannot be meant on this cluster."""
+    client, program = target.client, asked.program
+    is_embedded = target.embedded is not None
+    code = code_of(program, root, is_embedded=is_embedded, is_in_image=is_in_image, is_copied=is_copied)
+    chosen = await find_runtime(client, namespace, runtime)
+    if is_embedded:
+        require_embedded(chosen)
+    options = dataclasses.replace(asked, fabric=await find_fabric(client, fabric, instance))
+    require_startable(chosen, options)
+    options = await with_resumed_place(client, namespace, options, tell)
+    options = with_checkpoints(options, namespace, None if target.embedded is None else target.embedded.checkpoints)
+    directory = options.checkpoints.directory if options.checkpoints is not None else ""
+    taken = names_with_checkpoints(directory)
+    if options.name in taken:
+        tell(f"checkpoints: {directory}/{options.name} is there, and the program may go on from it")
+    require_free_paths(options, code, chosen)
+    await require_queue(client, namespace, options)
+    # Before a job is deleted in its favour, and in a dry run, which writes nothing.
+    await require_claims(client, namespace, options)
+    await require_resumable(client, namespace, options)
+    if options.fabric is not None:
+        tell(f"fabric {options.fabric.title}")
+    for note in fabric_notes(options.fabric, options.environment, options.gpus):
+        tell(f"warning: {note}")
+    missing = "" if is_in_image else embedded.missing_module(program, root)
+    if target.embedded is not None:
+        images, allocatable = embedded.images_of(target.embedded), await embedded.allocatable(client)
+        if missing and embedded.stands_for_this_python(options, chosen, images):
+            raise InputError(
+                f"-m {program.module}: {missing} is neither in {root} nor installed in the Python here.",
+                "Run it where the package is, name that directory with --workdir, or install it.",
+            )
+        if is_started:
+            embedded.require_fabric_device(options, allocatable)
+        for note in embedded.notes(options, allocatable, images):
+            tell(f"warning: {note}")
+    if missing:
+        tell(f"module {missing} is neither in {root} nor installed here; the image must have it")
+    return Prepared(options, code, chosen, taken)
+
+
+async def ensure_namespace(client: Client, name: str, tell: Callable[[str], None]) -> None:
+    """On the embedded cluster a namespace is created when it is named."""
+    try:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        tell(f"created namespace {name}")
+    except AlreadyExists:
+        return

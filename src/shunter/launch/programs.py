@@ -1,0 +1,63 @@
+"""The program that was named, the directory that travels with it, and how: mounted, packed, or in the image already."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from shunter.errors import InputError
+from shunter.launch.code import Code, ImageCode, MountedCode
+from shunter.launch.options import Program
+from shunter.launch.tree import packed_code, require_program
+
+
+def program_of(
+    path: str, *, module: str = "", arguments: Sequence[str] = (), workdir: str = "", is_in_image: bool = False
+) -> tuple[Program, Path]:
+    """The program, its path below the directory that travels, and that directory: `workdir`, else the current one if the script
+    is below it, else the script's. InputError when there is no such script, or when it is not below `workdir`."""
+    here = Path.cwd()
+    given = Path(os.path.abspath(os.path.expanduser(workdir))) if workdir else None
+    if given is not None and not given.is_dir():
+        raise InputError(f"--workdir {workdir}: no such directory.")
+    if module:
+        return Program(module=module, arguments=tuple(arguments)), given or here
+    if is_in_image:
+        return Program(path=path, arguments=tuple(arguments)), given or here
+    script = Path(os.path.abspath(path))
+    if not script.is_file():
+        there = [entry.name for entry in script.parent.glob("*.py")] if script.parent.is_dir() else []
+        close = difflib.get_close_matches(script.name, there, n=1)
+        hint = (
+            f"Did you mean {os.path.join(os.path.dirname(path), close[0])}?"
+            if close
+            else "Give the path of a script that is there."
+        )
+        raise InputError(f"{path}: no such file.", hint)
+    root = given or (here if script.is_relative_to(here) else script.parent)
+    if not script.is_relative_to(root):
+        raise InputError(f"{path} is not below --workdir {workdir}.", "Name a directory that holds the script.")
+    return Program(path=script.relative_to(root).as_posix(), arguments=tuple(arguments)), root
+
+
+def code_of(
+    program: Program, root: Path, *, is_embedded: bool = False, is_in_image: bool = False, is_copied: bool = False
+) -> Code:
+    """How the program's files get to its pods. On the embedded cluster the directory is mounted, unless a copy is wanted."""
+    if is_in_image:
+        return ImageCode()
+    if is_embedded and not is_copied:
+        if program.module:
+            require_program(root, program, [str(path.relative_to(root)) for path in module_files(root, program.module)])
+        return MountedCode(str(root))
+    return packed_code(root, program)
+
+
+def module_files(root: Path, module: str) -> list[Path]:
+    """What is there of a module: its package's first part, and what python -m would run."""
+    path = module.replace(".", "/")
+    first = path.partition("/")[0]
+    named = [root / f"{first}.py", root / f"{path}.py", root / path / "__main__.py"]
+    return [file for file in named if file.is_file()] + ([root / first / "__init__.py"] if (root / first).is_dir() else [])
