@@ -140,7 +140,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     place, option = options.checkpoints, f"--resume {options.resume}"
     if place is None:
         raise InputError(
-            f"{option}: there is no TrainJob {namespace}/{options.resume} that would say where its checkpoints are.",
+            f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} says where its checkpoints are.",
             f"If it was deleted, give the new job its name and their place: --name {options.resume} "
             f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
         )

@@ -54,7 +54,8 @@ async def submit(
     tell: Callable[[str], None] = silent,
 ) -> Submitted:
     """Creates the job of a program and sends its code; by default in the client's namespace, with the runtime that `find_runtime`
-    finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays.
+    finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays. The place
+    to resume from must stand in the options; `preparing.prepared` takes it from the job that is resumed.
 
     Raises InputError before anything is written: for a given name that is taken, claims that are missing, a job to resume that
     still trains, and whatever the server refuses."""
