@@ -21,6 +21,7 @@ from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, PODS, ROLES, SERVICE
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.jobs import described
+from shunter.cluster.target import Target
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 
@@ -138,7 +139,7 @@ class Life:
     async def is_described(self, *words: str) -> None:
         """Fails unless `shunter describe` says all this."""
         client = connect(kubeconfig.load(self.cluster.kubeconfig), component="test")
-        text = "\n".join(await described(client, "j", self.namespace))
+        text = "\n".join(await described(Target(client, None, ""), "j", self.namespace))
         missing = [one for one in words if one not in text]
         assert not missing, f"not said: {missing}\n{text}"
 

@@ -239,9 +239,13 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     assert (newest.split()[0], first.split()[0]) == ("2", "1")
     rows = json.loads(cluster.shunter("checkpoints", "-n", namespace, "-o", "json").stdout)
     assert [(row["job"], [step["step"] for step in row["steps"]]) for row in rows] == [("train", [2, 1]), ("train-3", [1])]
-    missing = cluster.shunter("checkpoints", "train-2", "-n", namespace)
+    resumed = cluster.shunter("checkpoints", "train-2", "-n", namespace)
+    assert [line.split()[0] for line in resumed.stdout.splitlines()] == ["STEP", "2", "1"], resumed.stderr
+    assert f"train-2 saves in train's place: {rows[0]['directory']}" in resumed.stderr
+    assert sorted(path.name for path in Path(rows[0]["directory"]).iterdir()) == ["step-1", "step-2"]
+    missing = cluster.shunter("checkpoints", "train-9", "-n", namespace)
     assert missing.returncode == 2
-    assert "'train-2' has saved no checkpoint on this machine" in missing.stderr
+    assert "there is no job 'train-9', and none of that name has saved a checkpoint on this machine" in missing.stderr
 
     # A job says itself where its checkpoints are, and a place that cannot be looked into is not believed to have some.
     bucket, dry = ["--checkpoints", "s3://models/runs"], ["--dry-run", "-o", "json"]
@@ -262,6 +266,12 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     (project / "train.py").write_text("import time\ntime.sleep(600)\n")
     # By its second name: train-2 went on from the checkpoints of train.
     assert cluster.shunter(*run, "--resume", "train-2", "--detach").returncode == 0
+    # It has reported nothing and saved nothing yet: what it goes on from is there all the same.
+    assert "Checkpoint of step 2, saved" in cluster.shunter("describe", "train-4", "-n", namespace).stdout
+    (listed,) = json.loads(
+        cluster.shunter("jobs", "-n", namespace, "--state", "Running", "--state", "Created", "-o", "json").stdout
+    )
+    assert (listed["name"], listed["progress"]["checkpoint"]["step"]) == ("train-4", 2)
     two = cluster.shunter(*run, "--resume", "train")
     assert two.returncode == 2
     assert "two jobs would write the same checkpoints" in two.stderr

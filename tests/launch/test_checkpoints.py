@@ -10,9 +10,17 @@ from typing import Any
 import pytest
 
 from shunter.errors import InputError
-from shunter.launch.checkpoints import SavedStep, names_with_checkpoints, saved_checkpoints, saved_steps, with_checkpoints
-from shunter.launch.marks import RESUMED
+from shunter.launch.checkpoints import (
+    SavedStep,
+    names_with_checkpoints,
+    newest_complete,
+    saved_checkpoints,
+    saved_steps,
+    with_checkpoints,
+    with_saved,
+)
 from shunter.launch.options import Checkpoints, LaunchOptions, Program
+from shunter.operator.training_progress import Checkpoint, Progress
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -54,8 +62,13 @@ def job(name: str, directory: Path, *, resumed: str = "") -> dict[str, Any]:
     volume = {"name": "checkpoints", "hostPath": {"path": str(directory)}}
     pods = {"name": "node", "template": {"spec": {"template": {"spec": {"volumes": [volume]}}}}}
     patch = {"manager": "shunter.dev/run", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [pods]}}}}
-    annotations = {RESUMED: resumed} if resumed else {}
-    return {"metadata": {"name": name, "namespace": "team", "annotations": annotations}, "spec": {"runtimePatches": [patch]}}
+    env = [{"name": "SHUNTER_CHECKPOINT_DIR", "value": f"/workspace/checkpoints/{resumed or name}"}]
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name, "namespace": "team"},
+        "spec": {"runtimePatches": [patch], "trainer": {"env": env}},
+    }
 
 
 def test_checkpoints_are_found_of_jobs_that_are_gone_and_in_directories_that_jobs_name(tmp_path: Path) -> None:
@@ -64,11 +77,33 @@ def test_checkpoints_are_found_of_jobs_that_are_gone_and_in_directories_that_job
         save(place, 5)
     (root / "team" / "empty").mkdir()
     found = saved_checkpoints(root, [job("named", own), job("second", own, resumed="first"), job("unsaved", own)])
-    assert {key: [step.step for step in steps] for key, steps in found.items()} == {
-        ("team", "first"): [5],
-        ("team", "gone"): [5],
-        ("team", "named"): [5],
-    }
+    assert [(one.namespace, one.job, one.directory, [step.step for step in one.steps]) for one in found] == [
+        ("team", "first", str(own / "first"), [5]),
+        ("team", "gone", str(root / "team" / "gone"), [5]),
+        ("team", "named", str(own / "named"), [5]),
+    ]
+
+
+def test_the_newest_complete_step_is_what_a_running_job_has_saved_whatever_it_has_reported(tmp_path: Path) -> None:
+    for step, is_complete in ((9, True), (40, True), (50, False)):
+        save(tmp_path / "first", step, is_complete=is_complete)
+    assert newest_complete(tmp_path / "first") == (40, NOON)
+    resumed = job("second", tmp_path, resumed="first")
+    assert with_saved(None, resumed) == Progress(checkpoint=Checkpoint(40, NOON))
+    reported = Progress(step=44, checkpoint=Checkpoint(30, seconds=2.0, every=10))
+    assert with_saved(reported, resumed) == Progress(step=44, checkpoint=Checkpoint(40, NOON, seconds=2.0, every=10))
+
+
+def test_a_report_stays_where_no_directory_says_more(tmp_path: Path) -> None:
+    reported = Progress(step=44, checkpoint=Checkpoint(30))
+    assert newest_complete(tmp_path / "missing") is None
+    assert with_saved(reported, job("second", tmp_path)) == reported
+    save(tmp_path / "second", 40)
+    ended = {**job("second", tmp_path), "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    assert with_saved(reported, ended) == reported
+    elsewhere = job("second", tmp_path)
+    elsewhere["spec"]["trainer"]["env"][0]["value"] = "s3://bucket/second"
+    assert with_saved(reported, elsewhere) == reported
 
 
 def options(checkpoints: Checkpoints | None = None) -> LaunchOptions:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cluster.target import Target
     from shunter.kube.client import Client
-    from shunter.launch.checkpoints import SavedStep
+    from shunter.launch.checkpoints import SavedCheckpoints, SavedStep
+    from shunter.launch.saving_place import SavingPlace
 
 
 def checkpoints(
@@ -41,39 +42,60 @@ def checkpoints(
     if form is not Output.table:
         import msgspec
 
-        rows = [{"namespace": space, "job": name, "steps": msgspec.to_builtins(steps)} for (space, name), steps in found.items()]
-        print_as(rows, form)
+        print_as([msgspec.to_builtins(one) for one in found], form)
     elif job:
-        (steps,) = found.values()
-        print_table(steps_table(steps))
+        (only,) = found
+        if only.job != job:
+            say(f"{job} saves in {only.job}'s place: {only.directory}")
+        print_table(steps_table(only.steps))
     elif found:
         print_table(jobs_table(found))
     else:
         say("no job has saved a checkpoint on this machine")
 
 
-Found = dict[tuple[str, str], list["SavedStep"]]
-"""Checkpoints by namespace and job."""
-
-
-async def found_of(target: Target, job: str, namespace: str) -> Found:
-    """InputError for a job that has none on this machine, saying where its checkpoints are."""
+async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckpoints]:
+    """What all jobs, or this one, have saved in directories of this machine. InputError for a job that has nothing there, saying
+    where it saves and how to list that."""
     from shunter.errors import InputError
     from shunter.launch.checkpoints import saved_checkpoints
-    from shunter.launch.objects import checkpoint_place
+    from shunter.launch.saving_place import saving_place
 
     async with target.client as client:
         trained = await train_jobs(client, namespace)
-    on_this_machine = saved_checkpoints(target.embedded.checkpoints, trained) if target.embedded is not None else {}
-    found = {key: steps for key, steps in on_this_machine.items() if namespace in ("", key[0]) and job in ("", key[1])}
-    if job and len(found) > 1:
-        spaces = ", ".join(space for space, _ in found)
+    everything = saved_checkpoints(target.embedded.checkpoints, trained) if target.embedded is not None else []
+    found = [one for one in everything if namespace in ("", one.namespace)]
+    if not job:
+        return found
+    meant = {one["metadata"]["namespace"]: one for one in trained if one["metadata"]["name"] == job}
+    places = {space: place for space, one in meant.items() if (place := saving_place(one)) is not None}
+    # A job that is there says itself where it saves; of one that is gone its directory has the name.
+    names = {space: place.name for space, place in places.items()}
+    own = [one for one in found if one.job == names.get(one.namespace, job)]
+    if len(own) > 1:
+        spaces = ", ".join(one.namespace for one in own)
         raise InputError(f"jobs {job!r} of several namespaces have checkpoints: {spaces}.", "Name one with -n.")
-    if job and not found:
-        kept = ", ".join(checkpoint_place(one) for one in trained if one["metadata"]["name"] == job)
-        where = f"It keeps them in {kept}, which is not read from here." if kept else "See which have some: shunter checkpoints"
-        raise InputError(f"job {job!r} has saved no checkpoint on this machine.", where)
-    return found
+    if not own:
+        raise InputError(*nothing_saved(job, meant, places))
+    return own
+
+
+def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, SavingPlace]) -> tuple[str, str]:
+    """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do."""
+    from shunter.launch.saving_place import listing_command
+
+    if not meant:
+        text = f"there is no job {job!r}, and none of that name has saved a checkpoint on this machine."
+        return text, "See which have some: shunter checkpoints"
+    if not places:
+        text = f"job {job!r} is given no place for checkpoints."
+        return text, "Give it one: shunter run PROGRAM --checkpoints CLAIM or URL."
+    space, place = next(iter(places.items()))
+    whose = f", in {place.name}'s place" if place.name != job else ""
+    if place.directory is not None:
+        return f"job {job!r} has saved no checkpoint yet{whose}: there is none in {place.title}.", ""
+    text = f"job {job!r} saves in {place.title}{whose}, which is not read from here."
+    return text, f"List it with: {listing_command(meant[space], place)}"
 
 
 async def train_jobs(client: Client, namespace: str) -> list[Json]:
@@ -102,7 +124,7 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
     return table
 
 
-def jobs_table(found: Found) -> Table:
+def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     """One line a job: its newest complete step, and what all of them take."""
     from rich.markup import escape
     from rich.table import Table
@@ -113,8 +135,9 @@ def jobs_table(found: Found) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE"):
         table.add_column(column)
-    for (space, name), steps in found.items():
-        complete = [step for step in steps if step.is_complete]
+    for one in found:
+        complete = [step for step in one.steps if step.is_complete]
+        size = sum(step.size for step in one.steps)
         newest = (str(complete[0].step), age(complete[0].saved)) if complete else ("none", "")
-        table.add_row(escape(space), escape(name), *newest, str(len(complete)), shown_bytes(sum(step.size for step in steps)))
+        table.add_row(escape(one.namespace), escape(one.job), *newest, str(len(complete)), shown_bytes(size))
     return table

@@ -14,13 +14,14 @@ from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
     from shunter.cli.evidence import Why
+    from shunter.cluster.target import Target
     from shunter.kube.client import Client
     from shunter.operator.overview import Overview
     from shunter.operator.restarts import Restarts
@@ -52,7 +53,7 @@ def jobs(
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
-    found, unread, unread_logs = asyncio.run(listed(target.client, namespace))
+    found, unread, unread_logs = asyncio.run(listed(target, namespace))
     rows = choice.chosen(found, of=lambda row: row.job)
     if form is not Output.table:
         print_as([row.as_json() for row in rows], form)
@@ -104,7 +105,7 @@ def describe(
 
     from shunter.cli.target import connect
 
-    for line in asyncio.run(described(connect(kubeconfig, context).client, job, namespace)):
+    for line in asyncio.run(described(connect(kubeconfig, context), job, namespace)):
         output().print(escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]", soft_wrap=True)
 
 
@@ -203,7 +204,7 @@ class Row(NamedTuple):
         }
 
 
-async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str], int]:
+async def listed(target: Target, namespace: str) -> tuple[list[Row], list[str], int]:
     """Every job of every kind that the cluster serves; the kinds that could not be read and might have told why one of them does
     not train; and of how many jobs the logs were not read, which might have told how far they are."""
     import asyncio
@@ -213,8 +214,8 @@ async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str], 
     from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.restart_counts import restarts_of_all
     from shunter.operator.overview import overview
-    from shunter.operator.training_progress import progress
 
+    client = target.client
     async with client:
         found = [job for _, job in await all_jobs(client, namespace)]
         why, restarts, logged = await asyncio.gather(
@@ -223,7 +224,7 @@ async def listed(client: Client, namespace: str) -> tuple[list[Row], list[str], 
             progress_in_logs(client, found),
         )
     rows = [
-        Row(overview(job), why.get(uid, Why(None)), progress(job) or logged.found.get(uid), restarts.get(uid))
+        Row(overview(job), why.get(uid, Why(None)), how_far(target, job, logged.found), restarts.get(uid))
         for job in found
         for uid in [job["metadata"]["uid"]]
     ]
@@ -299,7 +300,7 @@ def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
     return [pod for pod in pods if is_pod_of(job, pod)]
 
 
-async def described(client: Client, wanted: str, namespace: str) -> list[str]:
+async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     import asyncio
     from datetime import UTC, datetime
 
@@ -308,8 +309,8 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
     from shunter.cli.log_network import networks_in_log
     from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.reports import description
-    from shunter.operator.training_progress import progress
 
+    client = target.client
     async with client:
         _, job = await find(client, wanted, namespace)
         evidence = await evidence_of(client, job)
@@ -317,5 +318,14 @@ async def described(client: Client, wanted: str, namespace: str) -> list[str]:
         logs, logged, networks = await asyncio.gather(
             last_words(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
         )
-        how_far = progress(job) or logged.found.get(job["metadata"]["uid"])
-        return list(description(job, evidence, logs, datetime.now(UTC), how_far, networks))
+        return list(description(job, evidence, logs, datetime.now(UTC), how_far(target, job, logged.found), networks))
+
+
+def how_far(target: Target, job: Json, logged: Mapping[str, Progress]) -> Progress | None:
+    """What a job's program reports, else what its log (by the job's uid) says; its checkpoint is the newest one in its directory,
+    where that is on this machine."""
+    from shunter.launch.checkpoints import with_saved
+    from shunter.operator.training_progress import progress
+
+    told = progress(job) or logged.get(job["metadata"]["uid"])
+    return told if target.embedded is None else with_saved(told, job)

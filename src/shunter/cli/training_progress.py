@@ -47,7 +47,8 @@ def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: b
     parts += [f"{age(now - left, now)} left"] if left is not None else []
     told = "reported" if found.source == "report" else "read in its log, written"
     parts += [f"{told} {age(found.reported, now)} ago"] if found.reported else []
-    yield f"  Progress {', '.join(parts)}"
+    if parts:
+        yield f"  Progress {', '.join(parts)}"
     if (checkpoint := found.checkpoint) is not None:
         saved = f", saved {age(checkpoint.saved, now)} ago" if checkpoint.saved else ""
         took = f" in {checkpoint.seconds:.3g} s" if checkpoint.seconds is not None else ""

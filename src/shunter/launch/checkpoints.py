@@ -6,6 +6,7 @@ That is how torch.distributed.checkpoint ends a save, and what examples/recipes/
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import re
@@ -13,15 +14,19 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.launch.marks import RESUMED
-from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoint_directory, checkpoints_of
+from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import Checkpoints, LaunchOptions
+from shunter.launch.saving_place import saving_place
 from shunter.operator.overview import overview
+from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
@@ -56,16 +61,55 @@ def _saved_step(step: int, directory: Path) -> SavedStep | None:
     return SavedStep(step, size, datetime.fromtimestamp(newest, UTC), is_complete)
 
 
-def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> dict[tuple[str, str], list[SavedStep]]:
-    """Those of jobs by namespace and name, in the directories of this machine: `root`, where the embedded cluster keeps those of
-    which it was told no place, also of jobs that are gone; and those that `jobs` keep theirs in."""
+def newest_complete(directory: Path) -> tuple[int, datetime] | None:
+    """The newest complete step and when it was complete; None where there is none, or the directory cannot be read. Cheaper than
+    `saved_steps`, as it does not look at what was saved."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in directory.iterdir():
+            if match := _STEP.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    found.append((int(match[1]), datetime.fromtimestamp((entry / COMPLETE).stat().st_mtime, UTC)))
+    return max(found, default=None)
+
+
+def with_saved(found: Progress | None, job: Json) -> Progress | None:
+    """The progress of a job of the embedded cluster with the newest complete checkpoint of its directory on this machine, which
+    holds before the job has reported anything, as after a resumption. Unchanged for a job that keeps none there, and for one that
+    has ended: another may have gone on in its place since."""
+    place = saving_place(job)
+    if place is None or place.directory is None or overview(job).is_finished:
+        return found
+    newest = newest_complete(place.directory)
+    if newest is None:
+        return found
+    told = found or Progress()
+    reported = told.checkpoint or Checkpoint(0)
+    return msgspec.structs.replace(told, checkpoint=msgspec.structs.replace(reported, step=newest[0], saved=newest[1]))
+
+
+class SavedCheckpoints(Struct, frozen=True):
+    """What is in one directory of this machine, which is called as the job that began it."""
+
+    namespace: str
+    job: str
+    directory: str
+    steps: Sequence[SavedStep]
+    """The newest first."""
+
+
+def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> list[SavedCheckpoints]:
+    """What jobs have saved in the directories of this machine: below `root`, where the embedded cluster keeps those of which it
+    was told no place, also of jobs that are gone; and in those that `jobs` keep theirs in. Sorted by namespace and name."""
     places = {(place.parent.name, place.name): place for place in root.glob("*/*")}
     for job in jobs:
-        metadata = job["metadata"]
-        if directory := checkpoint_directory(job):
-            name = (metadata.get("annotations") or {}).get(RESUMED, metadata["name"])
-            places[metadata["namespace"], name] = Path(directory) / name
-    return {key: steps for key, place in sorted(places.items()) if (steps := saved_steps(place))}
+        if (place := saving_place(job)) is not None and place.directory is not None:
+            places[job["metadata"]["namespace"], place.name] = place.directory
+    return [
+        SavedCheckpoints(space, name, str(directory), steps)
+        for (space, name), directory in sorted(places.items())
+        if (steps := saved_steps(directory))
+    ]
 
 
 def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) -> LaunchOptions:

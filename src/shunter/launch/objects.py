@@ -181,10 +181,18 @@ def stored_code(job: Json) -> StoredCode | None:
 
 def checkpoint_directory(job: Json) -> str:
     """The directory of the node below which such a job keeps checkpoints; empty for a job that keeps them elsewhere."""
-    volumes = _patched_volumes(job)
-    return next(
-        (volume["hostPath"]["path"] for volume in volumes if volume["name"] == "checkpoints" and "hostPath" in volume), ""
-    )
+    return str(checkpoint_volume(job).get("hostPath", {}).get("path", ""))
+
+
+def checkpoint_volume(job: Json) -> Json:
+    """The volume of such a job's pods for checkpoints, with the `subPath` of its mount; empty for a job without one."""
+    for pods in _patched_pods(job):
+        mounts = [mount for container in pods.get("containers", ()) for mount in container.get("volumeMounts", ())]
+        for volume in pods.get("volumes", ()):
+            if volume["name"] == "checkpoints":
+                inside = next((mount.get("subPath", "") for mount in mounts if mount["name"] == "checkpoints"), "")
+                return {**volume, "subPath": inside}
+    return {}
 
 
 def checkpoints_of(job: Json) -> Checkpoints | None:
@@ -199,26 +207,12 @@ def checkpoints_of(job: Json) -> Checkpoints | None:
         return Checkpoints(url=place)
     if place != CHECKPOINTS_PATH:
         return None
-    for pods in _patched_pods(job):
-        mounts = [mount for container in pods.get("containers", ()) for mount in container.get("volumeMounts", ())]
-        for volume in pods.get("volumes", ()):
-            if volume["name"] == "checkpoints" and "hostPath" in volume:
-                return Checkpoints(directory=volume["hostPath"]["path"])
-            if volume["name"] == "checkpoints" and "persistentVolumeClaim" in volume:
-                inside = next((mount.get("subPath", "") for mount in mounts if mount["name"] == "checkpoints"), "")
-                return Checkpoints(claim=volume["persistentVolumeClaim"]["claimName"], inside=inside)
+    volume = checkpoint_volume(job)
+    if "hostPath" in volume:
+        return Checkpoints(directory=volume["hostPath"]["path"])
+    if "persistentVolumeClaim" in volume:
+        return Checkpoints(claim=volume["persistentVolumeClaim"]["claimName"], inside=volume["subPath"])
     return None
-
-
-def checkpoint_place(job: Json) -> str:
-    """In words where such a job keeps checkpoints: `claim data`, `s3://bucket/prefix/train`, `/home/me/checkpoints`."""
-    volumes = _patched_volumes(job)
-    for volume in volumes:
-        if volume["name"] == "checkpoints" and "persistentVolumeClaim" in volume:
-            return f"claim {volume['persistentVolumeClaim']['claimName']}"
-    environment = job["spec"].get("trainer", {}).get("env") or ()
-    named = (variable.get("value", "") for variable in environment if variable["name"] == CHECKPOINT_VARIABLE)
-    return checkpoint_directory(job) or next(named, "a place that shunter did not choose")
 
 
 def _patched_volumes(job: Json) -> list[Json]:
@@ -230,7 +224,8 @@ def _patched_pods(job: Json) -> list[Json]:
     found = []
     for patch in job["spec"].get("runtimePatches") or ():
         jobs = patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}).get("replicatedJobs", ())
-        found += [job["template"]["spec"]["template"]["spec"] for job in jobs]
+        # Anybody may have written it.
+        found += [job.get("template", {}).get("spec", {}).get("template", {}).get("spec", {}) for job in jobs]
     return found
 
 
