@@ -28,6 +28,13 @@ def test_pods_that_may_still_end_are_named_with_their_grace_period() -> None:
     assert "--now" not in waits_for(JOB, [leaving("p")], NOON, now=True)[1]
 
 
+def test_a_program_whose_first_process_passes_sigterm_on_is_not_said_to_ignore_it() -> None:
+    metadata = {**JOB["metadata"], "annotations": {"shunter.dev/program": "train.py"}}
+    _, text = waits_for({**JOB, "metadata": metadata}, [leaving("p")], NOON, now=False)
+    assert text.startswith("PyTorchJob n/j waits for pod p to end: after SIGTERM there are 30 s to save (termination")
+    assert "ignores" not in text
+
+
 def test_pods_that_should_have_ended_are_their_nodes_matter() -> None:
     subject, text = waits_for(JOB, [leaving("p", "2026-01-01T11:59:00Z")], NOON, now=False)
     assert subject == "late"

@@ -14,8 +14,12 @@ from e2e.running_cluster import Cluster, eventually
 pytestmark = pytest.mark.timeout(240)
 
 SCRIPT = """
-import signal, time
+import os, pathlib, signal, time
 def stop(*_):
+    if place := os.environ.get("SHUNTER_CHECKPOINT_DIR"):
+        step = pathlib.Path(place, "step-13")
+        step.mkdir(exist_ok=True)
+        (step / ".metadata").write_text("complete")
     print("stopped by SIGTERM, saved step 13", flush=True)
     raise SystemExit(143)
 signal.signal(signal.SIGTERM, stop)
@@ -31,7 +35,16 @@ def suspend(cluster: Cluster, namespace: str) -> None:
 
 
 def delete(cluster: Cluster, namespace: str) -> None:
-    assert cluster.shunter("delete", "train", "-n", namespace).returncode == 0
+    done = cluster.shunter("delete", "train", "-n", namespace)
+    how = "" if is_mounted(cluster) else " (its log says so)"
+    said = [line for line in done.stderr.splitlines() if " waits for " not in line]
+    assert said == [f"train: stopped, saved step 13{how}", f"deleted TrainJob {namespace}/train"], done.stderr
+    assert "ignores SIGTERM" not in done.stderr
+
+
+def is_mounted(cluster: Cluster) -> bool:
+    """Whether checkpoints are in a directory of this machine."""
+    return cluster.kind != "real"
 
 
 def drain(cluster: Cluster, namespace: str) -> None:
@@ -64,4 +77,8 @@ def test_a_stop_is_told_by_what_was_saved_and_not_as_a_failure(
         described = cluster.shunter("describe", "train", "-n", namespace).stdout
         assert "Faults" not in described, described
         assert "Cause" not in described, described
+        if is_mounted(cluster):
+            assert "Checkpoint of step 13, saved" in described
+        if stop is suspend and is_mounted(cluster):
+            assert "it waits because spec.suspend is true; its newest checkpoint is of step 13\n" in described
     assert not any("failed" in line or "error" in line.lower() for line in said), said

@@ -54,7 +54,7 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
         await try_out(target.client, resource, manifest)
     for resource, manifest, existing in in_the_way:
         say(f"deleting the {overview(existing).state.lower()} {manifest.title}")
-        await delete_and_wait(target.client, resource, existing)
+        await delete_and_wait(target.client, resource, existing, on_this_machine=target.embedded is not None)
     return [(resource, await apply(target.client, resource, manifest)) for resource, manifest in jobs]
 
 

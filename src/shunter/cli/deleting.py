@@ -12,12 +12,14 @@ from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.console import say
+from shunter.cli.stops import StopWords, read_saved, stop_sentence
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
+from shunter.launch.marks import PROGRAM
 from shunter.launch.stored_code import tidy
 from shunter.launch.stored_runtime import tidy_runtimes
-from shunter.operator.overview import moment, pod_selector
+from shunter.operator.overview import is_pod_of, moment, pod_selector
 
 QUIET_SECONDS = 2.0
 """How long nothing is said: most jobs are gone by then."""
@@ -30,23 +32,42 @@ CASCADE = {(JOBSETS.api_version, JOBSETS.kind): JOBSETS, (JOBS.api_version, JOBS
 """What may stand between a job and its pods."""
 
 
-async def delete_and_wait(client: Client, resource: Resource, job: Json, *, now: bool = False) -> None:
-    """Deletes a job with everything it owns, and returns when it is gone (foreground deletion).
+async def delete_and_wait(
+    client: Client, resource: Resource, job: Json, *, now: bool = False, on_this_machine: bool = False
+) -> None:
+    """Deletes a job with everything it owns, returns when it is gone (foreground deletion), and says what it had saved if it ran.
 
-    With `now` its pods get a second to end, in place of their own grace periods.
+    With `now` its pods get a second to end, in place of their own grace periods. `on_this_machine` says whether the directories
+    of the cluster's node are this machine's.
     """
     metadata = job["metadata"]
+    words = StopWords(client, job, pods) if (pods := await _running(client, job)) else None
+    asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
     with contextlib.suppress(NotFound):
         await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")
     beside = [asyncio.create_task(_tell(client, resource, job, now=now))]
     if now:
         beside.append(asyncio.create_task(_hurry(client, job)))
     try:
-        await _until_gone(client, resource, job)
+        last = await _until_gone(client, resource, job)
+        if words is not None:
+            saved = read_saved({**job, **last}, await words.end(), on_this_machine=on_this_machine)
+            if sentence := stop_sentence(job, saved, asked):
+                say(sentence)
     finally:
+        if words is not None:
+            words.close()
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+
+
+async def _running(client: Client, job: Json) -> list[Json]:
+    """The job's pods that run: none when they may not be listed."""
+    with contextlib.suppress(ApiError):
+        page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+        return [pod for pod in page.items if is_pod_of(job, pod) and pod.get("status", {}).get("phase") == "Running"]
+    return []
 
 
 async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "") -> int:
@@ -66,12 +87,17 @@ async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int]) -> i
     return 0
 
 
-async def _until_gone(client: Client, resource: Resource, job: Json) -> None:
-    metadata = job["metadata"]
+async def _until_gone(client: Client, resource: Resource, job: Json) -> Json:
+    """The job as it was last."""
+    metadata, last = job["metadata"], job
     named = f"metadata.name={metadata['name']}"
     async for seen in follow(client, resource, metadata["namespace"], field_selector=named, known=[job]):
-        if seen.gone or seen.object["metadata"]["uid"] != metadata["uid"]:
-            return
+        if seen.object["metadata"]["uid"] != metadata["uid"]:
+            return last
+        last = seen.object
+        if seen.gone:
+            return last
+    raise AssertionError("following never ends by itself")
 
 
 async def _hurry(client: Client, job: Json) -> None:
@@ -141,6 +167,12 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
     if leaving:
         grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)
         hint = "" if now else "; --now gives them a second"
+        if PROGRAM in (job["metadata"].get("annotations") or {}):
+            # Its first process passes SIGTERM on.
+            return "pods", (
+                f"{title} waits for {named(leaving)} to end: after SIGTERM there are {grace} s to save "
+                f"(terminationGracePeriodSeconds){hint}."
+            )
         return "pods", (
             f"{title} waits for {named(leaving)} to end. The first process of a container ignores SIGTERM unless it handles it, "
             f"and is killed {grace} s after it (terminationGracePeriodSeconds){hint}."

@@ -144,7 +144,8 @@ def delete(
 ) -> None:
     """Delete a job and its pods, and wait until they are gone.
 
-    Pods get their terminationGracePeriodSeconds (30 by default) to end after SIGTERM.
+    Pods get their terminationGracePeriodSeconds (30 by default) to end after SIGTERM. What a job that ran has saved is said,
+    where its directory, its log or its reports tell.
     """
     import asyncio
 
@@ -157,14 +158,15 @@ def delete(
         from shunter.cli.deleting import delete_and_wait, delete_leftovers
         from shunter.errors import InputError
 
-        async with connect(kubeconfig, context).client as client:
+        target = connect(kubeconfig, context)
+        async with target.client as client:
             try:
                 resource, found = await find(client, job, namespace)
             except InputError:
                 if await delete_leftovers(client, namespace, job):
                     return f"what was sent for {job}; there is no such job"
                 raise
-            await delete_and_wait(client, resource, found, now=now)
+            await delete_and_wait(client, resource, found, now=now, on_this_machine=target.embedded is not None)
             metadata = found["metadata"]
             if PROGRAM in (annotations := metadata.get("annotations") or {}):
                 await delete_leftovers(client, metadata["namespace"], metadata["name"], annotations.get(DIGEST, ""))

@@ -14,7 +14,6 @@ from shunter.cli.tracking import local_address, require_local_server, say_run, s
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
@@ -101,7 +100,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     if chosen.tracking is not None:
         await start_local_server(target, chosen.tracking.uri)
     if replace:
-        await delete_present(client, chosen.name, namespace)
+        await delete_present(target, chosen.name, namespace)
     if target.embedded is not None:
         await ensure_namespace(client, namespace, say)
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
@@ -139,16 +138,16 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
     return made.job
 
 
-async def delete_present(client: Client, name: str, namespace: str) -> None:
+async def delete_present(target: Target, name: str, namespace: str) -> None:
     """Deletes the TrainJob of a name, if there is one, and waits until it is gone."""
     from shunter.cli.deleting import delete_and_wait
 
     try:
-        job = await client.get(TRAIN_JOBS, name, namespace)
+        job = await target.client.get(TRAIN_JOBS, name, namespace)
     except NotFound:
         return
     say(f"deleting TrainJob {namespace}/{name}")
-    await delete_and_wait(client, TRAIN_JOBS, job)
+    await delete_and_wait(target.client, TRAIN_JOBS, job, on_this_machine=target.embedded is not None)
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:

@@ -10,6 +10,7 @@ from shunter.api.meta import Json
 from shunter.cli.ages import age
 from shunter.cli.tracking import shown_run
 from shunter.cli.training_progress import lines as progress_lines
+from shunter.cli.training_progress import where_stopped
 from shunter.fabrics.chosen import asked_profile, network_lines
 from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
@@ -108,7 +109,7 @@ def description(
         yield f"  Cause    {why}"
     if row.message and row.message != why:
         yield f"           {row.message}"
-    yield from _why_lines(job, evidence, now)
+    yield from _why_lines(job, evidence, now, where_stopped(how_far) if row.state == "Suspended" else "")
     if how_far is not None:
         yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
     if (run := tracked_run(job)) is not None:
@@ -153,10 +154,10 @@ def description(
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
 
 
-def _why_lines(job: Json, evidence: Evidence, now: datetime) -> Iterator[str]:
-    """What keeps the job from training, and what was not looked at for want of rights."""
+def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) -> Iterator[str]:
+    """What keeps the job from training and where it was stopped, and what was not looked at for want of rights."""
     if (found := cause(job, evidence, now)) is not None:
-        yield f"  Why      {found.word}: {found.sentence}"
+        yield f"  Why      {'; '.join(part for part in (f'{found.word}: {found.sentence}', stopped_at) if part)}"
         if found.remedy:
             yield f"           {found.remedy[0].upper()}{found.remedy[1:]}"
     if evidence.unread:

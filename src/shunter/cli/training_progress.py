@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cli.ages import age
+from shunter.cli.counts import count
 from shunter.operator.training_progress import Checkpoint, Progress, warnings
 
 
@@ -55,6 +56,21 @@ def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: b
         yield f"  Checkpoint of step {checkpoint.step}{saved}{took}"
     if is_running:
         yield from (f"  Warning  {warning}" for warning in warnings(found, pods, now))
+
+
+def where_stopped(found: Progress | None) -> str:
+    """`stopped at step 402, which is saved`: what a job that was suspended comes back to. Empty for one that has told nothing."""
+    if found is None:
+        return ""
+    saved = found.checkpoint.step if found.checkpoint is not None else None
+    if found.step is None:
+        return "" if saved is None else f"its newest checkpoint is of step {saved}"
+    if saved is None:
+        return f"stopped after step {found.step}; no checkpoint of it is known"
+    if saved >= found.step:
+        return f"stopped at step {saved}, which is saved"
+    lost = count(found.step - saved, "step")
+    return f"stopped after step {found.step}; step {saved} is saved, so {lost} will be repeated"
 
 
 def _step(found: Progress) -> str:

@@ -97,11 +97,16 @@ def stopped(pod: Json, fault: Fault, lines: Sequence[str]) -> str:
     is_disrupted = any(one.get("type") == "DisruptionTarget" and one.get("status") == "True" for one in conditions)
     if fault.exit_code is None or not (is_disrupted or "deletionTimestamp" in pod["metadata"]):
         return ""
-    said = [match[0].strip() for line in lines if (match := _STOPPED.search(line))]
-    if said:
-        return said[-1]
+    if said := stop_words(lines):
+        return said
     is_signalled = fault.exit_code == _SIGTERM or any(_SIGTERM_WORDS.search(line) for line in lines)
     return "stopped by SIGTERM" if is_signalled else ""
+
+
+def stop_words(lines: Sequence[str]) -> str:
+    """What a program wrote last of being stopped, `stopped by SIGTERM, saved step 13`; empty when it did not."""
+    said = [match[0].strip() for line in lines if (match := _STOPPED.search(line))]
+    return said[-1] if said else ""
 
 
 def together(found: Sequence[Fault]) -> list[Fault]:

@@ -1,0 +1,108 @@
+"""What a job that is stopped has saved: by its directory on this machine, by what its program wrote last, by what it reported.
+
+Its objects tell that only while they are there, so a deletion reads them first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from shunter.api.meta import Json, Struct
+from shunter.cli.ages import age
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.kube.log_reading import LogPart, followed_lines
+from shunter.launch.checkpoints import SavedStep, saved_steps
+from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
+from shunter.migrate.runs.observation import training_pods
+from shunter.migrate.runs.reading import training_container
+from shunter.operator.diagnosis import stop_words
+from shunter.operator.training_progress import Checkpoint, progress
+
+LOG_SECONDS = 2.0
+"""How long the last lines of a pod that has ended are waited for."""
+_SAVED = re.compile(r"\bsaved step (\d+)")
+
+
+class Saved(Struct, frozen=True):
+    """What is known of the checkpoints of a job that was stopped."""
+
+    place: SavingPlace | None = None
+    steps: Sequence[SavedStep] = ()
+    """In its directory on this machine, the newest first."""
+    is_read: bool = False
+    """Whether that directory is on this machine."""
+    words: str = ""
+    """What its program wrote of the stop: `stopped by SIGTERM, saved step 13`."""
+    reported: Checkpoint | None = None
+
+
+def read_saved(job: Json, words: str, *, on_this_machine: bool) -> Saved:
+    """What is known now, of a job as it was last and the words of its program."""
+    place = saving_place(job)
+    told = progress(job)
+    reported = told.checkpoint if told is not None else None
+    if place is None or place.directory is None or not on_this_machine:
+        return Saved(place, words=words, reported=reported)
+    return Saved(place, saved_steps(place.directory), is_read=True, words=words, reported=reported)
+
+
+def stop_sentence(job: Json, saved: Saved, asked: datetime) -> str:
+    """`train: stopped, saved step 411`, by what is surest; empty where nothing says that the job saves anything. `asked` is when
+    it was told to stop."""
+    name, place = job["metadata"]["name"], saved.place
+    complete = [step for step in saved.steps if step.is_complete]
+    match = _SAVED.search(saved.words)
+    said = int(match[1]) if match else None
+    if complete and (complete[0].saved >= asked or complete[0].step == said):
+        return f"{name}: stopped, saved step {complete[0].step}"
+    if saved.words:
+        text = f"stopped, saved step {said}" if said is not None else saved.words
+        missing = f", but {place.title} has no such step" if said is not None and saved.is_read and place is not None else ""
+        return f"{name}: {text} (its log says so{missing})"
+    if complete:
+        cut = [step.step for step in saved.steps if not step.is_complete and step.step > complete[0].step]
+        more = f"; the save of step {cut[0]} was cut off" if cut else ""
+        return (
+            f"{name}: stopped; its newest checkpoint is of step {complete[0].step}, {age(complete[0].saved, asked)} before{more}"
+        )
+    if saved.reported is not None:
+        step, when = saved.reported.step, saved.reported.saved
+        if when is not None and when >= asked:
+            return f"{name}: stopped, saved step {step} (it reported so)"
+        return f"{name}: stopped; the newest checkpoint that it reported is of step {step}"
+    if saved.is_read and place is not None:
+        return f"{name}: stopped; there is no checkpoint in {place.title}"
+    if place is None:
+        return ""
+    hint = f": {listing_command(job, place)}" if place.is_url else ""
+    return f"{name}: stopped; whether it has saved is not known, see {place.title}{hint}"
+
+
+class StopWords:
+    """Reads what the program of a job writes of its stop, in the log of its first rank, from now on."""
+
+    def __init__(self, client: Client, job: Json, pods: Sequence[Json]) -> None:
+        self._words = ""
+        self._reading = [asyncio.create_task(self._read(client, pod)) for pod in training_pods(job, pods)[:1]]
+
+    async def _read(self, client: Client, pod: Json) -> None:
+        with contextlib.suppress(ApiError):
+            async for line in followed_lines(client, pod, training_container(pod), LogPart(tail_lines=1)):
+                self._words = stop_words([line]) or self._words
+
+    async def end(self) -> str:
+        """What was read, once the pods have ended; empty when the program said nothing of it."""
+        if self._reading:
+            await asyncio.wait(self._reading, timeout=LOG_SECONDS)
+        self.close()
+        return self._words
+
+    def close(self) -> None:
+        """Ends the reading."""
+        for task in self._reading:
+            task.cancel()

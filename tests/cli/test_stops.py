@@ -1,0 +1,114 @@
+"""What is said of a job that was stopped."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.cli.stops import Saved, read_saved, stop_sentence
+from shunter.cli.training_progress import where_stopped
+from shunter.launch.checkpoints import SavedStep
+from shunter.launch.saving_place import SavingPlace
+from shunter.operator.training_progress import Checkpoint, Progress
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HERE = SavingPlace("/workspace/checkpoints/sc", directory=Path("/state/team/sc"))
+BUCKET, CLAIM = SavingPlace("s3://b/sc"), SavingPlace("/workspace/checkpoints/sc", claim="data", inside="sc")
+JOB: dict[str, Any] = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "sc", "namespace": "team"},
+    "spec": {"trainer": {"env": [{"name": "SHUNTER_CHECKPOINT_DIR", "value": "s3://b/sc"}]}},
+}
+WORDS = "stopped by SIGTERM, saved step 13"
+
+
+def step(number: int, seconds: int, *, is_complete: bool = True) -> SavedStep:
+    return SavedStep(number, 10, NOON + timedelta(seconds=seconds), is_complete)
+
+
+def here(*steps: SavedStep, words: str = "") -> Saved:
+    return Saved(HERE, steps, is_read=True, words=words)
+
+
+SAID = {
+    "saved after it was told to stop": (here(step(411, 2), step(400, -9)), "stopped, saved step 411"),
+    "saved just before, and its program says that this is it": (
+        here(step(13, -1), words=WORDS),
+        "stopped, saved step 13",
+    ),
+    "its log alone": (Saved(words=WORDS), "stopped, saved step 13 (its log says so)"),
+    "its log, of a bucket": (Saved(BUCKET, words=WORDS), "stopped, saved step 13 (its log says so)"),
+    "its log says what is not there": (
+        here(step(10, -9), words=WORDS),
+        "stopped, saved step 13 (its log says so, but /state/team/sc has no such step)",
+    ),
+    "a stop of which nothing was saved": (
+        Saved(HERE, is_read=True, words="stopped by SIGTERM, nothing is saved"),
+        "stopped by SIGTERM, nothing is saved (its log says so)",
+    ),
+    "nothing saved at the end": (here(step(400, -9)), "stopped; its newest checkpoint is of step 400, 9s before"),
+    "killed while it saved": (
+        here(step(411, 2, is_complete=False), step(400, -9)),
+        "stopped; its newest checkpoint is of step 400, 9s before; the save of step 411 was cut off",
+    ),
+    "reported in time": (Saved(CLAIM, reported=Checkpoint(7, NOON)), "stopped, saved step 7 (it reported so)"),
+    "reported before": (
+        Saved(CLAIM, reported=Checkpoint(7, NOON - timedelta(seconds=1))),
+        "stopped; the newest checkpoint that it reported is of step 7",
+    ),
+    "reported without a time": (
+        Saved(reported=Checkpoint(7)),
+        "stopped; the newest checkpoint that it reported is of step 7",
+    ),
+    "an empty directory": (here(), "stopped; there is no checkpoint in /state/team/sc"),
+    "a bucket": (Saved(BUCKET), "stopped; whether it has saved is not known, see s3://b/sc: aws s3 ls s3://b/sc/"),
+    "a claim": (Saved(CLAIM), "stopped; whether it has saved is not known, see sc in claim data"),
+    "a directory of another machine": (Saved(HERE), "stopped; whether it has saved is not known, see /state/team/sc"),
+}
+
+
+@pytest.mark.parametrize(("saved", "sentence"), SAID.values(), ids=SAID)
+def test_a_stop_says_what_is_saved_by_what_is_surest(saved: Saved, sentence: str) -> None:
+    assert stop_sentence(JOB, saved, NOON) == f"sc: {sentence}"
+
+
+def test_nothing_is_said_of_a_job_that_saves_nothing_that_we_know_of() -> None:
+    assert stop_sentence(JOB, Saved(), NOON) == ""
+
+
+def test_the_directory_is_read_only_where_it_is_on_this_machine(tmp_path: Path) -> None:
+    place = tmp_path / "sc" / "step-5"
+    place.mkdir(parents=True)
+    (place / ".metadata").touch()
+    os.utime(place / ".metadata", (NOON.timestamp(), NOON.timestamp()))
+    volume = {"name": "checkpoints", "hostPath": {"path": str(tmp_path)}}
+    pods = {"name": "node", "template": {"spec": {"template": {"spec": {"volumes": [volume]}}}}}
+    patch = {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [pods]}}}}
+    env = [{"name": "SHUNTER_CHECKPOINT_DIR", "value": "/workspace/checkpoints/sc"}]
+    job = {**JOB, "spec": {"runtimePatches": [patch], "trainer": {"env": env}}}
+    assert stop_sentence(job, read_saved(job, "", on_this_machine=True), NOON) == "sc: stopped, saved step 5"
+    assert read_saved(job, "", on_this_machine=False).steps == ()
+
+
+STOPPED = {
+    "nothing told": (None, ""),
+    "nothing of steps": (Progress(loss=0.1), ""),
+    "saved": (Progress(step=402, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
+    "saved after the last report": (Progress(step=400, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
+    "lost": (
+        Progress(step=402, checkpoint=Checkpoint(401)),
+        "stopped after step 402; step 401 is saved, so 1 step will be repeated",
+    ),
+    "not saved": (Progress(step=402), "stopped after step 402; no checkpoint of it is known"),
+    "a directory alone": (Progress(checkpoint=Checkpoint(13)), "its newest checkpoint is of step 13"),
+}
+
+
+@pytest.mark.parametrize(("found", "words"), STOPPED.values(), ids=STOPPED)
+def test_a_suspended_job_says_where_it_goes_on(found: Progress | None, words: str) -> None:
+    assert where_stopped(found) == words
