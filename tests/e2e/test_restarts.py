@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,14 @@ def test_a_script_that_fails_is_restarted_so_often_and_then_fails(cluster: Clust
     done = cluster.shunter(*run, "--restarts", "2", timeout=200)
     assert done.returncode == 1, done.stderr
     assert "runtime jax-distributed with 2 restarts of all pods" in done.stderr
-    assert f"TrainJob {namespace}/train failed" in done.stderr
+    failed = [line for line in done.stderr.splitlines() if f"TrainJob {namespace}/train failed: node-" in line]
+    assert len(failed) == 1, done.stderr
+    assert "exit code 1: no data on " in failed[0]
+    report = done.stderr[done.stderr.index(failed[0]) :]
+    assert "| no data on " in report, "the log of a pod that is there, not of one that a restart has replaced"
+    assert "(no log" not in report, report
+    named = re.findall(r"pod (train-node-0-\d)-\w+,", report)
+    assert len(named) == len(set(named)), f"of each rank the last pod alone: {report}"
     status = cluster.get("jobset", "train", "-n", namespace)["status"]
     assert (status["restarts"], status["restartsCountTowardsMax"]) == (2, 2)
 

@@ -84,3 +84,18 @@ def test_others_words_for_a_missing_program_are_known(text: str, framework: str)
 )
 def test_nothing_is_said_of_what_is_not_missing_or_not_known(text: str) -> None:
     assert needs.for_missing(text) == ""
+
+
+def test_the_words_of_torch_for_nccl_without_a_gpu_say_to_take_gloo(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("torch.distributed")
+    if pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("torch has a GPU here")
+    with pytest.raises(RuntimeError) as said:
+        distributed.init_process_group("nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    assert needs.for_missing(f"RuntimeError: {said.value}") == needs.NO_GPU
+
+
+def test_the_words_of_earlier_releases_for_nccl_without_a_gpu_are_known() -> None:
+    said = "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!"
+    assert needs.for_missing(said) == needs.NO_GPU
+    assert needs.for_missing("[rank1] NCCL WARN Cuda failure 'out of memory'") == ""

@@ -14,6 +14,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.condition_sentences import sentence
 from shunter.cli.display import Display
 from shunter.cli.held_notes import HeldNotes
+from shunter.cli.last_pods import last_pods
 from shunter.cli.obstacle import Obstacle
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -30,7 +31,7 @@ OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.adde
 
 
 class End(NamedTuple):
-    """How a followed job ended: the job (None when it was deleted) and its pods as they were last."""
+    """How a followed job ended: the job (None when it was deleted) and the pods of its last try, as they were last."""
 
     job: Json | None
     pods: list[Json]
@@ -82,7 +83,7 @@ class JobFollower:
                 self._broken.result()
             job = await finished
             await self._drain()
-            return End(job, list(self._pods.values()))
+            return End(job, last_pods(self._job, list(self._pods.values()), self._gone))
         finally:
             tasks = [finished, *watches, *self._tails.values()]
             for task in tasks:

@@ -91,14 +91,24 @@ _PROGRAMS = (
 _FLUX_VIEW = re.compile(r"can(?:no|')t stat '/opt/view/")
 """In the words of the `cp` by which an init container brings Flux."""
 _MODULE = re.compile(r"No module named '?(\w+)")
+_NO_GPU = re.compile(
+    r"nccl\w* requires at least one CUDA device|ProcessGroupNCCL is only supported with GPUs|package doesn't have NCCL built in"
+)
+"""In the words of torch 2.15, of earlier releases, and of builds for CPUs."""
+NO_GPU = (
+    "The program asks for nccl, and its pod has no GPU that its torch can use: take gloo where there is none "
+    "(docs/training/ddp.md), or ask for GPUs."
+)
 
 
 def for_missing(text: str) -> str:
-    """What the program or Python package needs that `text`, an error, says is missing; empty when it says no such thing."""
+    """What the program or Python package needs that `text`, an error, says is missing, or what to do without a GPU; empty when it
+    says no such thing."""
     missing = [match[1] for pattern in _PROGRAMS for match in pattern.finditer(text)]
     missing += ["flux"] * bool(_FLUX_VIEW.search(text))
     modules = [match[1] for match in _MODULE.finditer(text)]
-    return " ".join(need.sentence for need in NEEDS if {*need.programs} & {*missing} or {*need.modules} & {*modules})
+    sentences = [need.sentence for need in NEEDS if {*need.programs} & {*missing} or {*need.modules} & {*modules}]
+    return " ".join([*sentences, *([NO_GPU] if _NO_GPU.search(text) else [])])
 
 
 def table() -> Iterator[str]:

@@ -1,0 +1,33 @@
+"""Which pods of a job that failed tell why: of all that were seen, those of its last try. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from shunter.api.meta import Json
+from shunter.operator.diagnosis import faults
+from shunter.operator.overview import member
+
+RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
+"""Label of a JobSet's pods: how often all had been made anew before."""
+
+
+def last_pods(job: Json, pods: Sequence[Json], gone: Collection[str]) -> list[Json]:
+    """One pod for each place in the job, of the last restart of all pods: the newest, and of those that failed if one did. One of
+    those `gone` (uids), whose log cannot be read any more, only where no other failed in its place."""
+    latest: dict[str, Json] = {}
+    for pod in sorted(pods, key=lambda pod: _order(pod, gone)):
+        latest[member(job, pod).label] = pod
+    last = max((_attempt(pod) for pod in latest.values() if faults([pod])), default=0)
+    return [pod for pod in latest.values() if _attempt(pod) >= last]
+
+
+def _order(pod: Json, gone: Collection[str]) -> tuple[bool, bool, int, str]:
+    metadata = pod["metadata"]
+    is_there = metadata["uid"] not in gone
+    return bool(faults([pod])), is_there, _attempt(pod), str(metadata.get("creationTimestamp", ""))
+
+
+def _attempt(pod: Json) -> int:
+    label = str((pod["metadata"].get("labels") or {}).get(RESTART_ATTEMPT, ""))
+    return int(label) if label.isdecimal() else 0
