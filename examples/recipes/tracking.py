@@ -26,6 +26,7 @@ import uuid
 from collections import deque
 from contextlib import suppress
 from itertools import islice
+from urllib.parse import urlsplit
 
 PERIOD, SYSTEM_PERIOD, LONGEST_PAUSE, CLOSE = 2.0, 10.0, 30.0, 10.0
 """Seconds between two batches; between system metrics; between two tries while the server is away; that `close` takes at most."""
@@ -201,7 +202,7 @@ class Sender:
 
     def _found_run(self, start):
         run = _Run(self._begin["program"], self._begin["parameters"], start)
-        say(f"run {run.name}: {run.address}")
+        say(f"run {run.name}: {run.place}")
         with suppress(OSError):  # the training was killed
             self._ids.write(f"{run.experiment} {run.id}\n".encode())
             self._ids.flush()
@@ -239,7 +240,7 @@ class _Run:
         elif found.info.status != "RUNNING":
             self._client.update_run(found.info.run_id, "RUNNING")
         self.id, self._logged = found.info.run_id, {metric.key: metric.step for metric in found.data.to_proto().metrics}
-        self.address = f"{os.environ['MLFLOW_TRACKING_URI'].rstrip('/')}/#/experiments/{self.experiment}/runs/{self.id}"
+        self.place = _page(f"#/experiments/{self.experiment}/runs/{self.id}")
         self._log_parameters(parameters, found.data.params)
         if read("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "").lower() in ("true", "1"):
             self._begin_system_metrics()
@@ -332,6 +333,14 @@ def _text(error):
     """In one line, and without a password that somebody wrote into the address."""
     line = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {re.sub(r'//[^/@ ]*@', '//', line)}"
+
+
+def _page(page):
+    """Where a person finds a page of the server. The name of a Service means nothing to a browser."""
+    server, (namespace, _, job) = os.environ["MLFLOW_TRACKING_URI"], os.environ.get("SHUNTER_JOB", "").partition("/")
+    if job and (urlsplit(server).hostname or "").endswith((".svc", ".svc.cluster.local")):
+        return f"its page is in shunter describe {job} -n {namespace}"
+    return f"{server.rstrip('/')}/{page}"
 
 
 _said = set()

@@ -101,7 +101,8 @@ def test_a_job_goes_on_with_another_number_of_nodes_from_what_it_saved_when_it_w
     eventually(has_started(told, "0/2 from 0", "1/2 from 0", *three))
     again = cluster.shunter("scale", "j", "--nodes", "3", "-n", namespace)
     assert (again.returncode, f"TrainJob {namespace}/j has 3 nodes already\n" in again.stderr) == (0, True), again.stderr
-    assert cluster.shunter("scale", "j", "--nodes", "1", "-n", namespace).returncode == 0
+    one = cluster.shunter("scale", "j", "--nodes", "1", "-n", namespace)
+    assert (one.returncode, "j: 3 to 1 node; " in one.stderr, "j starts on 1 node; " in one.stderr) == (0, True, True), one.stderr
     eventually(has_started(told, "0/2 from 0", "1/2 from 0", *three, f"0/1 from {saved(told)}"))
     assert int(saved(told)) > int(first)
     finish(cluster, namespace, told)

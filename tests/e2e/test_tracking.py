@@ -136,6 +136,8 @@ def test_a_job_that_starts_twice_is_one_run_on_the_clusters_own_server(own_clust
     done = own_cluster.shunter(*run, timeout=350)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mlflow: parameter lr stays 0.1 in the run, although this start has 0.2" in done.stdout
+    assert "mlflow: run train: its page is in shunter describe train -n default\n" in done.stdout
+    assert ".svc" not in done.stdout, "no browser gets there by that name"
 
     record = own_cluster.state.read_record()
     assert record is not None

@@ -86,6 +86,8 @@ class JobChoice(NamedTuple):
 
     def nothing(self, total: int) -> str:
         """What to say when no job is listed, of `total` that there are."""
+        if total == 1:
+            return "the only job is not of that state or kind"
         if total:
             return f"none of the {total} jobs is of that state or kind"
         return "no jobs; run one with: shunter run FILE"

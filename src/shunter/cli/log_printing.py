@@ -92,4 +92,6 @@ def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
             f"no container of job {name!r} has run before: none was restarted in its pod. "
             "A pod that was replaced took its logs along."
         )
-    return f"no line was written in the last {options.since}" if options.since else f"the logs of job {name!r} are empty"
+    if options.since:
+        return f"no line was written in the last {options.since}"
+    return f"the pods of job {name!r} have printed nothing{'' if overview(job).is_finished else ' yet'}"

@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.console import ObjectForm, print_objects, say
@@ -170,7 +171,7 @@ def code_line(code: Code, root: Path, sent: int) -> str:
 
 def packed_line(code: PackedCode, root: Path) -> str:
     source = "git: tracked and new, not ignored" if code.from_git else f"all of {root}"
-    files = f"{code.files:,} file{'s' * (code.files != 1)}"
+    files = count(code.files, "file")
     return f"code: {files}, {shown_bytes(len(code.archive))} packed ({source}), sha256 {code.digest[:12]}"
 
 
@@ -186,11 +187,11 @@ def job_line(made: Submitted, options: LaunchOptions, runtime: Runtime) -> str:
     """`TrainJob default/train-2 (train is taken): 2 nodes x 1 process, runtime torch-distributed`."""
     metadata = made.job["metadata"]
     taken = f" ({made.base} is taken)" if metadata["name"] != made.base else ""
-    nodes = f"{options.nodes} node{'s' * (options.nodes != 1)}"
-    processes = f"{options.processes} process{'es' * (options.processes != 1)}" if runtime.launcher != PYTHON else "1 process"
+    nodes = count(options.nodes, "node")
+    processes = count(options.processes, "process", "processes") if runtime.launcher != PYTHON else "1 process"
     name = runtime.name
     if options.restarts is not None:
-        name += f" with {options.restarts} restart{'s' * (options.restarts != 1)} of all pods"
+        name += f" with {count(options.restarts, 'restart')} of all pods"
     return f"TrainJob {metadata['namespace']}/{metadata['name']}{taken}: {nodes} x {processes}, runtime {name}"
 
 

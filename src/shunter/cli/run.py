@@ -133,6 +133,7 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
     time is over, it says what goes on."""
     import asyncio
 
+    from shunter.api.counts import count
     from shunter.cli.applying import apply_all
     from shunter.cli.console import say
     from shunter.cli.display import display
@@ -145,7 +146,7 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
                 say(f"warning: {manifest.place}: {manifest.title}: {verdict}")
         jobs = await apply_all(target, manifests, replace=replace)
         if not jobs:
-            say(f"applied {len(manifests)} object{'s' * (len(manifests) > 1)}; no training job is among them")
+            say(f"applied {count(len(manifests), 'object')}; no training job is among them")
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
         try:
             ended = [await ended_by(deadline, target.client, resource, job, display()) for resource, job in jobs]

@@ -38,6 +38,7 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
     """Scales the one job of this name, and says what becomes of it."""
     import asyncio
 
+    from shunter.api.counts import count
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.jobs import find
     from shunter.launch.node_counts import require_scalable
@@ -52,27 +53,28 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
             if resource != TRAIN_JOBS:
                 done = await scale_pytorchjob(client, resource, job, nodes)
                 if done.job is done.before:
-                    say(f"{title} has {nodes} nodes already")
+                    say(f"{title} has {count(nodes, 'node')} already")
                     return
                 then = "it stays suspended" if done.is_suspended else "torchrun forms another group"
-                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes, by its Workers; {then}")
+                say(f"{title}: {overview(done.before).ranks} to {count(nodes, 'node')}, by its Workers; {then}")
                 if (job["spec"].get("elasticPolicy") or {}).get("metrics"):
                     say("its autoscaler may change that again (spec.elasticPolicy.metrics)")
                 return
             done = await scale_trainjob(client, job, nodes)
             if done.is_suspended:
-                say(f"{title} has {nodes} nodes when it is resumed; it stays suspended")
+                say(f"{title} has {count(nodes, 'node')} when it is resumed; it stays suspended")
                 return
             if done.job is done.before:
-                say(f"{title} has {nodes} nodes already")
+                say(f"{title} has {count(nodes, 'node')} already")
             else:
-                say(f"{title}: {overview(done.before).ranks} to {nodes} nodes; its pods end, and start again with the new number")
+                change = f"{overview(done.before).ranks} to {count(nodes, 'node')}"
+                say(f"{title}: {change}; its pods end, and start again with the new number")
             state = await wait_scaled(client, done.job, nodes, say)
         except asyncio.CancelledError:
             say(f"interrupted; run it again to see {title} through: shunter scale {wanted} --nodes {nodes}")
             raise
         name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
-        ended = (
-            f"{title} has ended meanwhile ({state})" if state in ("Succeeded", "Failed") else f"{title} starts on {nodes} nodes"
-        )
+        ended = f"{title} starts on {count(nodes, 'node')}"
+        if state in ("Succeeded", "Failed"):
+            ended = f"{title} has ended meanwhile ({state})"
         say(f"{ended}; see: shunter logs -f {name}")

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.cli.ages import age
-from shunter.cli.counts import count
 from shunter.operator.training_progress import Checkpoint, Progress, warnings
 
 

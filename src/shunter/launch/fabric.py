@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from shunter.api import quantity
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.errors import InputError
@@ -95,7 +96,7 @@ def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = ""
             f"--fabric {profile.name}: nodes offer different numbers of {device.name}: {shown}.",
             "Say which machines are meant: --instance TYPE.",
         )
-    source = f"allocatable of {len(having)} node{'s' * (len(having) != 1)}"
+    source = f"allocatable of {count(len(having), 'node')}"
     gpus = max(_amount(node, GPU) for node in having)
     return Fabric(profile, device.name, device.each_pod or min(counts.values()), instance, source, gpus)
 
@@ -134,7 +135,7 @@ def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | 
     if not (instance or types):
         raise _unseen(profile, nodes)
     machine = _known(profile, instance or types[0])
-    source = f"{len(seen)} node{'s' * (len(seen) != 1)} of that type" if seen else "no node of that type is seen"
+    source = f"{count(len(seen), 'node')} of that type" if seen else "no node of that type is seen"
     return Fabric(profile, instance=machine.type, source=source, gpus=machine.gpus)
 
 

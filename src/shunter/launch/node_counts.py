@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.shapes import ShapeError, shaped
@@ -112,7 +113,7 @@ def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: boo
         least, most = int(found[1]), int(found[2] or found[1])
         if not least <= nodes <= most:
             raise InputError(
-                f"{title}: its command says {found[0]}, so {nodes} nodes would not train.",
+                f"{title}: its command says {found[0]}, so {count(nodes, 'node')} would not train.",
                 "Create it again without --nnodes: torchrun gets the number from the operator (PET_NNODES).",
             )
     if is_mpi and (fixed := _FIXED_MPI.search(text)):

@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from shunter.api.counts import count
 from shunter.errors import InputError
 
 PIECE_BYTES = 900 * 1024
@@ -62,7 +63,7 @@ def too_large(root: str, sizes: Mapping[str, int], *, packed: bool) -> InputErro
     that is too large, and not the files."""
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:5]
     shown = ", ".join(f"{name} ({shown_bytes(sizes[name])})" for name in largest)
-    what = f"the {len(sizes):,} files in {root} have {shown_bytes(sum(sizes.values()))}"
+    what = f"the {count(len(sizes), 'file')} in {root} {'has' if len(sizes) == 1 else 'have'} {shown_bytes(sum(sizes.values()))}"
     limit = f"more than {shown_bytes(PACKED_LIMIT)} when packed" if packed else f"more than {shown_bytes(UNPACKED_LIMIT)}"
     return InputError(
         f"the code does not fit: {what}, {limit}. Largest: {shown}.",

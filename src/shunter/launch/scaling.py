@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, Resource
 from shunter.api.shapes import ShapeError, shaped
@@ -132,10 +133,10 @@ async def wait_scaled(client: Client, job: Json, nodes: int, tell: Callable[[str
         if jobset is not None and not is_stopped and pod_counts(jobset) == counts:
             return row.state
         if (reason := _refusal(job)) is not None:
-            raise InputError(f"TrainJob {namespace}/{name} does not get {nodes} nodes: {reason}")
+            raise InputError(f"TrainJob {namespace}/{name} does not get {count(nodes, 'node')}: {reason}")
         if not is_stopped and clock() - begun > STOP_SECONDS:
             raise EnvironmentProblem(
-                f"TrainJob {namespace}/{name} is not stopped to get {nodes} nodes: its operator has done nothing for "
+                f"TrainJob {namespace}/{name} is not stopped to get {count(nodes, 'node')}: its operator has done nothing for "
                 f"{STOP_SECONDS:.0f} s.",
                 "Is it Shunter's, of this release? See: shunter install --dry-run",
             )

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
+from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
 
@@ -46,7 +47,7 @@ class Fault(Struct, frozen=True):
 
     def __str__(self) -> str:
         code = f", exit code {self.exit_code}{meaning(self.exit_code)}" if self.exit_code is not None else ""
-        again = f" after {self.restarts} restart{'s' * (self.restarts > 1)}" if self.restarts else ""
+        again = f" after {count(self.restarts, 'restart')}" if self.restarts else ""
         text = f": {self.message.strip()}" if self.message.strip() else ""
         where = f"pod {self.pod}, container {self.container}" if self.container else f"pod {self.pod}"
         return f"{where}: {self.reason}{code}{again}{text}"

@@ -114,7 +114,7 @@ def test_a_scan_tells_lines_and_counts(folder: Path) -> None:
     done = migrate("scan", folder=folder)
     assert done.returncode == 0
     assert "nightly.sh:1:1: warning SCAN016 `kubectl get pytorchjobs` does not see jobs that have moved." in done.stdout
-    assert "3 files scanned: 0 errors, 1 warnings" in done.stderr
+    assert "3 files scanned: 0 errors, 1 warning, " in done.stderr
 
 
 def test_a_strict_scan_fails_on_warnings_that_nobody_took_on(folder: Path) -> None:

@@ -68,7 +68,7 @@ def test_validate_says_why_a_proved_result_must_not_be_used() -> None:
 def test_nothing_is_proved_in_silence(verb: str) -> None:
     done = migrate(verb, "-f", "-", given="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "no job of kubeflow.org/v1 among 1 objects: nothing was compared\n"
+    assert done.stderr == "no job of kubeflow.org/v1 among 1 object: nothing was compared\n"
 
 
 def test_diff_of_a_conversion_folds_what_is_expected() -> None:

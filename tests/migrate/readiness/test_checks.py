@@ -212,7 +212,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: None}), "unknown", []),
     "queued jobs and no Kueue": (
         "kueue", facts(job(**QUEUED)), "advisory",
-        ["1 jobs have a queue's label, and the cluster has no Kueue: PyTorchJob team/bert."]),
+        ["1 job has a queue's label, and the cluster has no Kueue: PyTorchJob team/bert."]),
     "the v1 operator schedules gangs, and results do not": (
         "gangs",
         facts(job(), lists={DEPLOYMENTS: [operator_with("--gang-scheduler-name=volcano")]}), "blocking",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shunter.api.counts import count
 from shunter.cli.console import say
 from shunter.cli.migrate.moving_options import NamespacesOption
 from shunter.cli.target import ContextOption, KubeconfigOption
@@ -53,4 +54,4 @@ def backup(
 
     index = asyncio.run(run())
     checked = "each accepted by the server in a dry run" if index.verified else "not verified"
-    say(f"{directory}: {len(index.objects)} objects, {checked}")
+    say(f"{directory}: {count(len(index.objects), 'object')}, {checked}")

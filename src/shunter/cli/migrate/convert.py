@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
 from shunter.cli.migrate.input_options import InputOptions
@@ -217,11 +218,11 @@ def said_of(given: Input, batch: Batch, templates: int, changed: list[Path] | No
     from shunter.migrate.emit.files import usable
 
     done, jobs = len(usable(batch)), len(batch.outcomes)
-    files = "" if changed is None else f", {len(changed)} file{'' if len(changed) == 1 else 's'} written"
-    parts = [f"{done} of {jobs} job{'' if jobs == 1 else 's'}"] if jobs else []
-    parts += [f"{templates} template{'' if templates == 1 else 's'}"] if templates else []
+    files = "" if changed is None else f", {count(len(changed), 'file')} written"
+    parts = [f"{done} of {count(jobs, 'job')}"] if jobs else []
+    parts += [count(templates, "template")] if templates else []
     if not parts:
-        return f"no job of kubeflow.org/v1 among {len(given.objects)} objects{files}"
+        return f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}{files}"
     return f"{' and '.join(parts)} converted{files}"
 
 

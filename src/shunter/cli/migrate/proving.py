@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from shunter.api.counts import count
 from shunter.cli.migrate.taking_on import taken_on
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def proven(
     if not jobs:
         from shunter.cli.console import errors
 
-        text = f"no job of kubeflow.org/v1 among {len(given.objects)} objects: nothing was compared"
+        text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
         errors().print(text, soft_wrap=True, markup=False, highlight=False)
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)

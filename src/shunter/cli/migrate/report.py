@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shunter.api.counts import count as counted
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.conversion_options import ConversionOptions
 from shunter.cli.migrate.input_options import InputOptions
@@ -80,7 +81,7 @@ def report(
             advance(1)
     said = verdict(facts)
     say(f"{said.word}: {said.sentence}")
-    say(f"{count} files in {output_dir}; begin with {output_dir / 'index.html'}")
+    say(f"{counted(count, 'file')} in {output_dir}; begin with {output_dir / 'index.html'}")
     if facts.blocking_faults:
         raise typer.Exit(exit_codes.BLOCKED)
 

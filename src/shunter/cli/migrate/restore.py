@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shunter.api.counts import count
 from shunter.cli.console import errors, output
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.moving_options import DryRunOption, NamespacesOption, YesOption, confirm
@@ -55,7 +56,7 @@ def restore(
             for need in sorted({f"{d.entry.namespace}: {need}" for d in todo for need in d.entry.needs}):
                 errors().print(f"[bold]note:[/] it is not in the backup, and must be there: {escape(need)}", soft_wrap=True)
             if not dry_run and todo:
-                confirm(f"Make {len(todo)} objects in {target.description}?", yes=yes)
+                confirm(f"Make {count(len(todo), 'object')} in {target.description}?", yes=yes)
             failed = 0
             for decision in todo:
                 if failure := await restoring.restore(client, decision, dry_run=dry_run):

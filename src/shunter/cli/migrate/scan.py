@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.taking_on import ConfigurationOption, entries, faults_of, marked
 
@@ -65,9 +66,10 @@ def scan(
     tell(faults_of(known), with_notes=False)
     for name, path in wanted:
         write_whole(path, reports.FORMS[name](said))
-    counts = f"{said.summary.errors} errors, {said.summary.warnings} warnings, {said.summary.infos} notes"
+    numbers = ((said.summary.errors, "error"), (said.summary.warnings, "warning"), (said.summary.infos, "note"))
+    counts = ", ".join(count(number, thing) for number, thing in numbers)
     skipped = f", {found.skipped} skipped (binary, links, large or not readable)" if found.skipped else ""
-    errors().print(f"{found.files} files scanned{skipped}: {counts} in {len(said.items)} files", soft_wrap=True)
+    errors().print(f"{count(found.files, 'file')} scanned{skipped}: {counts} in {count(len(said.items), 'file')}", soft_wrap=True)
     if strict and (said.summary.errors or said.summary.warnings):
         raise typer.Exit(exit_codes.LOSSY)
 

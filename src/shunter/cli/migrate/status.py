@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shunter.api.counts import count as counted
 from shunter.cli.console import output, print_table
 from shunter.cli.migrate.form_option import Form, FormOption
 from shunter.cli.migrate.moving_options import JournalOption, PlanOption, known_journal, tell_each
@@ -65,7 +66,7 @@ def show_progress(found: Progress) -> None:
     print_table(table)
     stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())
-    output().print(f"\n{len(found.rows)} jobs of the plan: {stages or 'none'}", soft_wrap=True)
+    output().print(f"\n{counted(len(found.rows), 'job')} of the plan: {stages or 'none'}", soft_wrap=True)
     output().print(f"v1 jobs that are left: {left or 'none'}", soft_wrap=True)
     tell_each("made since the plan:", ((title, "") for title in found.unplanned))
     tell_each("begun and not ended; apply or roll back again:", ((step, "") for step in found.half_done))

@@ -11,6 +11,7 @@ import contextlib
 import uuid
 from collections.abc import AsyncGenerator
 
+from shunter.api.counts import count as counted
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
@@ -87,7 +88,7 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
         await ask(JOBS, _as_created(job))
     if unasked and not findings:
         return Step("server", (), f"not asked about {unasked[0]}", was_tried=False)
-    return Step("server", tuple(findings), f"asked about {count} objects in namespace {namespace}")
+    return Step("server", tuple(findings), f"asked about {counted(count, 'object')} in namespace {namespace}")
 
 
 def not_asked(error: Forbidden) -> Step:

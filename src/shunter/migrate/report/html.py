@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.counts import count
 from shunter.migrate.report.contents import Contents, Item, ReportedFinding
 from shunter.migrate.report.page import Html, badge, cards, element, page, prose, table
 from shunter.migrate.report.summary import figures, topic_counts
@@ -36,7 +37,7 @@ def _section(item: Item, *, opened: bool) -> Html:
     standing = item.standing
     tone = "bad" if any(told.is_blocking for told in standing) else "mild" if standing else "good"
     place = f"{item.source}:{item.line}" if item.line else item.source
-    says = badge(f"{len(standing)} findings" if item.outcome == "found" else item.outcome, tone)
+    says = badge(count(len(standing), "finding") if item.outcome == "found" else item.outcome, tone)
     summary = element("summary", element("b", item.title), " ", says, " ", element("span", place, class_="faint"))
     if item.outcome == "found":
         summary = element("summary", element("b", item.title), " ", says)

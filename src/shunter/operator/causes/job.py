@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.batch import JOB_CONTROLLER
+from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.operator.causes.events import LONG_AGO, event_time
@@ -99,9 +100,7 @@ def owned_by(evidence: Evidence, job: Json) -> list[Json]:
 
 def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
     left = sum(is_pod_of(job, pod) for pod in evidence.pods)
-    waits = (
-        f"its {left} pod{'s' * (left > 1)} to end" if left else f"{', '.join(job['metadata'].get('finalizers') or ['nothing'])}"
-    )
+    waits = f"its {count(left, 'pod')} to end" if left else f"{', '.join(job['metadata'].get('finalizers') or ['nothing'])}"
     return Cause("Deleting", f"it has been asked to go at {since} and waits for {waits}")
 
 

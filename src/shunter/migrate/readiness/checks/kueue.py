@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shunter.api.counts import count
 from shunter.api.resources import CONFIG_MAPS
 from shunter.migrate.findings import Topic
 from shunter.migrate.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
@@ -37,7 +38,8 @@ def faults(facts: Facts) -> Iterator[Fault]:
     queued = _queued(facts)
     if not facts.serves_group(KUEUE):
         yield Fault(
-            f"{len(queued)} jobs have a queue's label, and the cluster has no Kueue: {', '.join(queued[:3])}.",
+            f"{count(len(queued), 'job has', 'jobs have')} a queue's label, and the cluster has no Kueue: "
+            f"{', '.join(queued[:3])}.",
             remedy="Take the label off, or install Kueue.",
             impact="advisory",
         )

@@ -1,0 +1,22 @@
+"""Numbers of things in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.api.counts import count
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (count(0, "node"), "0 nodes"),
+        (count(1, "node"), "1 node"),
+        (count(2, "node"), "2 nodes"),
+        (count(1234, "file"), "1,234 files"),
+        (count(1, "process", "processes"), "1 process"),
+        (count(2, "process", "processes"), "2 processes"),
+    ],
+)
+def test_one_thing_is_singular(words: str, expected: str) -> None:
+    assert words == expected
