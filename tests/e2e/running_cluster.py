@@ -49,7 +49,9 @@ class Cluster(ABC):
         """Creates namespaces whose pods may run on the cluster's nodes."""
         self.apply(*map(self.namespace, names))
 
-    def shunter(self, *arguments: str, stdin: str | None = None, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    def shunter(
+        self, *arguments: str, stdin: str | None = None, timeout: float = 90, cwd: Path = REPOSITORY
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*SHUNTER, *arguments],
             env=self.environment,
@@ -57,7 +59,7 @@ class Cluster(ABC):
             capture_output=True,
             text=True,
             timeout=timeout,
-            cwd=REPOSITORY,
+            cwd=cwd,
             check=False,
         )
 

@@ -216,11 +216,12 @@ def test_the_language_model_shows_its_progress_and_goes_on_with_another_node(clu
         return found["progress"] or {}
 
     def reported() -> bool:
-        return bool((row().get("checkpoint") or {}).get("step"))
+        return bool((row().get("checkpoint") or {}).get("seconds"))
 
     eventually(reported, seconds=120)
     shown = row()
-    assert 0 < shown["checkpoint"]["step"] <= shown["step"] < shown["steps"] == 1_000_000
+    assert 0 < shown["step"] < shown["steps"] == 1_000_000
+    assert shown["checkpoint"]["step"] > 0, "the newest in the directory, which may be ahead of the last report"
     assert shown["checkpoint"]["every"] == 200
     assert 0 < shown["checkpoint"]["seconds"] < 120
     assert 0 < shown["loss"] < 10

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,8 +127,17 @@ def own_cluster(tmp_path: Path) -> Iterator[EmbeddedCluster]:
     cluster.down()
 
 
+def commands(page: str, heading: str) -> list[list[str]]:
+    """Those of the first block below a heading, as words."""
+    below = (REPOSITORY / page).read_text().split(f"\n## {heading}\n")[1]
+    block = re.search(r"(?:^    .*\n)+", below, re.MULTILINE)
+    assert block is not None
+    return [shlex.split(line) for line in block[0].splitlines()]
+
+
 @pytest.mark.embedded(why="only that has a server of its own")
 @pytest.mark.xdist_group("mlflow")
+@pytest.mark.timeout(800)
 def test_a_job_that_starts_twice_is_one_run_on_the_clusters_own_server(own_cluster: EmbeddedCluster, project: Path) -> None:
     (project / "train.py").write_text(TWICE)
     run = ["run", str(project / "train.py"), "--nodes", "2", "--mlflow", "local"]
@@ -137,7 +148,7 @@ def test_a_job_that_starts_twice_is_one_run_on_the_clusters_own_server(own_clust
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mlflow: parameter lr stays 0.1 in the run, although this start has 0.2" in done.stdout
     assert "mlflow: run train: its page is in shunter describe train -n default\n" in done.stdout
-    assert ".svc" not in done.stdout, "no browser gets there by that name"
+    assert "/#/experiments/" not in done.stdout, "no browser gets there by the name that pods know"
 
     record = own_cluster.state.read_record()
     assert record is not None
@@ -150,3 +161,31 @@ def test_a_job_that_starts_twice_is_one_run_on_the_clusters_own_server(own_clust
     assert f"  MLflow   {page}\n" in own_cluster.shunter("describe", "train").stdout
     own_cluster.kubectl("delete", "trainjob", "train")
     assert runs.one.info.status == "FINISHED", "the run outlives its job"
+    shutil.rmtree(own_cluster.state.checkpoints / "default")
+    the_walk_of_the_docs(own_cluster, project, record.mlflow)
+
+
+def the_walk_of_the_docs(cluster: EmbeddedCluster, project: Path, mlflow: int) -> None:
+    """From a directory with a script to a resumed training, by the commands of docs/training/run.md as they stand there."""
+    shutil.copy(REPOSITORY / "examples/recipes/lm.py", project / "train.py")
+    small = ["--sequence", "16", "--dim", "16", "--heads", "2", "--layers", "1", "--global-batch", "4"]
+    walk = commands("docs/training/run.md", "From an empty directory to curves and a resumed training")
+    assert [words[1] for words in walk] == ["up", "run", "describe", "checkpoints", "run"]
+    said = []
+    for program, *words in walk:
+        assert program == "shunter"
+        done = cluster.shunter(*words, *(small if "--steps" in words else []), cwd=project, timeout=350)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        said.append(done)
+    _, trained, described, listed, resumed = said
+    assert "TrainJob default/train succeeded" in trained.stderr
+    assert "ddp on 2 ranks (cpu), from step 0 to 20" in trained.stdout
+    assert f"  MLflow   http://127.0.0.1:{mlflow}/#/experiments/" in described.stdout
+    assert "Checkpoint of step 20" in described.stdout
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["STEP", "20", "10"]
+    assert "ddp on 2 ranks (cpu), from step 20 to 30" in resumed.stdout
+    there = cluster.shunter("checkpoints", "train-2")
+    assert ([line.split()[0] for line in there.stdout.splitlines()][:2], "in train's place" in there.stderr) == (
+        ["STEP", "30"],
+        True,
+    )

@@ -190,7 +190,7 @@ class Row(NamedTuple):
 
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
-        that could not be read and might have told; `progress` is null when its program reports none, `restarts` for a job whose
+        that could not be read and might have told; `progress` is null when nothing tells of it, `restarts` for a job whose
         pods were not all made anew, and for one that has ended."""
         import msgspec
 
