@@ -199,9 +199,8 @@ def test_a_child_is_added_while_the_others_run_and_leaves_nothing_behind(tmp_pat
             os.kill(running.pid, signal.SIGUSR1)
             until(lambda: pids.exists() and pids.read_text() != "")
         assert agent(state) == before
-        record = state.read_record()
-        assert record is not None
-        os.kill(record.children["mlflow"], signal.SIGKILL)
+        until(lambda: "mlflow" in children(state))  # it is written down after it has begun
+        os.kill(children(state)["mlflow"], signal.SIGKILL)
         until(lambda: len(pids.read_text().splitlines()) == 2)
         first, second = map(int, pids.read_text().split())
         until(lambda: not is_running(first))
@@ -210,6 +209,13 @@ def test_a_child_is_added_while_the_others_run_and_leaves_nothing_behind(tmp_pat
         running.terminate()
         assert running.wait(10) == 0
     until(lambda: not is_running(second))
+
+
+def children(state: StateDir) -> dict[str, int]:
+    """Process id of each child that the supervisor has written down."""
+    record = state.read_record()
+    assert record is not None
+    return record.children
 
 
 def is_running(pid: int) -> bool:
