@@ -45,7 +45,8 @@ class ByFixture(LoadScopeScheduling):
         if path.endswith(("e2e/test_recordings.py", "recipes/test_lm.py", "recipes/test_images.py", "recipes/test_buckets.py")):
             return path
         if path.endswith("recipes/test_frameworks.py") and "[" in test:
-            return f"{path}::{next(part for part in test.partition('[')[2].rstrip(']').split('-') if ' ' not in part)}"
+            parameters = test.partition("[")[2].rstrip("]").split("-")
+            return f"{path}::{next((one for one in parameters if ' ' not in one), '')}"
         if path.endswith("vectors/test_vectors.py") and "[" in test:
             return f"{path}::{test.partition('[')[2].partition(':')[0]}"
         return nodeid
