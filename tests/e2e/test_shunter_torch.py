@@ -43,8 +43,12 @@ while not os.path.exists(told + "go"):
             sys.exit(0)
         time.sleep(0.05)
         continue
-    peer.sendall(b".")
-    if not peer.recv(1) and not os.path.exists(told + "leave"):
+    try:
+        peer.sendall(b".")
+        is_there = bool(peer.recv(1))
+    except OSError:
+        is_there = False
+    if not is_there and not os.path.exists(told + "leave"):
         sys.exit("the other rank is gone")
     step += 1
     if rank == 0:
@@ -54,7 +58,7 @@ while not os.path.exists(told + "go"):
     time.sleep(0.05)
 """
 """Two ranks that step together, and end when they lose each other; rank 0 saves each step. Once told to leave, rank 1 is done at
-once, and rank 0 waits."""
+once, and rank 0 waits, also when its connection ends in the middle of a step."""
 TORCH_STEPS = """
 import os, time
 import torch

@@ -9,7 +9,7 @@ from typing import Any
 from player.shape import Json, Shapes
 
 NOISE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
-NOT_RECORDED = {"persistentvolume-controller", "resource_claim"}
+NOT_RECORDED = {"persistentvolume-controller", "resource_claim", "horizontal-pod-autoscaler"}
 """Controllers that did not run when the recordings were made, and speak up where they do."""
 
 WAITING = "WaitingForPodGroup"

@@ -17,6 +17,8 @@ POINTER = re.compile(r"0x[0-9a-f]{8,}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|( ?[+-]\d\d:?\d\d))?( UTC)?( m=[+-][\d.]+)?")
 UNKNOWN = "<uid ?>"
 """What stands for the uid of an object that was not seen."""
+NOT_AUTOSCALED = {"desiredReplicas": 0, "currentMetrics": None}
+"""The status of an autoscaler that no controller has looked at, as when the recordings were made."""
 SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "namespace")
 
 
@@ -53,11 +55,14 @@ class Shapes:
         return POINTER.sub("<pointer>", TIME.sub("<time>", value))
 
     def shown(self, obj: Json) -> Json:
-        """A whole object as recorded. Pod status is left out: the player itself wrote it."""
+        """A whole object as recorded. Pod status is left out: the player itself wrote it. So is what a
+        controller of autoscalers found."""
         obj = {**obj, "metadata": _metadata(obj["metadata"])}
         match obj.get("kind"):
             case "Pod":
                 obj.pop("status", None)
+            case "HorizontalPodAutoscaler":
+                obj["status"] = NOT_AUTOSCALED
             case "Secret":
                 obj["data"] = dict.fromkeys(obj.get("data", {}), "<bytes>")
             case "Service" if obj.get("spec", {}).get("clusterIP") not in (None, "None"):
