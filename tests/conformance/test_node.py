@@ -281,8 +281,13 @@ def test_pods_of_a_job_find_each_other_by_name(node: ProcessNode) -> None:
         "metadata": {"name": "workers"},
         "spec": {"clusterIP": "None", "selector": {"app": "w"}},
     }
-    script = "for i in $(seq 600); do getent hosts w-0.workers w-1.workers | wc -l | grep -q 2 && exit 0; sleep 0.1; done; exit 1"
-    template = {"metadata": {"labels": {"app": "w"}}, "spec": node.pod_template(f"{script}") | {"subdomain": "workers"}}
+    # A pod that has ended has no name any more, so each waits until the other has found it.
+    script = """
+    until [ "$(getent hosts w-0.workers w-1.workers | wc -l)" = 2 ]; do sleep 0.1; done
+    touch /files/found-$HOSTNAME
+    until [ "$(ls /files | grep -c found-)" = 2 ]; do sleep 0.1; done
+    """
+    template = {"metadata": {"labels": {"app": "w"}}, "spec": node.pod_template(script) | {"subdomain": "workers"}}
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
