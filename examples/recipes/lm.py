@@ -1,10 +1,9 @@
 """Trains a small language model with DDP or FSDP2. Stop it, start it again on more or fewer ranks: the losses stay the same.
+Why it is written so, and what to keep for your own model and data: docs/training/ddp.md, fsdp.md and checkpoints.md.
 
     python lm.py                                                               # one process on a laptop's CPU
     torchrun --nproc-per-node 2 -- lm.py --parallel fsdp --checkpoint-dir /tmp/lm
     shunter run lm.py --nodes 2 --gpus 8 -- --parallel fsdp --bf16 --compile   # the same on GPUs, shown in `shunter jobs`
-
-How it survives, and what to keep when you put in your own model and data: docs/training/checkpoints.md.
 """
 
 import argparse
@@ -45,12 +44,11 @@ option("--global-batch", type=int, default=24, help="samples of a step, all rank
 option("--accumulate", type=int, default=1, help="passes a step: more passes need less memory")
 option("--data", help="a text file (default: the numbers from 0 to 19999)")
 option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="what all nodes share: a directory or a URL")
-option("--keep", type=int, default=3, help="how many of the newest checkpoints stay")
-option("--keep-every", type=int, help="keep for good what is a multiple of so many steps, too")
+option("--keep-every", type=int, help="keep for good the checkpoints of steps that are a multiple of this, too")
 option("--log", help="a file for the loss of each step, as JSON lines")
-option("--lr", type=float, default=3e-3, help="learning rate")
-for name, default in {"steps": 100, "save-every": 50, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}.items():
-    option(f"--{name}", type=int, default=default, help=" ")
+numbers = {"steps": 100, "save-every": 50, "keep": 3, "lr": 3e-3, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}
+for name, default in numbers.items():
+    option(f"--{name}", type=type(default), default=default, help=" ")
 
 
 def say(line):
@@ -84,40 +82,15 @@ class LanguageModel(nn.Module):
         super().__init__()
         block = functools.partial(nn.TransformerEncoderLayer, args.dim, args.heads, 4 * args.dim, dropout=0, activation="gelu")
         self.blocks = nn.ModuleList(block(batch_first=True, norm_first=True) for _ in range(args.layers))
-        self.recompute = args.recompute
         self.bytes, self.positions = nn.Embedding(256, args.dim), nn.Embedding(args.sequence, args.dim)
-        self.norm, self.head = nn.LayerNorm(args.dim), nn.Linear(args.dim, 256)
+        self.norm, self.head, self.recompute = nn.LayerNorm(args.dim), nn.Linear(args.dim, 256), args.recompute
 
     def forward(self, x):
-        causal = {"src_mask": nn.Transformer.generate_square_subsequent_mask(x.shape[1], x.device), "is_causal": True}
+        mask = {"src_mask": nn.Transformer.generate_square_subsequent_mask(x.shape[1], x.device), "is_causal": True}
         x = self.bytes(x) + self.positions.weight
         for block in self.blocks:
-            x = (
-                torch.utils.checkpoint.checkpoint(block, x, **causal, use_reentrant=False)
-                if self.recompute
-                else block(x, **causal)
-            )
+            x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False, **mask) if self.recompute else block(x, **mask)
         return self.head(self.norm(x))
-
-
-def parallel_model(args, device):
-    torch.manual_seed(args.seed)  # the same first weights on all ranks
-    model = together(lambda: LanguageModel(args), "Change --dim, --heads or --layers.")  # on the CPU: GPUs get shards only
-    for block in model.blocks if args.compile else ():
-        block.compile()
-    if args.parallel == "ddp":
-        return nn.parallel.DistributedDataParallel(model.to(device))
-    policy = MixedPrecisionPolicy(torch.bfloat16 if args.bf16 else None, reduce_dtype=torch.float32)
-    for part in (*model.blocks, model):  # a block is gathered when it is needed, and let go after it
-        fully_shard(part, mp_policy=policy)
-    return model
-
-
-def read_text(args):
-    text = Path(args.data).read_bytes() if args.data else " ".join(map(str, range(20_000))).encode()
-    if len(text) <= args.sequence:
-        raise ValueError(f"--data has {len(text)} bytes, a sample needs {args.sequence + 1}")
-    return torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
 
 @functools.lru_cache(maxsize=2)
@@ -134,63 +107,57 @@ def rank_batch(text, args, step):
 
 
 class Checkpoints:
-    """Checkpoints `step-N`, written in the background, one at a time. Complete is what has a .metadata: DCP writes it last."""
-
     def __init__(self, args, settings, model, optimizer, progress):
-        self.args, self.settings, self.model, self.optimizer, self.progress = args, settings, model, optimizer, progress
+        self.args, self.model, self.optimizer, self.progress = args, model, optimizer, progress
+        self.settings = together(lambda: settings, "", alone=True)  # where ranks differ, all of them refuse or none
         self.place, self.reader, self.writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
         if "://" in args.checkpoint_dir:  # then they are those of the file beside this one
             remedy = "A URL needs buckets.py beside lm.py, and the packages that it names."
             self.place, self.reader, self.writer = together(lambda: import_module("buckets").bucket(args.checkpoint_dir), remedy)
         self.group, self.pending = dist.new_group(backend="gloo"), None  # its own: saves must not meet training's collectives
 
-    def complete(self):
+    def complete(self):  # DCP writes .metadata last
         return sorted(int(found.parent.name[5:]) for found in self.place.glob("step-[0-9]*/.metadata"))
 
     def state(self):
         model, optimizer = get_state_dict(self.model, self.optimizer)  # the same form for DDP, FSDP and any number of ranks
         return {"model": model, "optimizer": optimizer, "settings": json.dumps(self.settings)}
 
-    def load(self):
-        """Puts the newest complete checkpoint into model and optimizer; returns its step, 0 if there is none."""
+    def load(self):  # puts the newest complete checkpoint into model and optimizer; returns its step, 0 if there is none
         shared = "--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change."
-        together(lambda: self.place.mkdir(parents=True, exist_ok=True), shared)
         mark = self.place / together(lambda: f"tried-{os.urandom(8).hex()}", shared, alone=True)
-        together(mark.touch, shared, alone=True)  # else shards end on disks that go with their nodes
-        together(mark.stat, shared)
+        together(lambda: self.place.mkdir(parents=True, exist_ok=True) or mark.touch(), shared, alone=True)
+        together(mark.stat, shared)  # not shared, shards end on disks that go with their nodes
         step = together(lambda: mark.unlink() or max(self.complete(), default=0), shared, alone=True)
         if step:
-            path, state = self.place / f"step-{step}", self.state()
-            damaged = f"{path} is damaged: remove it, and training goes on from the one before."
-            together(self.reader(path).read_metadata, damaged)
-            saved = {"settings": ""}
-            together(lambda: dcp.load(saved, storage_reader=self.reader(path), process_group=self.group), damaged)
-            together(lambda: self.check(path, json.loads(saved["settings"])), "Use those, or another --checkpoint-dir.")
-            together(lambda: dcp.load(state, storage_reader=self.reader(path), process_group=self.group), damaged)
-            set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+            path = self.place / f"step-{step}"
+            together(lambda: self.read(path), f"{path} is damaged: remove it, and training goes on from the one before.")
             self.progress.checkpoint(step, every=self.args.save_every)
         elif os.environ.get("SHUNTER_MUST_RESUME"):
             refuse(f"there is no complete checkpoint in {self.place} to go on from.")
         return step
 
-    def check(self, path, settings):
-        for name, value in settings.items():
-            if value != self.settings[name]:
-                raise ValueError(f"{path} was made with {name} {value}, this run has {self.settings[name]}")
+    def read(self, path):
+        self.reader(path).read_metadata()  # DCP would print a traceback of its own
+        saved, state = {"settings": ""}, self.state()
+        dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)  # first: it says why the rest may not fit
+        for name, value in json.loads(saved["settings"]).items():
+            if value != (own := self.settings[name]):
+                refuse(f"{path} was made with {name} {value}, this run has {own}. Use {value}, or another --checkpoint-dir.")
+        dcp.load(state, storage_reader=self.reader(path), process_group=self.group)
+        set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
 
-    def begin(self, step):
+    def begin(self, step):  # in the background, one at a time
         self.finish()
         begun, writer = time.monotonic(), self.writer(self.place / f"step-{step}")
-        future = dcp.async_save(self.state(), storage_writer=writer, process_group=self.group)
-        future.add_done_callback(lambda done: done.exception() or self.tell(step, time.monotonic() - begun))
-        self.pending = step, future
+        self.pending = step, dcp.async_save(self.state(), storage_writer=writer, process_group=self.group)
+        self.pending[1].add_done_callback(lambda done: done.exception() or self.tell(step, time.monotonic() - begun))
 
     def tell(self, step, seconds):
         self.progress.checkpoint(step, seconds, self.args.save_every)
         say(f"saved step {step}")
 
-    def finish(self):
-        """Waits for the pending save. Then none is being written, and old ones may go."""
+    def finish(self):  # then none is being written, and old ones may go
         if self.pending:
             (step, future), self.pending = self.pending, None
             together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.")
@@ -220,8 +187,18 @@ def main():
     rank, world, fsdp = dist.get_rank(), dist.get_world_size(), args.parallel == "fsdp"
     if args.global_batch % (world * args.accumulate):
         refuse(f"--global-batch {args.global_batch} must be a multiple of {world} ranks x --accumulate {args.accumulate}.")
-    text = together(lambda: read_text(args), "Each node needs the text, and more of it than --sequence.")
-    model = parallel_model(args, device)
+    numbers = " ".join(map(str, range(20_000))).encode()
+    text = together(lambda: Path(args.data).read_bytes() if args.data else numbers, "Each node needs the text.")
+    together(lambda: text[args.sequence], "--data must have more bytes than --sequence.")
+    text = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+    torch.manual_seed(args.seed)  # the same first weights on all ranks
+    model = together(lambda: LanguageModel(args), "Change --dim, --heads or --layers.")  # on the CPU: GPUs get shards only
+    for block in model.blocks if args.compile else ():
+        block.compile()
+    for part in (*model.blocks, model) if fsdp else ():  # a block is gathered when it is needed, and let go after it
+        fully_shard(part, mp_policy=MixedPrecisionPolicy(torch.bfloat16 if args.bf16 else None, reduce_dtype=torch.float32))
+    if not fsdp:
+        model = nn.parallel.DistributedDataParallel(model.to(device))
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     step, stop, stopping, checkpoints, progress = 0, False, [], Silent(), Progress()
     tracking = Tracking(vars(args) | {"ranks": world}, progress)
@@ -229,8 +206,7 @@ def main():
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
         checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer, progress)
         step = checkpoints.load()
-    for group in optimizer.param_groups:
-        group["lr"] = args.lr  # a checkpoint remembers the one of before
+    optimizer.param_groups[0]["lr"] = args.lr  # a checkpoint remembers the one of before
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     log = open((rank == 0 and args.log) or os.devnull, "a", buffering=1)  # noqa: SIM115
     say(f"{args.parallel} on {world} ranks ({device.type}), from step {step} to {args.steps}")

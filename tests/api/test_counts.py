@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.counts import count
+from shunter.api.counts import count, noun
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from shunter.api.counts import count
         (count(1234, "file"), "1,234 files"),
         (count(1, "process", "processes"), "1 process"),
         (count(2, "process", "processes"), "2 processes"),
+        (noun(1, "pod"), "pod"),
+        (noun(3, "pod"), "pods"),
     ],
 )
 def test_one_thing_is_singular(words: str, expected: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from shunter.cli.ages import age
 from shunter.cli.demo import reported_world_sizes
-from shunter.cli.reports import description, failure_lines, headline, is_about, phase
+from shunter.cli.reports import description, is_about, phase
+from shunter.jobs.failures import failure_lines, headline
 from shunter.operator.causes import Evidence
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -56,6 +57,15 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
         "| the reason",
         "pod j-master-0, container pytorch: Error, exit code 1",
     ]
+
+
+def test_of_pods_that_failed_alike_one_tells_its_last_words_whose_log_is_left() -> None:
+    near = [PODS[1], failed_pod("j-master-0", "master", "2026-01-01T00:00:02Z")]
+    gone = {"worker-0": ['(no log: pods "j-worker-0" not found)']}
+    assert headline(job(), near, [], {**gone, "master-0": ["ValueError: x"]}) == "master-0: exit code 1: ValueError: x"
+    assert failure_lines(job(), near, {**gone, "master-0": ["ValueError: x"]})[1] == "| ValueError: x"
+    lost = {**gone, "master-0": LOST}
+    assert headline(job(), near, [], lost) == "worker-0: exit code 1", "the end of a peer is no cause"
 
 
 def test_what_a_missing_package_needs_stands_below_the_last_words() -> None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shunter.cli.evidence import Why
 from shunter.cli.jobs import Row, table_of
 from shunter.cli.training_progress import Cells, cells, lines
+from shunter.jobs.evidence import Why
 from shunter.operator.overview import Overview
 from shunter.operator.training_progress import Checkpoint, Progress
 

@@ -34,6 +34,22 @@ WRONG = {
     "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
+    "GPUs that are no number": (
+        ("run", "-m", "train", "--gpus", "lots"),
+        2,
+        "error: --gpus: 'lots' is not a whole number.\n       Write it like --gpus 2.\n",
+    ),
+    "half a node": (("scale", "j", "--nodes", "2.5"), 2, "--nodes: '2.5' is not a whole number."),
+    "a time that is no number": (
+        ("install", "--timeout", "soon"),
+        2,
+        "'soon' is not a number.\n       Write it like --timeout 180.",
+    ),
+    "restarts that are no number, of a command of a group": (
+        ("runtime", "create", "r", "--restarts", "often"),
+        2,
+        "error: --restarts: 'often' is not a whole number.",
+    ),
     "nothing to run": (("run",), 2, "Missing argument"),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),

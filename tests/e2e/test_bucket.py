@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from control_plane import GoMissing, build
-from e2e.running_cluster import REPOSITORY, Cluster
+from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster
 from recipes.s3_servers import S3Server, moto, versitygw
 
 pytestmark = pytest.mark.timeout(300)
@@ -56,8 +57,22 @@ def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def listed(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = [*SHUNTER, "checkpoints", "lm", "-n", namespace]
+        own = {name: value for name, value in cluster.environment.items() if not name.startswith("AWS_")}
+        nowhere = {"AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_EC2_METADATA_DISABLED": "true"}
+        return subprocess.run(command, env=own | nowhere | environment, capture_output=True, text=True, timeout=60, check=False)
+
     assert "saved step 2" in run(steps=2)
     assert [key for key in server.names() if key.endswith(".metadata")] == ["runs/lm/step-2/.metadata"]
+    assert [line.split()[0] for line in listed(server.environment()).stdout.splitlines()] == ["STEP", "2"]
+    unlisted = listed({})
+    assert unlisted.returncode == 2
+    assert (
+        "job 'lm' saves in s3://models/runs/lm, which cannot be listed from here: Unable to locate credentials."
+        in unlisted.stderr
+    )
+    assert "List it with: aws s3 ls s3://models/runs/lm/" in unlisted.stderr
     resumed = run("--resume", "lm", steps=4)
     assert re.search("from step 2 to 4", resumed), resumed
     assert [key for key in server.names() if key.endswith(".metadata")] == [

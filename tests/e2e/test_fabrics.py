@@ -114,7 +114,7 @@ def test_a_runtime_with_restarts_trains_and_the_network_that_nccl_names_is_descr
         (["--fabric", "eva"], "--fabric eva: there is no such profile.\n       Did you mean efa?"),
         (["--instance", "p5.48xlarge"], "--instance p5.48xlarge is about a fabric, and none is named."),
         (["--restarts", "-1"], "--restarts is -1; it must be between 0 and"),
-        (["--restarts", "many"], "'many' is not a valid int"),
+        (["--restarts", "many"], "'many' is not a whole number"),
     ],
 )
 def test_what_is_not_known_creates_nothing(cluster: Cluster, namespace: str, script: str, words: list[str], message: str) -> None:

@@ -53,6 +53,33 @@ def test_a_recipe_trains_on_two_nodes(cluster: Cluster, namespace: str, tmp_path
         assert reported.checkpoint.step == 60
 
 
+@pytest.mark.embedded(why="keeps checkpoints in a directory of this machine")
+def test_a_model_is_fine_tuned_by_one_command_and_another_goes_on(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    """Its own tiny model, on one rank: each imports transformers, which takes seconds of CPU."""
+    (project := tmp_path / "project").mkdir()
+    for file in ("finetune.py", "progress.py"):
+        (project / file).write_bytes((RECIPES / file).read_bytes())
+    saved = tmp_path / "saved/finetune"
+    options = ("--save-every", "2", "--global-batch", "4", "--rank", "2")
+
+    def run(*resume: str, steps: int) -> str:
+        started = ["run", str(project / "finetune.py"), "-n", namespace, "--restarts", "0", "-e", "OMP_NUM_THREADS=1"]
+        place = ("--checkpoints", str(saved.parent))
+        done = cluster.shunter(*started, *place, *resume, "--", *options, "--steps", str(steps), timeout=110)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def complete() -> set[str]:
+        return {mark.parent.name for mark in saved.glob("*/.metadata")}
+
+    assert "1 ranks (cpu), from step 0 to 2" in run(steps=2)
+    assert complete() == {"checkpoint-2"}
+    first = (saved / "adapter/adapter_model.safetensors").read_bytes()
+    assert "1 ranks (cpu), from step 2 to 4" in run("--resume", "finetune", steps=4)
+    assert complete() == {"checkpoint-2", "checkpoint-4"}
+    assert (saved / "adapter/adapter_model.safetensors").read_bytes() != first
+
+
 def test_variables_and_words_reach_all_ranks_of_mpi(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
     """sshd starts processes with nothing of what their pod declares."""
     (tmp_path / "train.py").write_text(

@@ -27,8 +27,9 @@ from shunter.launch.code import PackedCode
 from shunter.launch.marks import CODE_LABEL, PROGRAM
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import PIECE_BYTES, Entry, archive
+from shunter.launch.running import followed
 from shunter.launch.runtimes import FRAMEWORK_LABEL, Runtime
-from shunter.launch.submitting import resubmit, submit, wait
+from shunter.launch.submitting import resubmit, submit
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -452,7 +453,7 @@ async def test_code_that_went_with_another_job_in_the_meantime_is_sent_again(clu
 
         racing.before_write(4, other_job_goes)
         made = await submit(client.through(racing), options, code, runtime=runtime, namespace=namespace)
-        assert (await wait(client, made.job, timeout=120)).state == "Succeeded"
+        assert (await followed(client, made.job, timeout=120)).succeeded
         (found,) = (await client.list(CONFIG_MAPS, namespace, label_selector=CODE_LABEL)).items
         assert [owner["name"] for owner in found["metadata"]["ownerReferences"]] == ["train"]
         with pytest.raises(InputError, match="was not made from a program"):

@@ -8,6 +8,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch import option_texts
+from shunter.launch.checkpoint_places import read_place
 from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
 
@@ -84,8 +85,7 @@ def test_texts_are_read() -> None:
     assert option_texts.secret_reference("secret/hf:TOKEN") == ("hf", "TOKEN")
     assert option_texts.secret_reference("secret/hf") == ("hf", "")
     assert option_texts.volume("data:/data/:ro") == ClaimVolume("data", "/data", read_only=True)
-    assert option_texts.checkpoints("claim:a/b") == Checkpoints(claim="claim", inside="a/b")
-    assert option_texts.checkpoints("") is None
+    assert read_place("claim:a/b") == Checkpoints(claim="claim", inside="a/b")
 
 
 @pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])

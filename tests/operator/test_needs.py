@@ -78,12 +78,27 @@ def test_others_words_for_a_missing_program_are_known(text: str, framework: str)
         'exec: "tune": permission denied',
         'exec: "no-such-program": executable file not found in $PATH',
         "FileNotFoundError: [Errno 2] No such file or directory: '/data/tune/x.csv'",
-        "ModuleNotFoundError: No module named 'torchvision'",
         "ValueError: torch: no such layer",
     ],
 )
 def test_nothing_is_said_of_what_is_not_missing_or_not_known(text: str) -> None:
     assert needs.for_missing(text) == ""
+
+
+def test_a_package_that_no_runtime_is_known_to_need_is_told_with_what_adds_it() -> None:
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", "import nowhere.found"], capture_output=True, text=True, check=False)
+    said = needs.for_missing(done.stderr)
+    assert said.startswith("The Python of its image has no module nowhere: ")
+    assert "shunter images add IMAGE --pip PACKAGE" in said
+    assert needs.for_missing(done.stderr * 2) == said
+    assert needs.for_missing("mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny") == ""
+
+
+def test_a_variable_that_only_torchrun_sets_is_told() -> None:
+    program = "import os; os.environ['LOCAL_RANK']"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, env={}, check=False)
+    assert needs.for_missing(done.stderr) == needs.NO_LOCAL_RANK
+    assert needs.for_missing("KeyError: 'RANKS'") == ""
 
 
 def test_the_words_of_torch_for_nccl_without_a_gpu_say_to_take_gloo(tmp_path: Path) -> None:

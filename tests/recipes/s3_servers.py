@@ -39,6 +39,10 @@ class S3Server(ABC):
         keys = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
         return {"AWS_ENDPOINT_URL": self.url, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true", **keys}
 
+    def size(self, prefix: str) -> int:
+        """Bytes of all objects whose names begin so."""
+        return sum(found["Size"] for found in self.s3.list_objects_v2(Bucket="models", Prefix=prefix).get("Contents", []))
+
     def names(self) -> list[str]:
         return sorted(found["Key"] for found in self.s3.list_objects_v2(Bucket="models").get("Contents", []))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,9 @@ import pytest
 from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
 from recipes.s3_servers import S3Server, moto, versitygw
+from shunter.errors import InputError
+from shunter.launch.bucket_checkpoints import steps_in_bucket
+from shunter.launch.checkpoints import saved_steps
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -49,16 +55,38 @@ def server(request: pytest.FixtureRequest, program: Path | None, tmp_path: Path)
             yield server
 
 
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
+    """Gives this process the environment of one who may ask a server, and no other credentials."""
+
+    def give(environment: dict[str, str]) -> None:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+    return give
+
+
 def test_a_training_goes_on_from_a_bucket_with_another_number_of_ranks(
-    server: S3Server, expected: dict[int, float], tmp_path: Path
+    server: S3Server, expected: dict[int, float], credentials: Callable[[dict[str, str]], None], tmp_path: Path
 ) -> None:
-    """Two ranks save four times, keep one, and three go on; half a checkpoint is passed over."""
+    """Two ranks save four times, keep one, and three go on; half a checkpoint is passed over. `shunter checkpoints` goes by the
+    same rule."""
+    credentials(server.environment())
+    begun = datetime.now(UTC)
+    assert steps_in_bucket("s3://models/runs/lm") == []
     place = ("--checkpoint-dir", "s3://models/runs/lm", "--save-every", 1, "--keep", 1)
     before = Ranks(tmp_path / "before", 2, *OPTIONS, *place, "--steps", 4, environments=(server.environment(),) * 2)
     assert before.exit_codes() == [0, 0], before.printed()
     assert server.names() == ["runs/lm/step-4/.metadata", "runs/lm/step-4/__0_0.distcp", "runs/lm/step-4/__1_0.distcp"]
     server.s3.put_object(Bucket="models", Key="runs/lm/step-6/__0_0.distcp", Body=b"half")
     server.s3.put_object(Bucket="models", Key="runs/lm-2/step-9/.metadata", Body=b"of another job")
+    half, whole = steps_in_bucket("s3://models/runs/lm")
+    assert (half.step, half.size, half.is_complete) == (6, 4, False)
+    assert (whole.step, whole.is_complete) == (4, True)
+    assert whole.size == server.size("runs/lm/step-4/")
+    assert begun - timedelta(seconds=2) <= whole.saved <= half.saved <= datetime.now(UTC) + timedelta(seconds=2)
     after = Ranks(tmp_path / "after", 3, *OPTIONS, *place, "--steps", STEPS, environments=(server.environment(),) * 3)
     losses = after.losses()
     assert "from step 4 to 8" in after.printed()
@@ -80,6 +108,29 @@ def test_a_place_of_fsspec_does_the_same(expected: dict[int, float], tmp_path: P
     assert list(losses) == [5, 6, 7, 8]
     assert max(abs(losses[step] - expected[step]) for step in losses) <= 1e-5
     assert [path.parent.name for path in (tmp_path / "lm").glob("*/.metadata")] == ["step-8"]
+    (tmp_path / "lm/step-9").mkdir()
+    (tmp_path / "lm/step-9/__0_0.distcp").write_bytes(b"half")
+    found = steps_in_bucket(f"file://{tmp_path}/lm")
+    assert found == [step for step in saved_steps(tmp_path / "lm") if step.size], "removed ones leave directories"
+    assert [(step.step, step.is_complete) for step in found] == [(9, False), (8, True)]
+
+
+def test_why_a_bucket_cannot_be_listed_is_said_in_one_line(
+    server: S3Server, credentials: Callable[[dict[str, str]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credentials(server.environment())
+    with pytest.raises(InputError, match="bucket does not exist") as said:
+        steps_in_bucket("s3://nowhere/lm")
+    assert "\n" not in said.value.message
+    credentials({"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none"})
+    with pytest.raises(InputError, match="Unable to locate credentials"):
+        steps_in_bucket("s3://models/lm", server.url)
+    with monkeypatch.context() as missing:
+        missing.setitem(sys.modules, "boto3", None)
+        with pytest.raises(InputError, match="it is listed where boto3 is installed"):
+            steps_in_bucket("s3://models/lm")
+    with pytest.raises(InputError, match="it is listed where fsspec and the package of this store are installed"):
+        steps_in_bucket("oci://models/lm")
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,7 @@ REFUSED = {
     "a save that fails": (block_step_7, ("--save-every", 7), "Step 7 is not saved"),
     "a directory that is a file": (change_nothing, ("--checkpoint-dir", LM), "must be a directory that all nodes share"),
     "no text": (change_nothing, ("--data", "/nowhere"), "No such file or directory: '/nowhere'. Each node needs the text"),
+    "a text of less than a sample": (change_nothing, ("--data", "/dev/null"), "--data must have more bytes than --sequence"),
     "heads that do not fit": (change_nothing, ("--heads", 5), "Change --dim, --heads or --layers"),
     "a loss that is not finite": (change_nothing, ("--lr", 1e30), "go on from the newest checkpoint with a smaller --lr"),
 }
@@ -341,7 +342,9 @@ def test_wrong_options_are_refused(tmp_path: Path, options: tuple[object, ...], 
 
 
 def test_it_is_short_enough_to_be_read() -> None:
-    assert len(list(filter(None, LM.read_text().splitlines()))) <= 250
+    lines = LM.read_text().splitlines()
+    assert len(lines) <= 250
+    assert max(map(len, lines)) <= 130
 
 
 def test_it_runs_without_the_files_beside_it(reference: Reference, tmp_path: Path) -> None:

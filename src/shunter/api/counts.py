@@ -5,4 +5,9 @@ from __future__ import annotations
 
 def count(number: int, thing: str, more: str = "") -> str:
     """`1 node`, `2 nodes`, `1,024 files`; `more` is the plural where that is not the word with an s."""
-    return f"{number:,} {thing if number == 1 else more or f'{thing}s'}"
+    return f"{number:,} {noun(number, thing, more)}"
+
+
+def noun(number: int, thing: str, more: str = "") -> str:
+    """`node`, `nodes`: the word alone, in the form that so many things take."""
+    return thing if number == 1 else more or f"{thing}s"

@@ -19,6 +19,13 @@ _POD_LEVEL = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"
 
 
+def may_overcommit(resource: str) -> bool:
+    """Whether a container may use more of it than it requests. Of devices and huge pages requests equal limits, and default to
+    them (core/v1 1.36 `IsOvercommitAllowed`)."""
+    is_native = "/" not in resource or "kubernetes.io/" in resource
+    return is_native and not resource.startswith(_HUGE_PAGES)
+
+
 class ResourceRequirements(Struct, frozen=True):
     requests: dict[str, str | int | float] = {}
 

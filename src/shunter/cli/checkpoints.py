@@ -1,4 +1,4 @@
-"""`checkpoints`: what jobs made from programs have saved on this machine."""
+"""`checkpoints`: what jobs made from programs have saved, on this machine or in a bucket that can be listed from here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from shunter.cli.completion import job_names
 from shunter.cli.console import Output, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
+from shunter.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,9 @@ def checkpoints(
 ) -> None:
     """List the checkpoints of a job that shunter run made, the newest first; without a job, of all jobs that have some.
 
-    They are those in directories of the embedded cluster, also of jobs that were deleted. Go on from them with: shunter run
-    PROGRAM --resume JOB. One without a .metadata is incomplete: it is being saved, or its save was killed.
+    They are those in directories of the embedded cluster, also of jobs that were deleted; of a named job also those in its
+    bucket, listed with your own credentials. Go on from them with: shunter run PROGRAM --resume JOB. One without a .metadata is
+    incomplete: it is being saved, or its save was killed.
     """
     import asyncio
 
@@ -55,10 +57,11 @@ def checkpoints(
 
 
 async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckpoints]:
-    """What all jobs, or this one, have saved in directories of this machine. InputError for a job that has nothing there, saying
-    where it saves and how to list that."""
-    from shunter.errors import InputError
-    from shunter.launch.checkpoints import saved_checkpoints
+    """What all jobs, or this one, have saved in directories of this machine; this one also in its bucket. InputError for a job of
+    which nothing is found, saying where it saves and how to list that."""
+    import asyncio
+
+    from shunter.launch.checkpoints import SavedCheckpoints, saved_checkpoints
     from shunter.launch.saving_place import saving_place
 
     async with target.client as client:
@@ -75,13 +78,33 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
     if len(own) > 1:
         spaces = ", ".join(one.namespace for one in own)
         raise InputError(f"jobs {job!r} of several namespaces have checkpoints: {spaces}.", "Name one with -n.")
-    if not own:
-        raise InputError(*nothing_saved(job, meant, places))
-    return own
+    if own:
+        return own
+    buckets = {space: place for space, place in places.items() if place.is_url}
+    if len(buckets) > 1:
+        raise InputError(f"jobs {job!r} of several namespaces save in buckets: {', '.join(buckets)}.", "Name one with -n.")
+    reason = ""
+    for space, place in buckets.items():
+        steps, reason = await asyncio.to_thread(listed, meant[space], place)
+        if steps:
+            return [SavedCheckpoints(space, place.name, place.path, steps)]
+    raise InputError(*nothing_saved(job, meant, places, reason))
 
 
-def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, SavingPlace]) -> tuple[str, str]:
-    """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do."""
+def listed(job: Json, place: SavingPlace) -> tuple[list[SavedStep], str]:
+    """What a bucket holds, and why it cannot be listed from here; empty if it can."""
+    from shunter.launch.bucket_checkpoints import steps_in_bucket
+    from shunter.launch.saving_place import endpoint_of
+
+    try:
+        return steps_in_bucket(place.path, endpoint_of(job)), ""
+    except InputError as error:
+        return [], error.message
+
+
+def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, SavingPlace], reason: str = "") -> tuple[str, str]:
+    """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do;
+    `reason` is why a bucket could not be listed."""
     from shunter.launch.saving_place import listing_command
 
     if not meant:
@@ -94,8 +117,14 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, SavingPlac
     whose = f", in {place.name}'s place" if place.name != job else ""
     if place.directory is not None:
         return f"job {job!r} has saved no checkpoint yet{whose}: there is none in {place.title}.", ""
-    text = f"job {job!r} saves in {place.title}{whose}, which is not read from here."
-    return text, f"List it with: {listing_command(meant[space], place)}"
+    command = listing_command(meant[space], place)
+    if place.is_url and not reason:
+        text = (
+            f"job {job!r} has saved no checkpoint yet{whose}: with the credentials of this shell there is none in {place.title}."
+        )
+        return text, f"See what else is there: {command}"
+    why = f"cannot be listed from here: {reason}" if reason else "is not read from here"
+    return f"job {job!r} saves in {place.title}{whose}, which {why}.", f"List it with: {command}"
 
 
 async def train_jobs(client: Client, namespace: str) -> list[Json]:

@@ -1,4 +1,5 @@
-"""The class of all commands: an option that is not there is named with the one that is meant."""
+"""The class of commands: an option that is not there is named with the one that is meant, and a value that cannot be meant is
+refused in one sentence with its remedy."""
 
 from __future__ import annotations
 
@@ -16,10 +17,30 @@ class Command(TyperCommand):
             return list(super().parse_args(ctx, args))
         except Exception as error:
             # Typer brings a click of its own along, whose exceptions have no public name.
-            if type(error).__name__ != "NoSuchOption":
-                raise
-            missing: str = error.option_name  # type: ignore[attr-defined]
-            options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
-            close = difflib.get_close_matches(missing, options, n=1)
-            remedy = f"Did you mean {close[0]}?" if close else f"See them: {ctx.command_path} --help"
-            raise InputError(f"no option {missing}.", remedy) from None
+            if type(error).__name__ == "NoSuchOption":
+                raise self._missing_option(ctx, error) from None
+            if type(error).__name__ == "BadParameter" and getattr(error, "param", None) is not None:
+                raise refused_value(ctx.command_path, error) from None
+            raise
+
+    def _missing_option(self, ctx: Any, error: Any) -> InputError:
+        missing: str = error.option_name
+        options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
+        close = difflib.get_close_matches(missing, options, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"See them: {ctx.command_path} --help"
+        return InputError(f"no option {missing}.", remedy)
+
+
+def refused_value(command: str, error: Any) -> InputError:
+    """What to tell of an option's value, or an argument's, that is not of its type: for a number what one looks like."""
+    parameter, message = error.param, str(error.message).rstrip(".")
+    is_option = parameter.param_type_name == "option"
+    name = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+    value, is_no_number, kind = message.partition(" is not a valid ")
+    numbers = {"int": "whole number", "float": "number"}
+    if not is_no_number or kind.split()[0] not in numbers:
+        return InputError(f"{name}: {message}.", f"See what it may be: {command} --help")
+    default = parameter.default
+    example = default if isinstance(default, int | float) and default > 1 else 2
+    written = f"{name} {example:g}" if is_option else f"{example:g}"
+    return InputError(f"{name}: {value} is not a {numbers[kind.split()[0]]}.", f"Write it like {written}.")

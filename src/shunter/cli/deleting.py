@@ -8,6 +8,7 @@ from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from shunter.api.counts import noun
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
@@ -186,4 +187,4 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
 def named(pods: Sequence[Json]) -> str:
     names = sorted(pod["metadata"]["name"] for pod in pods)
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"pod{'s' * (len(names) > 1)} {', '.join(names[:3])}{more}"
+    return f"{noun(len(names), 'pod')} {', '.join(names[:3])}{more}"

@@ -13,9 +13,9 @@ from shunter.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from shunter.cli.run import Outcome
     from shunter.cluster.state_dir import StateDir
     from shunter.cluster.target import Target
+    from shunter.jobs.outcome import Outcome
     from shunter.kube.manifests import Manifest
 
 DEMO_JOBS = (

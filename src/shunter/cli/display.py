@@ -1,43 +1,22 @@
 """What a followed job looks like in a terminal: log lines with a coloured rank before them, conditions, a line of progress.
 
-In a pipe there are no colours and no moving line: logs go to standard output, everything about the job to standard error.
+In a pipe there are no colours and no moving line (`shunter.jobs.display.PipeDisplay`).
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import Protocol
 
 from rich.markup import escape
 from rich.status import Status
 
-from shunter.api.training.kinds import JOB_KINDS
 from shunter.cli.console import errors, output
+from shunter.jobs.display import Display, PipeDisplay, prefix
 from shunter.operator.overview import Member, Overview
 
 RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 STATE_COLOURS = {"Succeeded": "green", "Failed": "red", "Running": "cyan", "Restarting": "yellow", "Suspended": "yellow"}
 PHASE_MARKS = {"Pending": "[dim]◌[/]", "Running": "[cyan]●[/]", "Succeeded": "[green]✓[/]", "Failed": "[red]✗[/]"}
-
-
-class Display(Protocol):
-    """Where a followed job is shown."""
-
-    def log(self, member: Member, container: str, line: str) -> None:
-        """One line that a rank wrote."""
-
-    def note(self, text: str) -> None:
-        """Something about the job: a condition, a warning event."""
-
-    def trouble(self, text: str) -> None:
-        """Why less is seen than there is: the server does not answer, or refuses something."""
-
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """The state of the job and the phase of each of its pods, by label."""
-
-    def close(self) -> None:
-        """No more output."""
 
 
 class TerminalDisplay:
@@ -73,27 +52,6 @@ class TerminalDisplay:
     def close(self) -> None:
         if self._status is not None:
             self._status.stop()
-
-
-class PipeDisplay:
-    """Plain lines, each written at once."""
-
-    def log(self, member: Member, container: str, line: str) -> None:
-        sys.stdout.write(f"{prefix(member, container)} {line}\n")
-        sys.stdout.flush()
-
-    def note(self, text: str) -> None:
-        sys.stderr.write(f"-- {text}\n")
-        sys.stderr.flush()
-
-    def trouble(self, text: str) -> None:
-        self.note(text)
-
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        return
-
-    def close(self) -> None:
-        return
 
 
 class OneRank:
@@ -148,12 +106,3 @@ class Kept:
 def display() -> Display:
     """The display that fits where standard output goes."""
     return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()
-
-
-MAIN_CONTAINERS = frozenset({"node", *(kind.container for kind in JOB_KINDS)})
-
-
-def prefix(member: Member, container: str) -> str:
-    """`[worker-1]`, or `[worker-1 sidecar]` for a container that does not train."""
-    trains = container in MAIN_CONTAINERS or container == member.container
-    return f"[{member.label}]" if trains else f"[{member.label} {container}]"

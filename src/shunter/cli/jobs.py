@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
-    from shunter.cli.evidence import Why
     from shunter.cluster.target import Target
+    from shunter.jobs.evidence import Why
     from shunter.kube.client import Client
     from shunter.operator.overview import Overview
     from shunter.operator.restarts import Restarts
@@ -212,9 +212,9 @@ async def listed(target: Target, namespace: str) -> tuple[list[Row], list[str], 
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.evidence import Why, why_of_all
-    from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.restart_counts import restarts_of_all
+    from shunter.jobs.evidence import Why, why_of_all
+    from shunter.jobs.log_progress import progress_in_logs
     from shunter.operator.overview import overview
 
     client = target.client
@@ -306,11 +306,11 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.evidence import evidence_of
-    from shunter.cli.last_words import last_words
-    from shunter.cli.log_network import networks_in_log
-    from shunter.cli.log_progress import progress_in_logs
     from shunter.cli.reports import description
+    from shunter.jobs.evidence import evidence_of
+    from shunter.jobs.last_words import last_words
+    from shunter.jobs.log_network import networks_in_log
+    from shunter.jobs.log_progress import progress_in_logs
 
     client = target.client
     async with client:

@@ -19,17 +19,16 @@ from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
-from shunter.launch.fabric import require_profile
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.packing import shown_bytes
-from shunter.launch.preparing import ensure_namespace, prepared, secret_environment
+from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
 from shunter.launch.runtimes import PYTHON, Runtime
 from shunter.launch.submitting import Submitted, job_names, resubmit, submit
-from shunter.launch.tracking import LOCAL, tracked_run, tracking, with_uri
+from shunter.launch.tracking import LOCAL, tracked_run, with_uri
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
 CLIENT_SIDE_APPLY_BYTES = 180 * 1024
@@ -41,9 +40,7 @@ def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pro
     program, root = program_of(path, module=options.module, arguments=words, workdir=options.workdir, is_in_image=options.no_code)
     launch_options(options, program, [])
     require_local_server(options.mlflow)
-    for text in options.env_from:
-        option_texts.secret_reference(text)
-    require_profile(options.fabric, options.instance)
+    require_understood(options.env_from, options.fabric, options.instance)
     return program, root
 
 
@@ -52,25 +49,26 @@ def launch_options(
 ) -> LaunchOptions:
     """The options as values. InputError for texts that are not understood."""
     given = (*option_texts.variables(options.env, os.environ), *environment)
-    return LaunchOptions(
-        program=program,
+    return option_texts.launch_options(
+        program,
+        given,
         nodes=options.nodes,
         gpus=options.gpus,
         procs=options.procs,
         cpus=options.cpus,
         memory=options.memory,
         name=options.name,
-        environment=given,
         image=options.image,
-        volumes=tuple(map(option_texts.volume, options.volume)),
-        checkpoints=option_texts.checkpoints(options.checkpoints),
+        volumes=options.volume,
+        checkpoints=options.checkpoints,
         resume=options.resume,
-        grace_seconds=option_texts.duration("--grace", options.grace),
+        grace=options.grace,
         queue=options.queue,
         labels=option_texts.labels(options.label),
-        deadline_seconds=option_texts.duration("--deadline", options.deadline),
-        tracking=tracking(options.mlflow, given, os.environ, local=local_mlflow),
+        deadline=options.deadline,
+        mlflow=options.mlflow,
         restarts=options.restarts,
+        local_mlflow=local_mlflow,
     )
 
 

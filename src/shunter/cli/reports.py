@@ -1,8 +1,7 @@
-"""Texts about jobs: what failed and in whose words, and the whole description of one job. Pure: objects in, lines out."""
+"""The whole description of one job. Pure: objects in, lines out."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -12,81 +11,15 @@ from shunter.cli.tracking import shown_run
 from shunter.cli.training_progress import lines as progress_lines
 from shunter.cli.training_progress import where_stopped
 from shunter.fabrics.chosen import asked_profile, network_lines
+from shunter.jobs.failures import failure_lines, headline, stop_text
 from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
-from shunter.operator import needs
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.diagnosis import RANK_FAILED, Fault, by_cause, exception_line, faults, recorded_failure, stopped
+from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 from shunter.operator.restarts import restarts
 from shunter.operator.training_progress import Progress
-
-LAST_LINES = 20
-"""Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
-READ_LINES = 48
-"""Log lines read of it: those that say nothing are left out."""
-NO_LOG = "(no log: "
-"""How the line begins that stands for a log which could not be read."""
-EXIT_REASONS = ("ExitedWithCode", RANK_FAILED)
-"""Reasons of events in which the operator says how a pod ended that may be gone."""
-_NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
-"""Lines of XGBoost and its kin after a message: addresses in their libraries, of no use to who called them."""
-
-
-def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[str]:
-    """What failed first, with the last lines that it wrote; then the other faults, one line each."""
-    lines: list[str] = []
-    for position, fault in enumerate(_ordered(job, pods, logs)):
-        if stop := _stop(job, pods, fault, logs):
-            lines.append(f"pod {fault.pod}, container {fault.container}: {stop}")
-            continue
-        lines.append(str(fault))
-        if position == 0:
-            said = last_lines(job, pods, fault, logs)
-            lines += [f"| {line}" for line in said]
-            lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *said]))) else []
-    return lines
-
-
-def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
-    """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
-    the first event says of how one ended, those first that keep last words; empty when neither tells."""
-    message = overview(job).message
-    if "deadline" in message.lower():
-        return message  # How its pods took that says nothing.
-    ordered = _ordered(job, pods, logs)
-    if ordered:
-        fault = ordered[0]
-        if stop := _stop(job, pods, fault, logs):
-            return f"{_label(job, pods, fault)}: {stop}"
-        said = exception_line([line for line in last_lines(job, pods, fault, logs) if not line.startswith(NO_LOG)])
-        words = said or fault.message.strip()
-        return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
-    exits = [event for event in events if event.get("reason") in EXIT_REASONS]
-    if not exits:
-        return ""
-    told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
-    said = exception_line(kept)
-    return f"{told}{f': {said}' if said else ''}"
-
-
-def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
-    return by_cause(faults(pods), lambda fault: exception_line(last_lines(job, pods, fault, logs)))
-
-
-def _stop(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:
-    pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
-    return stopped(pod, fault, logs.get(member(job, pod).label, []))
-
-
-def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
-    return member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)).label
-
-
-def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
-    told = logs.get(_label(job, pods, fault), [])
-    return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
 
 
 def description(
@@ -134,7 +67,7 @@ def description(
     for pod in sorted(pods, key=lambda pod: (member(job, pod).rank is None, member(job, pod).rank or 0)):
         yield from pod_lines(job, pod)
     if failed := faults(pods):
-        stops = all(_stop(job, pods, fault, logs) for fault in failed)
+        stops = all(stop_text(job, pods, fault, logs) for fault in failed)
         yield "Stopped from outside" if stops else "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"

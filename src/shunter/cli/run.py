@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.api.resources import Resource
-    from shunter.cli.display import Display
-    from shunter.cli.following import End
     from shunter.cluster.target import Target
+    from shunter.jobs.display import Display
+    from shunter.jobs.outcome import Outcome
     from shunter.kube.client import Client
     from shunter.kube.manifests import Manifest
 
@@ -114,14 +114,13 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
     from shunter.cli.clusters import warn_of_disk
     from shunter.cli.console import errors
-    from shunter.cluster import lifecycle
-    from shunter.cluster.state_dir import default_state_dir
+    from shunter.cluster.lifecycle import start_default
     from shunter.cluster.target import is_down
 
     if is_down(kubeconfig, context):
         with errors().status("no cluster was named: starting an embedded one"):
-            started = lifecycle.start(lifecycle.Options(state_dir=default_state_dir()))
-        errors().print(f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)")
+            started = start_default()
+        errors().print(started)
     target = connect(kubeconfig, context)
     if target.embedded is not None:
         warn_of_disk(target.embedded)
@@ -168,7 +167,8 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
     import asyncio
 
     from shunter.cli.console import say
-    from shunter.cli.following import JobFollower
+    from shunter.jobs.following import JobFollower
+    from shunter.jobs.outcome import outcome
     from shunter.operator.overview import overview
 
     follower = JobFollower(client, resource, job, screen)
@@ -182,49 +182,36 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             say(f"  {follower.cause}")
         say(f"  {goes_on(job)}")
         return False
-    outcome = Outcome(end, job)
-    await outcome.report(client)
-    return outcome.succeeded
+    ended = await outcome(client, end, job)
+    report(ended)
+    return ended.succeeded
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
     """Follows a job to its end, and says how it ended."""
-    from shunter.cli.following import JobFollower
+    from shunter.jobs.following import JobFollower
+    from shunter.jobs.outcome import outcome
 
-    outcome = Outcome(await JobFollower(client, resource, job, screen).run(), job)
-    await outcome.report(client)
-    return outcome
+    ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job)
+    report(ended)
+    return ended
 
 
-class Outcome:
-    """How one job ended."""
+def report(ended: Outcome) -> None:
+    """Says how a job ended; of a failure first why, then what the job says of itself, and who else failed."""
+    from rich.markup import escape
 
-    def __init__(self, end: End, applied: Json) -> None:
-        from shunter.operator.overview import overview
+    from shunter.cli.console import errors
 
-        self.end = end
-        self.job = overview(end.job or applied)
-        self.succeeded = end.job is not None and self.job.state == "Succeeded"
-
-    async def report(self, client: Client) -> None:
-        """Says how the job ended; of a failure first why, then what the job says of itself, and who else failed."""
-        from rich.markup import escape
-
-        from shunter.cli.console import errors
-        from shunter.cli.last_words import last_words
-        from shunter.cli.reports import failure_lines, headline
-
-        title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
-        if self.succeeded:
-            errors().print(f"[green]{title} succeeded[/]", soft_wrap=True)
-            return
-        if self.end.job is None:
-            errors().print(f"[bold red]{title} was deleted[/]", soft_wrap=True)
-            return
-        logs = await last_words(client, self.end.job, self.end.pods)
-        why = headline(self.end.job, self.end.pods, [], logs)
-        first, *then = [text for text in dict.fromkeys((why, self.job.message)) if text] or ["it does not say why"]
-        errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
-        for line in (*then, *failure_lines(self.end.job, self.end.pods, logs)):
-            errors().print(f"  {escape(line)}", soft_wrap=True)
-        errors().print(f"  More: shunter describe {self.job.name} -n {self.job.namespace}", soft_wrap=True)
+    title = f"{ended.job.kind} {ended.job.namespace}/{ended.job.name}"
+    if ended.succeeded:
+        errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
+        return
+    if ended.is_deleted:
+        errors().print(f"[bold red]{ended.sentence}[/]", soft_wrap=True)
+        return
+    first, *then = ended.reasons
+    errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
+    for line in (*then, *ended.faults):
+        errors().print(f"  {escape(line)}", soft_wrap=True)
+    errors().print(f"  More: shunter describe {ended.job.name} -n {ended.job.namespace}", soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli import completion
+from shunter.cli.command import Command
 from shunter.cli.console import ObjectForm
 from shunter.cli.target import ContextOption, KubeconfigOption
 
@@ -18,7 +19,7 @@ def runtime() -> None:
     """TrainingRuntimes, made from others."""
 
 
-@app.command("create", short_help="Make a runtime with a fast network, or with restarts.")
+@app.command("create", cls=Command, short_help="Make a runtime with a fast network, or with restarts.")
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the TrainingRuntime.")],
     fabric: Annotated[str, typer.Option("--fabric", metavar="PROFILE", help="A fast network: efa, gib, ib or tcpxo.")] = "",

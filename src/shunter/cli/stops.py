@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.meta import Json, Struct
 from shunter.cli.ages import age
+from shunter.jobs.log_checkpoints import saved_step
+from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_reading import LogPart, followed_lines
 from shunter.launch.checkpoints import SavedStep, saved_steps
 from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
-from shunter.migrate.runs.observation import training_pods
-from shunter.migrate.runs.reading import training_container
 from shunter.operator.diagnosis import stop_words
 from shunter.operator.training_progress import Checkpoint, progress
 
 LOG_SECONDS = 2.0
 """How long the last lines of a pod that has ended are waited for."""
-_SAVED = re.compile(r"\bsaved step (\d+)")
 
 
 class Saved(Struct, frozen=True):
@@ -56,8 +54,7 @@ def stop_sentence(job: Json, saved: Saved, asked: datetime) -> str:
     it was told to stop."""
     name, place = job["metadata"]["name"], saved.place
     complete = [step for step in saved.steps if step.is_complete]
-    match = _SAVED.search(saved.words)
-    said = int(match[1]) if match else None
+    said = saved_step(saved.words)
     if complete and (complete[0].saved >= asked or complete[0].step == said):
         return f"{name}: stopped, saved step {complete[0].step}"
     if saved.words:

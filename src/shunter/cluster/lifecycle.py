@@ -26,7 +26,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster import mlflow_server, supervisor
-from shunter.cluster.state_dir import Record, StateDir, write_private
+from shunter.cluster.state_dir import Record, StateDir, default_state_dir, write_private
 from shunter.errors import EnvironmentProblem
 
 HOST = "127.0.0.1"
@@ -84,6 +84,12 @@ def start(options: Options, *, foreground: bool = False) -> Started:
     state.create()
     with alone(state):
         return start_alone(state, options, begun, foreground)
+
+
+def start_default() -> str:
+    """Starts the cluster that is used where none is named, and returns what to say of it. Raises as `start`."""
+    started = start(Options(state_dir=default_state_dir()))
+    return f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)"
 
 
 @contextlib.contextmanager

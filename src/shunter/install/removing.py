@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -82,7 +83,7 @@ async def uninstall(
 
 def listed(jobs: Sequence[tuple[Resource, int]]) -> str:
     """`2 PyTorchJobs, 1 TrainJob`."""
-    return ", ".join(f"{count} {resource.kind}{'s' if count > 1 else ''}" for resource, count in jobs)
+    return ", ".join(count(number, resource.kind) for resource, number in jobs)
 
 
 def _is_namespace(obj: Json) -> bool:

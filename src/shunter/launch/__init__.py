@@ -10,7 +10,7 @@
     objects = launch(options, code, runtime, name="train", namespace="default")       # launch.objects
 
 `launch` is pure: it returns the ConfigMaps and the TrainJob, ready for `kubectl apply`. `submitting.submit` writes them, in an
-order that allows a kill between any two writes, and `submitting.wait` follows a job to its end. `preparing.prepared` completes
+order that allows a kill between any two writes, and `running.followed` follows a job to its end. `preparing.prepared` completes
 options with what a cluster says.
 """
 

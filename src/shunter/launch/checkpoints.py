@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,23 +42,53 @@ class SavedStep(Struct, frozen=True):
     is_complete: bool
 
 
+class StoredFile(Struct, frozen=True):
+    """One file below the place where a job saves. `path` is that within it, such as `step-4/.metadata`; `size` is in bytes."""
+
+    path: str
+    size: int
+    saved: datetime
+
+
+def steps_of(files: Iterable[StoredFile]) -> list[SavedStep]:
+    """The checkpoints that the files of a place make, the newest step first. Pure: the rule of what is one, and complete."""
+    found: dict[str, list[StoredFile]] = {}
+    for file in files:
+        found.setdefault(file.path.partition("/")[0], []).append(file)
+    return sorted(
+        (
+            SavedStep(
+                int(match[1]),
+                sum(file.size for file in own),
+                max(file.saved for file in own),
+                is_complete=any(file.path == f"{name}/{COMPLETE}" for file in own),
+            )
+            for name, own in found.items()
+            if (match := _STEP.fullmatch(name))
+        ),
+        key=lambda step: -step.step,
+    )
+
+
 def saved_steps(directory: Path) -> list[SavedStep]:
     """The checkpoints of one job, the newest step first; none where there is no such directory."""
     if not directory.is_dir():
         return []
-    steps = [_saved_step(int(match[1]), entry) for entry in directory.iterdir() if (match := _STEP.fullmatch(entry.name))]
-    return sorted((step for step in steps if step is not None), key=lambda step: -step.step)
+    return steps_of(file for entry in directory.iterdir() if _STEP.fullmatch(entry.name) for file in _files(entry))
 
 
-def _saved_step(step: int, directory: Path) -> SavedStep | None:
-    """None for what is gone meanwhile: programs remove old checkpoints."""
+def _files(directory: Path) -> list[StoredFile]:
+    """Those of one checkpoint, and the directory itself, which is there before them; none of what is gone meanwhile: programs
+    remove old checkpoints."""
+    names = [Path(place, name) for place, _, below in os.walk(directory) for name in below]
     try:
-        files = [Path(place, name).stat() for place, _, names in os.walk(directory) for name in names]
-        newest = max((file.st_mtime for file in files), default=directory.stat().st_mtime)
-        size, is_complete = sum(file.st_size for file in files), (directory / COMPLETE).exists()
+        stats = [(path.relative_to(directory.parent), path.stat()) for path in names or [directory]]
     except FileNotFoundError:
-        return None
-    return SavedStep(step, size, datetime.fromtimestamp(newest, UTC), is_complete)
+        return []
+    return [
+        StoredFile(path.as_posix(), stat.st_size if names else 0, datetime.fromtimestamp(stat.st_mtime, UTC))
+        for path, stat in stats
+    ]
 
 
 def newest_complete(directory: Path) -> tuple[int, datetime] | None:
@@ -89,11 +119,12 @@ def with_saved(found: Progress | None, job: Json) -> Progress | None:
 
 
 class SavedCheckpoints(Struct, frozen=True):
-    """What is in one directory of this machine, which is called as the job that began it."""
+    """What is in one directory, which is called as the job that began it."""
 
     namespace: str
     job: str
     directory: str
+    """Of this machine, or a URL."""
     steps: Sequence[SavedStep]
     """The newest first."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +12,55 @@ from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.errors import InputError
 from shunter.launch.checkpoint_places import read_place
-from shunter.launch.options import Checkpoints, ClaimVolume
+from shunter.launch.options import ClaimVolume, LaunchOptions, Program
+from shunter.launch.tracking import tracking
+
+
+def launch_options(
+    program: Program,
+    environment: Iterable[Json],
+    *,
+    nodes: int,
+    gpus: int,
+    procs: int | None,
+    cpus: str,
+    memory: str,
+    name: str,
+    image: str,
+    volumes: Iterable[str],
+    checkpoints: str,
+    resume: str,
+    grace: str,
+    queue: str,
+    labels: Mapping[str, str],
+    deadline: str,
+    mlflow: str,
+    restarts: int | None,
+    local_mlflow: str = "",
+) -> LaunchOptions:
+    """The options as values, of texts as the command and Python's `run` take them. `local_mlflow` is the address of the cluster's
+    own MLflow server; variables of this process count where neither option nor variables name a server."""
+    given = tuple(environment)
+    return LaunchOptions(
+        program=program,
+        nodes=nodes,
+        gpus=gpus,
+        procs=procs,
+        cpus=cpus,
+        memory=memory,
+        name=name,
+        environment=given,
+        image=image,
+        volumes=tuple(map(volume, volumes)),
+        checkpoints=read_place(checkpoints) if checkpoints else None,
+        resume=resume,
+        grace_seconds=duration("--grace", grace),
+        queue=queue,
+        labels=dict(labels),
+        deadline_seconds=duration("--deadline", deadline),
+        tracking=tracking(mlflow, given, os.environ, local=local_mlflow),
+        restarts=restarts,
+    )
 
 
 def duration(option: str, text: str) -> int | None:
@@ -73,8 +122,3 @@ def labels(texts: Iterable[str]) -> dict[str, str]:
             raise InputError(f"--label {text!r} has no value.", "Write it like team=vision.")
         found[key] = value
     return found
-
-
-def checkpoints(text: str) -> Checkpoints | None:
-    """The place that a text names; None for an empty one."""
-    return read_place(text) if text else None

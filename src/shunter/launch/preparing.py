@@ -17,7 +17,7 @@ from shunter.kube.errors import AlreadyExists
 from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
 from shunter.launch.code import Code
-from shunter.launch.fabric import find_fabric
+from shunter.launch.fabric import find_fabric, require_profile
 from shunter.launch.fabric import notes as fabric_notes
 from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims, require_queue
@@ -42,6 +42,14 @@ async def secret_environment(client: Client, namespace: str, texts: Iterable[str
     for secret, key in map(option_texts.secret_reference, texts):
         found += [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
     return found
+
+
+def require_understood(env_from: Iterable[str], fabric: str, instance: str) -> None:
+    """InputError for references to Secrets, and for a fabric, that can be meant on no cluster; to be asked before one is
+    started."""
+    for text in env_from:
+        option_texts.secret_reference(text)
+    require_profile(fabric, instance)
 
 
 async def prepared(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,31 +11,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shunter.api.meta import Json
-from shunter.api.resources import PODS
-from shunter.cluster import lifecycle
-from shunter.cluster.state_dir import default_state_dir
+from shunter.api.resources import TRAIN_JOBS
+from shunter.cluster.lifecycle import start_default
 from shunter.cluster.target import Target, find_target, is_down
 from shunter.errors import InputError
+from shunter.jobs.display import PipeDisplay
+from shunter.jobs.following import JobFollower
+from shunter.jobs.outcome import outcome
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError
-from shunter.kube.log_reading import WHOLE, followed_lines
-from shunter.kube.watching import follow
 from shunter.launch import option_texts
 from shunter.launch.options import LaunchOptions
-from shunter.launch.preparing import ensure_namespace, prepared, secret_environment
+from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
-from shunter.launch.submitting import submit, wait
-from shunter.launch.tracking import LOCAL, tracking
-from shunter.operator.overview import is_pod_of, member, pod_selector
+from shunter.launch.submitting import submit
+from shunter.launch.tracking import LOCAL
 
-LAST_LINES_SECONDS = 5.0
-"""How long to wait, once a job has ended, for the last lines of its containers."""
 Result = TypeVar("Result")
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How a job ended, and what it says of itself."""
+    """How a job ended. Of one that failed, or was deleted, the message is the sentence that the command ends with."""
 
     name: str
     namespace: str
@@ -78,7 +73,7 @@ def run(
     context: str = "",
     timeout: float | None = None,
 ) -> Outcome:
-    """Runs a script, or a module, as a job, prints the logs of its nodes, and returns how it ended. The options are those of
+    """Runs a script, or a module, as a job, prints the logs of its containers, and returns how it ended. The options are those of
     `shunter run`, as texts where they are texts there; `timeout` is in seconds. Where no cluster is named the embedded one is
     used, and started when it is down. What is about the job goes to standard error.
 
@@ -93,24 +88,24 @@ def run(
     given: list[Json] = [{"name": key, "value": value} for key, value in (env or {}).items()]
 
     def options(environment: Sequence[Json]) -> LaunchOptions:
-        return LaunchOptions(
-            program=chosen,
+        return option_texts.launch_options(
+            chosen,
+            environment,
             nodes=nodes,
             gpus=gpus,
             procs=procs,
             cpus=cpus,
             memory=memory,
             name=name,
-            environment=tuple(environment),
             image=image,
-            volumes=tuple(map(option_texts.volume, volumes)),
-            checkpoints=option_texts.checkpoints(checkpoints),
+            volumes=volumes,
+            checkpoints=checkpoints,
             resume=resume,
-            grace_seconds=option_texts.duration("--grace", grace),
+            grace=grace,
             queue=queue,
-            labels=dict(labels or {}),
-            deadline_seconds=option_texts.duration("--deadline", deadline),
-            tracking=tracking(mlflow, environment, os.environ),
+            labels=labels or {},
+            deadline=deadline,
+            mlflow=mlflow,
             restarts=restarts,
         )
 
@@ -137,56 +132,31 @@ def run(
             )
             title = made.job["metadata"]["name"]
             _say(f"TrainJob {space}/{title}; end it: shunter delete {title} -n {space}")
-            return await outcome(client, made.job, timeout=timeout)
+            return await followed(client, made.job, timeout=timeout)
 
     # Before a cluster is started.
     options(given)
+    require_understood(env_from, fabric, instance)
     target = _target(kubeconfig, context)
     return _run_to_end(submitted())
 
 
-async def outcome(client: Client, job: Json, *, timeout: float | None = None) -> Outcome:
-    """Prints the lines of a TrainJob's nodes, each after its rank, until it has ended. TimeoutError after so many seconds."""
-    tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
-
-    def tail(pod: Json) -> None:
-        for container in pod.get("status", {}).get("containerStatuses", []):
-            key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
-            if key not in tails and {"running", "terminated"} & set(container.get("state", {})):
-                tails[key] = asyncio.create_task(_print_lines(client, job, pod, container["name"]))
-
-    async def watch() -> None:
-        async for seen in follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job)):
-            if is_pod_of(job, seen.object):
-                tail(seen.object)
-
-    watching = asyncio.create_task(watch())
-    try:
-        row = await wait(client, job, timeout=timeout)
-        for pod in (await client.list(PODS, row.namespace, label_selector=pod_selector(job))).items:
-            if is_pod_of(job, pod):
-                tail(pod)
-        if tails:
-            await asyncio.wait(tails.values(), timeout=LAST_LINES_SECONDS)
-        return Outcome(row.name, row.namespace, row.state == "Succeeded", row.message)
-    finally:
-        for task in (watching, *tails.values()):
-            task.cancel()
-        for error in await asyncio.gather(watching, *tails.values(), return_exceptions=True):
-            if isinstance(error, ApiError):
-                _say(f"not all of it is shown: {error.message}")
-
-
-async def _print_lines(client: Client, job: Json, pod: Json, container: str) -> None:
-    label = member(job, pod).label
-    async for line in followed_lines(client, pod, container, WHOLE):
-        print(f"[{label}] {line}", flush=True)
+async def followed(client: Client, job: Json, *, timeout: float | None = None) -> Outcome:
+    """Follows a TrainJob to its end, as `shunter run` does in a pipe, and returns how it ended. TimeoutError after so many
+    seconds."""
+    follower = JobFollower(client, TRAIN_JOBS, job, PipeDisplay())
+    async with asyncio.timeout(timeout):
+        end = await follower.run()
+    ended = await outcome(client, end, job)
+    for line in (ended.sentence, *(f"  {line}" for line in (*ended.reasons[1:], *ended.faults))):
+        _say(line)
+    message = ended.job.message if ended.succeeded else ended.sentence
+    return Outcome(ended.job.name, ended.job.namespace, ended.succeeded, message)
 
 
 def _target(kubeconfig: Path | None, context: str) -> Target:
     if is_down(kubeconfig, context):
-        started = lifecycle.start(lifecycle.Options(state_dir=default_state_dir()))
-        _say(f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)")
+        _say(start_default())
     return find_target(kubeconfig, context)
 
 

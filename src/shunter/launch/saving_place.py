@@ -62,11 +62,16 @@ def saving_place(job: Json) -> SavingPlace | None:
     return SavingPlace(path, claim=str(volume.get("persistentVolumeClaim", {}).get("claimName", "")), inside=inside)
 
 
+def endpoint_of(job: Json) -> str:
+    """The server of one's own that a job's variables name for S3; empty for Amazon's, or where a Secret says it."""
+    environment = {one["name"]: one.get("value", "") for one in job["spec"]["trainer"]["env"]}
+    return str(next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), ""))
+
+
 def listing_command(job: Json, place: SavingPlace) -> str:
     """What lists a place that is not a directory of this machine: a bucket by its own tool, a claim in a pod of the job."""
     if place.path.startswith("s3://"):
-        environment = {one["name"]: one.get("value", "") for one in job["spec"]["trainer"]["env"]}
-        endpoint = next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), "")
+        endpoint = endpoint_of(job)
         return shlex.join(["aws", "s3", "ls", f"{place.path}/", *(["--endpoint-url", endpoint] if endpoint else [])])
     if place.path.startswith("gs://"):
         return shlex.join(["gcloud", "storage", "ls", f"{place.path}/"])

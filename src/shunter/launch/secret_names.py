@@ -43,13 +43,8 @@ def require_no_secrets(variables: Iterable[Json]) -> None:
         name, value = str(variable["name"]), str(variable.get("value", ""))
         if not value:
             continue
+        remedy = f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}."
         if holds_secret(name):
-            raise InputError(
-                f"--env {name}: who may read the job could read it.",
-                f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}.",
-            )
+            raise InputError(f"--env {name}: who may read the job could read it.", remedy)
         if _ADDRESS.match(value):
-            raise InputError(
-                f"--env {name}: the address has a password in it, and who may read the job could read it.",
-                f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}.",
-            )
+            raise InputError(f"--env {name}: the address has a password in it, and who may read the job could read it.", remedy)

@@ -12,7 +12,6 @@ from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
-from shunter.kube.watching import follow
 from shunter.launch.checkpoints import require_resumable
 from shunter.launch.code import Code
 from shunter.launch.job_runtime import rerun_runtime
@@ -27,7 +26,7 @@ from shunter.launch.runtimes import Runtime, find_runtime
 from shunter.launch.stored_code import own, send, tidy
 from shunter.launch.stored_runtime import own_runtime, runtime_made_for, tidy_runtimes
 from shunter.launch.tracking import new_job_id
-from shunter.operator.overview import JOB_RESOURCES, Overview, overview
+from shunter.operator.overview import JOB_RESOURCES
 
 
 class Submitted(NamedTuple):
@@ -183,21 +182,6 @@ async def secret_variables(client: Client, namespace: str, secret: str) -> list[
     """EnvVars for all keys of a Secret, which they are named after."""
     found = await named_object(client, SECRETS, secret, namespace, option=f"--env-from secret/{secret}")
     return [secret_variable(secret, key) for key in sorted(found.get("data") or {})]
-
-
-async def wait(client: Client, job: Json, *, timeout: float | None = None) -> Overview:
-    """How the job ended: its state is Succeeded or Failed. TimeoutError after so many seconds; InputError when it is deleted."""
-    metadata = job["metadata"]
-    field = f"metadata.name={metadata['name']}"
-    async with asyncio.timeout(timeout):
-        async for seen in follow(client, TRAIN_JOBS, metadata["namespace"], field_selector=field, known=[job]):
-            if seen.object["metadata"]["uid"] != metadata["uid"]:
-                continue
-            if seen.gone:
-                raise InputError(f"TrainJob {metadata['namespace']}/{metadata['name']} was deleted.")
-            if (row := overview(seen.object)).is_finished:
-                return row
-    raise AssertionError("following never ends by itself")
 
 
 async def _names_of(client: Client, resource: Resource, namespace: str) -> set[str]:

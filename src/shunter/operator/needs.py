@@ -91,6 +91,8 @@ _PROGRAMS = (
 _FLUX_VIEW = re.compile(r"can(?:no|')t stat '/opt/view/")
 """In the words of the `cp` by which an init container brings Flux."""
 _MODULE = re.compile(r"No module named '?(\w+)")
+_MODULE_THAT_ENDS_IT = re.compile(r"(?:ModuleNotFoundError|python[\d.]*): No module named '?(\w+)")
+"""Not what a program says of one that it does without."""
 _NO_GPU = re.compile(
     r"nccl\w* requires at least one CUDA device|ProcessGroupNCCL is only supported with GPUs|package doesn't have NCCL built in"
 )
@@ -101,14 +103,32 @@ NO_GPU = (
 )
 
 
+_NO_LOCAL_RANK = re.compile(r"KeyError: 'LOCAL_RANK'")
+NO_LOCAL_RANK = (
+    'Nothing has set LOCAL_RANK: torchrun does; where a job starts python, take os.environ.get("LOCAL_RANK", 0) '
+    "(docs/training/ddp.md)."
+)
+
+
 def for_missing(text: str) -> str:
-    """What the program or Python package needs that `text`, an error, says is missing, or what to do without a GPU; empty when it
-    says no such thing."""
+    """What the program or Python package needs that `text`, an error, says is missing, or what to do without a GPU or LOCAL_RANK;
+    empty when it says no such thing."""
     missing = [match[1] for pattern in _PROGRAMS for match in pattern.finditer(text)]
     missing += ["flux"] * bool(_FLUX_VIEW.search(text))
     modules = [match[1] for match in _MODULE.finditer(text)]
     sentences = [need.sentence for need in NEEDS if {*need.programs} & {*missing} or {*need.modules} & {*modules}]
-    return " ".join([*sentences, *([NO_GPU] if _NO_GPU.search(text) else [])])
+    known = {module for need in NEEDS for module in need.modules}
+    fatal = dict.fromkeys(match[1] for match in _MODULE_THAT_ENDS_IT.finditer(text))
+    sentences += [_without_module(module) for module in fatal if module not in known]
+    sentences += [NO_GPU] * bool(_NO_GPU.search(text)) + [NO_LOCAL_RANK] * bool(_NO_LOCAL_RANK.search(text))
+    return " ".join(sentences)
+
+
+def _without_module(module: str) -> str:
+    return (
+        f"The Python of its image has no module {module}: take an image that has it (embedded cluster: shunter images add IMAGE "
+        "--pip PACKAGE); a file of your own must travel with the program (docs/training/run.md)."
+    )
 
 
 def table() -> Iterator[str]:

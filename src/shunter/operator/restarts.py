@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 
@@ -23,7 +24,7 @@ class Restarts(Struct, frozen=True):
     def __str__(self) -> str:
         """E.g. `1 of 3 used, and 2 that do not count`."""
         others = self.made - self.used
-        uncounted = f", and {others} that do{'es' * (others == 1)} not count" if others else ""
+        uncounted = f", and {count(others, 'that does not count', 'that do not count')}" if others else ""
         return f"{self.used} of {self.most} used{uncounted}"
 
 

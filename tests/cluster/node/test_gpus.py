@@ -9,6 +9,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.cluster.node.gpus import assign
+from shunter.cluster.node.resources import GPU, requested
 from shunter.cluster.node.runtime import Level
 
 if TYPE_CHECKING:
@@ -46,6 +47,20 @@ def asking(name: str, gpus: int | str, **more: object) -> Json:
 )
 def test_containers_are_given(spec: Json, users: dict[int, int], expected: dict[str, list[int]]) -> None:
     assert assign({"containers": [], **spec}, 4, users) == expected
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus"),
+    [
+        pytest.param({"limits": {GPU: 2}}, 2, id="limits alone are requests"),
+        pytest.param({"limits": {GPU: 2}, "requests": {GPU: 2}}, 2, id="both are equal"),
+        pytest.param({"limits": {GPU: 2}, "requests": {GPU: 1}}, 2, id="limits are the truth where an old object differs"),
+        pytest.param({"limits": None, "requests": {GPU: 1}}, 1, id="requests alone"),
+    ],
+)
+def test_a_container_is_given_as_many_as_the_node_reckons_that_it_asks_for(resources: Json, gpus: int) -> None:
+    spec = {"containers": [{"name": "a", "resources": resources}]}
+    assert len(assign(spec, 4, {})["a"]) == requested(spec)[GPU] == gpus
 
 
 def test_a_machine_without_gpus_has_none_to_give() -> None:

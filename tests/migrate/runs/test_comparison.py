@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from shunter.errors import InputError
+from shunter.jobs.log_metrics import told
+from shunter.jobs.metrics import Point, Series
 from shunter.migrate.runs.comparison import Comparison, Tolerance, compared
-from shunter.migrate.runs.logs import told
-from shunter.migrate.runs.record import Pod, Point, Run, Series, encoded, stored
+from shunter.migrate.runs.record import Pod, Run, encoded, stored
 
 BEGUN = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 import msgspec
 from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
-from shunter.cli.display import MAIN_CONTAINERS
+from shunter.jobs.training_pods import TRAINING_CONTAINERS
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.install import manifests
 from shunter.install.values import checked
@@ -55,7 +55,7 @@ print(json.dumps({
     "answers": [[answer.allowed, answer.message] for answer in answers],
     "crd": crd,
     "jobs": [resource.kind for resource in JOB_RESOURCES],
-    "container": "toy" in MAIN_CONTAINERS,
+    "container": "toy" in TRAINING_CONTAINERS,
     "only": [hook.name for found in webhook_configurations(served(["ToyJob"])) for hook in found.webhooks],
     "installed": sorted({obj["kind"] for obj in objects if "toyjob" in json.dumps(obj).lower()}),
     "not installed": [obj["kind"] for obj in without if "toyjob" in json.dumps(obj).lower()],

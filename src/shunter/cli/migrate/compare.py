@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.api.meta import Json
+    from shunter.jobs.log_metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.runs.comparison import Comparison, Tolerance
-    from shunter.migrate.runs.logs import MetricPattern
     from shunter.migrate.runs.record import Run
 
 VERDICT_COLOURS = {"equal": "green", "within tolerance": "green", "different": "bold red", "not comparable": "yellow"}
@@ -46,7 +46,7 @@ class ComparisonOptions(NamedTuple):
 
     def patterns(self) -> list[MetricPattern]:
         """The metrics to look for in logs. InputError for one that is none."""
-        from shunter.migrate.runs.logs import metric_pattern
+        from shunter.jobs.log_metrics import metric_pattern
 
         return [metric_pattern(text) for text in self.metrics or []]
 

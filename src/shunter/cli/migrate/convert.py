@@ -57,7 +57,7 @@ def convert(
     """
     import sys
 
-    from shunter.cli.migrate.telling import summary, tell
+    from shunter.cli.migrate.telling import not_looked_into, summary, tell
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
 
@@ -83,6 +83,8 @@ def convert(
     findings = [*faults, *batch.findings]
     if not quiet:
         tell(findings, with_notes=verbose)
+        if unread := not_looked_into(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
+            sys.stderr.write(f"{unread}\n")
         said = said_of(given, batch, len(templates), changed)
         counts = summary(findings)
         sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")

@@ -15,7 +15,9 @@ from shunter.cli.migrate.taking_on import ConfigurationOption
 from shunter.cli.option_groups import grouped
 
 if TYPE_CHECKING:
+    from shunter.api.meta import Json
     from shunter.migrate.conversion import Conversion
+    from shunter.migrate.findings import Finding
     from shunter.migrate.proof.comparison import Comparison
     from shunter.migrate.proof.side_by_side import Block
 
@@ -37,15 +39,17 @@ def diff(
 ) -> None:
     """Show how the pods of v1 jobs and of their TrainJobs differ, rank by rank. No cluster is needed.
 
-    Signs: ! nothing says why, ~ a finding of the conversion says it, = it follows from how v2 works.
-    Exit codes, as of kubectl diff: 0 nothing but what is expected differs, 1 something else does, above 1 the tool failed.
+    Signs: ! nothing says why, ~ a finding of the conversion says it, = it follows from how v2 works, ? a program reads what is
+    another value in v2, and what it makes of it is not compared.
+    Exit codes, as of kubectl diff: 0 nothing but what is expected differs, 1 something else does, or a program reads what
+    changes, above 1 the tool failed.
     """
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found, faults, _ = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from contextlib import nullcontext
 
-    from shunter.cli.console import output
-    from shunter.cli.migrate.telling import tell
+    from shunter.cli.console import errors, output
+    from shunter.cli.migrate.telling import not_looked_into, tell
     from shunter.cli.progress import counting
     from shunter.migrate.proof.comparison import compared
     from shunter.migrate.proof.side_by_side import as_json, differs
@@ -57,12 +61,14 @@ def diff(
     with nullcontext(lambda count: None) if is_seen else counting("comparing", len(found)) as advance:
         for conversion in found:
             comparison = compared(conversion, options)
-            is_different = is_different or differs(comparison) or not comparison.is_alike
+            is_different = is_different or differs(comparison) or not comparison.is_alike or bool(conversion.unproved)
             if form is Form.json:
-                shown.append(as_json(comparison))
+                shown.append({**as_json(comparison), "unproved": [told_of(finding) for finding in conversion.unproved]})
             else:
                 print_comparison(conversion, comparison, full=full)
             advance(1)
+    if form is not Form.json and (unread := not_looked_into(found)):
+        errors().print(unread, soft_wrap=True, markup=False, highlight=False)
     if form is Form.json:
         from shunter.cli import console
 
@@ -75,6 +81,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     from rich.text import Text
 
     from shunter.cli.console import output
+    from shunter.migrate.proof.ladder import UNPROVED
     from shunter.migrate.proof.side_by_side import blocks, expected_reasons
 
     console = output()
@@ -90,11 +97,22 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
         if finding.topic.id != "PROOF001":
             style = "bold red" if finding.is_blocking else "cyan"
             console.print(Text.assemble(("  " + finding.topic.id, style), f" {finding.message}"), soft_wrap=True)
+    for finding in conversion.unproved:
+        console.print(
+            Text.assemble(("  ? " + finding.topic.id, "yellow"), f" {finding.place}: {finding.message}"), soft_wrap=True
+        )
+    if conversion.unproved:
+        console.print(Text(f"  ? The comparison reaches as far as manifests say, {UNPROVED}.", style="yellow"), soft_wrap=True)
     reasons = expected_reasons(comparison)
     if reasons and not full:
         total = sum(count for _, count in reasons)
         told = "; ".join(f"{reason} ({count})" for reason, count in reasons)
         console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
+
+
+def told_of(finding: Finding) -> Json:
+    """For programs: a place at which a program reads what changes."""
+    return {"id": finding.topic.id, "place": str(finding.place), "field": finding.field, "message": finding.message}
 
 
 def _print_block(block: Block) -> None:

@@ -12,6 +12,7 @@ from shunter.cli.console import errors
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from shunter.migrate.conversion import Conversion
     from shunter.migrate.findings import Finding
 
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -26,6 +27,22 @@ def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
     for finding in told:
         for line in _coloured(finding):
             errors().print(line, soft_wrap=True)
+
+
+def not_looked_into(conversions: Iterable[Conversion]) -> str:
+    """`Not looked into: what 2 images hold (a, b). ...`, told once a run; empty when there are none."""
+    images = [*dict.fromkeys(image for conversion in conversions for image in conversion.images)]
+    if not images:
+        return ""
+    listed = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
+    what = f"the image {listed} holds" if len(images) == 1 else f"{len(images)} images hold ({listed})"
+    return f"Not looked into: what {what}. Programs there may read names, ports or files that are others in v2."
+
+
+def reads_of(findings: Sequence[Finding]) -> str:
+    """`HOST009 at jobs/bert.yaml:12:7, POD007 at ...`: the first three of them."""
+    told = [f"{finding.topic.id} at {finding.place}" for finding in findings[:3]]
+    return ", ".join(told) + (f", and {len(findings) - 3} more" if len(findings) > 3 else "")
 
 
 def summary(findings: Sequence[Finding]) -> str:

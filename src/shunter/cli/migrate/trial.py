@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.cluster.target import Target
+    from shunter.jobs.log_metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
     from shunter.migrate.runs.comparison import Tolerance
-    from shunter.migrate.runs.logs import MetricPattern
     from shunter.migrate.runs.record import Run
     from shunter.migrate.runs.trial import Trial, TrialOptions
     from shunter.migrate.source.objects import SourceObject

@@ -164,17 +164,30 @@ def print_ladder(ladder: Ladder) -> None:
     from rich.text import Text
 
     from shunter.cli.console import output
-    from shunter.cli.migrate.telling import tell
+    from shunter.cli.migrate.telling import reads_of, tell
+    from shunter.migrate.proof.ladder import UNPROVED
 
-    state = ("holds", "green") if ladder.holds else ("fails", "bold red") if ladder.is_refuted else ("open", "yellow")
+    unproved = ladder.unproved
+    state = (
+        ("partly", "yellow")
+        if ladder.holds and unproved
+        else ("holds", "green")
+        if ladder.holds
+        else ("fails", "bold red")
+        if ladder.is_refuted
+        else ("open", "yellow")
+    )
     last = ladder.steps[-1]
     reached = ladder.reached or "nothing"
     text = f" {ladder.conversion.source.title}: {reached}"
     if not ladder.holds:
         text += f"; {last.rung} {'does not hold' if ladder.is_refuted else 'was not tried'}"
+    if ladder.holds and unproved:
+        text += f", {UNPROVED}: {reads_of(unproved)}"
     note = f" ({last.note})" if last.note else ""
     output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
-    tell([*blocking(ladder), *ladder.findings], with_notes=False)
+    told = [*ladder.conversion.unproved, *(finding for finding in blocking(ladder) if not finding.limits_proof)]
+    tell([*told, *ladder.findings], with_notes=False)
 
 
 def blocking(ladder: Ladder) -> list[Finding]:
@@ -187,14 +200,21 @@ def print_summary(ladders: list[Ladder]) -> None:
     from collections import Counter
 
     from shunter.cli.console import errors
-    from shunter.migrate.proof.ladder import RUNGS
+    from shunter.cli.migrate.telling import not_looked_into
+    from shunter.migrate.proof.ladder import RUNGS, UNPROVED
 
     counts = Counter(ladder.reached for ladder in ladders)
+    partly = Counter(ladder.reached for ladder in ladders if ladder.unproved)
     for rung, meaning in reversed(RUNGS.items()):
-        if counts[rung]:
-            errors().print(f"{counts[rung]} of {len(ladders)} reached {rung}: {meaning}", soft_wrap=True, markup=False)
+        if whole := counts[rung] - partly[rung]:
+            errors().print(f"{whole} of {len(ladders)} reached {rung}: {meaning}", soft_wrap=True, markup=False)
+        if partly[rung]:
+            text = f"{partly[rung]} of {len(ladders)} reached {rung} as far as manifests say, {UNPROVED}"
+            errors().print(text, soft_wrap=True, markup=False)
     if counts[None]:
         errors().print(f"{counts[None]} of {len(ladders)} reached nothing", soft_wrap=True, markup=False)
+    if unread := not_looked_into(ladder.conversion for ladder in ladders):
+        errors().print(unread, soft_wrap=True, markup=False, highlight=False)
     if undecided := sum(bool(blocking(ladder)) for ladder in ladders):
         text = f"{undecided} of {len(ladders)} must not be used as they are: a finding of the conversion blocks"
         errors().print(text, soft_wrap=True, markup=False)
@@ -207,6 +227,9 @@ def as_json(ladder: Ladder) -> Json:
         "reached": ladder.reached,
         "holds": ladder.holds,
         "blocking": [finding.topic.id for finding in blocking(ladder)],
+        "unproved": [
+            {"id": one.topic.id, "place": str(one.place), "field": one.field, "message": one.message} for one in ladder.unproved
+        ],
         "rungs": [
             {
                 "name": step.rung,

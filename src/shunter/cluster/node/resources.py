@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import may_overcommit
 from shunter.cluster.node.cgroups import Limits
 from shunter.cluster.node.containers import Role, declared
 from shunter.cluster.node.quantities import binary_bytes, quantity
@@ -38,14 +39,21 @@ def with_room_for(pods: int, amounts: Capacity) -> dict[str, Fraction]:
     return {**amounts, "pods": min(amounts.get("pods", Fraction(0)), Fraction(pods))}
 
 
+def amounts_of(container: Json) -> dict[str, str | int | float]:
+    """What one container asks for. Limits count where no request is set; of devices and huge pages, of which nobody gets more
+    than was set aside, the limits count, which requests may only repeat."""
+    resources = container.get("resources") or {}
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    return {**limits, **requests, **{name: amount for name, amount in limits.items() if not may_overcommit(name)}}
+
+
 def requested(spec: Json) -> dict[str, Fraction]:
-    """What a pod asks for: the sum over its containers, or one init container if that is more. Limits count where no request
-    is set. Quantities that cannot be read are the API server's business and count as nothing."""
+    """What a pod asks for: the sum over its containers, or one init container if that is more. Quantities that cannot be read
+    are the API server's business and count as nothing."""
     total: dict[str, Fraction] = {}
     initial: dict[str, Fraction] = {}
     for container, role in declared(spec):
-        resources = container.get("resources") or {}
-        for name, text in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
+        for name, text in amounts_of(container).items():
             if role is Role.INIT:
                 initial[name] = max(initial.get(name, Fraction(0)), quantity(text))
             else:

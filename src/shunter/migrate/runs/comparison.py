@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Struct
 from shunter.api.quantity import parse
+from shunter.jobs.log_metrics import RATE
+from shunter.jobs.metrics import Series
 from shunter.migrate.runs.integrity import grouping
 from shunter.migrate.runs.learning import learning
-from shunter.migrate.runs.logs import RATE
-from shunter.migrate.runs.record import Pod, Run, Series
+from shunter.migrate.runs.record import Pod, Run
 
 Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from shunter.jobs.log_metrics import RATE
+from shunter.jobs.metrics import Point, Series
 from shunter.migrate.runs.integrity import grouping
-from shunter.migrate.runs.logs import RATE
-from shunter.migrate.runs.record import Point, Run, Series
+from shunter.migrate.runs.record import Run
 
 
 class Pair(NamedTuple):

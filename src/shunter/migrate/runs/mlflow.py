@@ -15,7 +15,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.migrate.runs.record import Point, Series, finite
+from shunter.jobs.metrics import Point, Series, finite
 
 SECONDS = 30.0
 PAGE = 1000

@@ -7,16 +7,15 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
+from shunter.jobs.log_metrics import LogReport
+from shunter.jobs.metrics import Point, Series, finite
+from shunter.jobs.training_pods import ranks, training_pods
 from shunter.migrate.runs import marks
-from shunter.migrate.runs.logs import LogReport
-from shunter.migrate.runs.record import Pod, Point, Run, Series, finite
-from shunter.operator.overview import is_v2, member, moment, overview
+from shunter.migrate.runs.record import Pod, Run
+from shunter.operator.overview import member, moment, overview
 from shunter.operator.training_progress import reported_metrics
-
-_GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
 
 
 def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], jobset: Json | None = None) -> Run:
@@ -47,32 +46,6 @@ def _pods_of(jobset: Json) -> int:
     """How many pods of a JobSet train. Those that still run when the first rank has succeeded are removed with their logs."""
     groups = [group for group in jobset["spec"]["replicatedJobs"] if not group["name"].endswith("initializer")]
     return sum(group.get("replicas", 1) * group["template"]["spec"].get("parallelism", 1) for group in groups)
-
-
-def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
-    """Those that take part in the training, by rank; of those that took one place after another the last."""
-    latest: dict[str, Json] = {}
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", ""))):
-        if member(job, pod).rank is not None:
-            latest[member(job, pod).label] = pod
-    return sorted(latest.values(), key=lambda pod: _rank_order(job, pod))
-
-
-def ranks(job: Json, ranked: Sequence[Json]) -> list[int]:
-    """The rank of each pod that trains, as far as pods that are gone let it be told."""
-    places = [_rank_order(job, pod) for pod in ranked]
-    if all(completion == 0 for _, completion in places):
-        return [place for place, _ in places]
-    if all(place == 0 for place, _ in places):
-        return [completion for _, completion in places]
-    return list(range(len(ranked)))
-
-
-def _rank_order(job: Json, pod: Json) -> tuple[int, int]:
-    if not is_v2(job):
-        return member(job, pod).rank or 0, 0
-    labels = pod["metadata"].get("labels", {})
-    return int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(COMPLETION_INDEX, "0"))
 
 
 def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:

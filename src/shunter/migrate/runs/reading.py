@@ -8,18 +8,16 @@ from types import MappingProxyType
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
-from shunter.api.trainer.runtime import NODE
-from shunter.api.training.kinds import JOB_KINDS
+from shunter.jobs.log_metrics import LogReader, LogReport, MetricPattern, told
+from shunter.jobs.training_pods import ranks, training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.kube.log_lines import text_lines
-from shunter.migrate.runs.logs import LogReader, LogReport, MetricPattern, told
-from shunter.migrate.runs.observation import observed, ranks, training_pods
+from shunter.migrate.runs.observation import observed
 from shunter.migrate.runs.record import Run
 from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
 
 CONCURRENT_LOGS = 16
-_TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
 
 
 async def run_of(
@@ -57,12 +55,6 @@ async def _jobset(client: Client, job: Json) -> Json | None:
         return await client.get(JOBSETS, job["metadata"]["name"], job["metadata"]["namespace"])
     except (NotFound, Forbidden):
         return None
-
-
-def training_container(pod: Json) -> str:
-    """The name of the container that trains; sidecars may stand before it."""
-    names = [container["name"] for container in pod["spec"]["containers"]]
-    return next((str(name) for name in names if name in _TRAINING_CONTAINERS), str(names[0]))
 
 
 async def _log(client: Client, pod: Json, reader: LogReader) -> LogReport | None:

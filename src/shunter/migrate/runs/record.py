@@ -5,61 +5,18 @@ A baseline outlives v1: once it is exported, neither the job nor its pods are ne
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from shunter.api.meta import Struct
 from shunter.errors import InputError
+from shunter.jobs.metrics import Process, Series
 from shunter.operator.overview import FINISHED_STATES
 
 FORMAT = "shunter.dev/run/v1"
-
-Source = Literal["log", "trainerStatus", "tensorboard", "mlflow"]
-
-
-class Point(Struct, frozen=True, array_like=True):
-    """One value of a metric."""
-
-    at: tuple[float, ...]
-    """Where the training was, in the program's own counting: (step,), (epoch, step) or (epoch,)."""
-    value: float | None
-    """None for what is no finite number: the training has diverged."""
-    time: float | None = None
-    """Seconds since 1970; None when nobody noted it."""
-
-
-class Series(Struct, frozen=True):
-    """A metric in the course of the training, by one process."""
-
-    name: str
-    rank: int | None = None
-    """The process that reported it; None for what is reported of the whole job."""
-    source: Source = "log"
-    is_counted: bool = False
-    """Whether `at` is but the number of the report (1, 2, ...), because the program named no step with it."""
-    points: tuple[Point, ...] = ()
-
-    @property
-    def final(self) -> float | None:
-        return self.points[-1].value
-
-    @property
-    def title(self) -> str:
-        """`loss (rank 0)`."""
-        return self.name if self.rank is None else f"{self.name} (rank {self.rank})"
-
-
-class Process(Struct, frozen=True):
-    """What one process said of its place among the others."""
-
-    pod: str
-    rank: int | None = None
-    world_size: int | None = None
 
 
 class Pod(Struct, frozen=True):
@@ -116,10 +73,6 @@ class Run(Struct, frozen=True):
     def with_series(self, more: Iterable[Series]) -> Run:
         """The same run with metrics from another source."""
         return msgspec.structs.replace(self, series=(*self.series, *more))
-
-
-def finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def encoded(run: Run) -> bytes:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.errors import InputError
+from shunter.jobs.log_metrics import MetricPattern, told
 from shunter.migrate.runs import mlflow, tensorboard
-from shunter.migrate.runs.logs import MetricPattern, told
 from shunter.migrate.runs.record import Run
 
 

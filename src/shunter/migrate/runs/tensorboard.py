@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from shunter.errors import InputError
-from shunter.migrate.runs.record import Point, Series, finite
+from shunter.jobs.metrics import Point, Series, finite
 
 _Field: TypeAlias = tuple[int, int | bytes]
 """Number and value of a field of a message: of fixed size or length-delimited as bytes, a varint as a number."""

@@ -122,7 +122,7 @@ def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     if is_v2(job) and is_to_be_resumed(job):
         nodes = overview(job).ranks
-        text = f"shunter scale suspended it to give it {nodes} node{'s' * (nodes > 1)}, and was interrupted before it resumed it"
+        text = f"shunter scale suspended it to give it {count(nodes, 'node')}, and was interrupted before it resumed it"
         return Cause("ScaleInterrupted", text, f"finish that with: shunter scale {name} --nodes {nodes} -n {namespace}")
     path = "spec.runPolicy" if is_v1(job) else "spec"
     patch = '{"spec":{"runPolicy":{"suspend":false}}}' if is_v1(job) else '{"spec":{"suspend":false}}'
@@ -174,7 +174,7 @@ def _of_pods(held: Sequence[Held]) -> Cause:
     labels = list(dict.fromkeys(one.label for one in held if (one.word, one.text) == (first.word, first.text)))
     others = len({one.label for one in held}) - len(labels)
     who = labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
-    rest = f"; {others} other pod{'s have' if others > 1 else ' has'} another cause" if others else ""
+    rest = f"; {count(others, 'other pod has', 'other pods have')} another cause" if others else ""
     return Cause(first.word, first.text, first.remedy, who, rest)
 
 

@@ -18,6 +18,7 @@ from shunter.api.names import (
     port_name_faults,
     subdomain_faults,
 )
+from shunter.api.pod_requests import may_overcommit
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.builtin.volume_rules import relative_path_errors
@@ -128,7 +129,7 @@ def resource_errors(resources: Json, claims: set[str], field: str) -> list[Field
         errors += _resource_name_errors(name, f"{field}.requests[{name}]") + _amount_errors(
             name, amount, f"{field}.requests[{name}]"
         )
-        overcommits = "/" not in name and not name.startswith("hugepages-")
+        overcommits = may_overcommit(name)
         if name in limits:
             if parse(amount) != parse(limits[name]) and not overcommits:
                 errors.append(invalid(f"{field}.requests", amount, f"must be equal to {name} limit of {limits[name]}"))

@@ -29,8 +29,9 @@ KEYS = Companion(SECRETS, "-mpi-ssh-auth")
 HOSTS = Companion(CONFIG_MAPS, "-mpi-hostfile")
 PRIVATE_KEY, PUBLIC_KEY = "ssh-privatekey", "ssh-publickey"
 
+OPEN_MPI_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
 OPEN_MPI_ENVIRONMENT = (
-    "OMPI_MCA_orte_default_hostfile",
+    OPEN_MPI_HOST_FILE,
     "OMPI_MCA_plm_rsh_args",
     "OMPI_MCA_orte_keep_fqdn_hostnames",
     "OMPI_MCA_orte_set_default_slots",

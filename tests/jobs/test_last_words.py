@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cli.last_words import last_words
+from shunter.jobs.last_words import last_words
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from shunter.migrate.runs import patterns
-from shunter.migrate.runs.logs import timed, told
+from shunter.jobs import log_patterns as patterns
+from shunter.jobs.log_metrics import timed, told
 from shunter.operator.training_progress import Checkpoint
 
 LONGEST = 1_000
@@ -51,15 +51,28 @@ def saved_checkpoint(lines: Iterable[str]) -> Checkpoint | None:
     announced: Checkpoint | None = None
     for line in lines:
         time, text = timed(line)
-        text = patterns.ESCAPES.sub("", text)[:LONGEST]
+        text = _readable(text)
         if "sav" in text or "Sav" in text:
             if (step := _step(_ANNOUNCED, text)) is not None:
                 announced = Checkpoint(step, time)
-            elif not _NOT_SAVED.search(text) and (step := _step(_SAVED, text)) is not None:
+            elif (step := _saved_step(text)) is not None:
                 found, announced = Checkpoint(step, time), None
         elif announced and any("loss" in series.name for series in told([text], pod="", rank=0).series):
             found, announced = announced, None
     return found
+
+
+def saved_step(text: str) -> int | None:
+    """The step that a line without its time says is saved; None where it says of none that it is."""
+    return _saved_step(_readable(text))
+
+
+def _readable(text: str) -> str:
+    return patterns.ESCAPES.sub("", text)[:LONGEST]
+
+
+def _saved_step(text: str) -> int | None:
+    return None if _NOT_SAVED.search(text) else _step(_SAVED, text)
 
 
 def _step(forms: Iterable[re.Pattern[str]], text: str) -> int | None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.condition_sentences import sentence
-from shunter.cli.display import PipeDisplay
-from shunter.cli.held_notes import LONGEST, LONGEST_TRACEBACK, QUIET, HeldNotes, LogRhythm
+from shunter.jobs.condition_sentences import sentence
+from shunter.jobs.display import PipeDisplay
+from shunter.jobs.held_notes import LONGEST, LONGEST_TRACEBACK, QUIET, HeldNotes, LogRhythm
 from shunter.operator.overview import Member
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "    main()", "", "ValueError: no"]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shunter.errors import InputError
-from shunter.migrate.runs import patterns
-from shunter.migrate.runs.record import Point, Process, Series, finite
+from shunter.jobs import log_patterns as patterns
+from shunter.jobs.metrics import Point, Process, Series, finite
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)\d*(Z|[+-]\d\d:\d\d) ")
 _WORDS = re.compile(r"[\s_-]+")

@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.cli.log_checkpoints import saved_checkpoint
+from shunter.jobs.log_checkpoints import saved_checkpoint
+from shunter.jobs.log_metrics import told
+from shunter.jobs.metrics import Series
+from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.log_lines import text_lines
-from shunter.migrate.runs.logs import told
-from shunter.migrate.runs.observation import training_pods
-from shunter.migrate.runs.reading import training_container
-from shunter.migrate.runs.record import Series
 from shunter.operator.overview import is_pod_of, overview, pod_selector
 from shunter.operator.training_progress import Progress, progress
 

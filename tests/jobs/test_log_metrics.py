@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate.runs.logs import metric_pattern, told
-from shunter.migrate.runs.record import Process
+from shunter.jobs.log_metrics import metric_pattern, told
+from shunter.jobs.metrics import Process
 
 LINES = {
     "PyTorch's MNIST example": ("Train Epoch: 2 [640/60000 (1%)]\tloss=2.2975", {"loss": ((2, 640), 2.2975)}),

@@ -11,10 +11,11 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cli.display import OneRank, PipeDisplay
-from shunter.cli.following import JobFollower
+from shunter.cli.display import OneRank
 from shunter.cli.log_options import LogOptions
 from shunter.cli.log_printing import print_logs
+from shunter.jobs.display import PipeDisplay
+from shunter.jobs.following import JobFollower
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response

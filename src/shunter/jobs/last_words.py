@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS
-from shunter.cli.reports import NO_LOG, READ_LINES
+from shunter.jobs.failures import NO_LOG, READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_lines import text_lines

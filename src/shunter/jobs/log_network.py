@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from shunter.api.meta import Json
 from shunter.fabrics.chosen import chosen_networks
+from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_lines import text_lines
-from shunter.migrate.runs.observation import training_pods
-from shunter.migrate.runs.reading import training_container
 
 HEAD_BYTES = 256 * 1024
 """How much of the log is read: ranks form their first group soon, but a program may first say what it downloads."""

@@ -22,7 +22,7 @@ from job_evidence import (
     waiting,
     workload,
 )
-from shunter.cli.evidence import Why, completed, evidence_of, why_of_all
+from shunter.jobs.evidence import Why, completed, evidence_of, why_of_all
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response

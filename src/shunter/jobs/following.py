@@ -11,11 +11,11 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.cli.condition_sentences import sentence
-from shunter.cli.display import Display
-from shunter.cli.held_notes import HeldNotes
-from shunter.cli.last_pods import last_pods
-from shunter.cli.obstacle import Obstacle
+from shunter.jobs.condition_sentences import sentence
+from shunter.jobs.display import Display
+from shunter.jobs.held_notes import HeldNotes
+from shunter.jobs.last_pods import last_pods
+from shunter.jobs.obstacle import Obstacle
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.log_reading import WHOLE, LogPart, followed_lines

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.cli.log_progress import logged_progress
+from shunter.jobs.log_progress import logged_progress
 from shunter.operator.training_progress import Progress
 
 

@@ -1,0 +1,8 @@
+"""What a cluster, and the logs of its pods, say of a job: why it does not train, how far it is, what it saved, how it ended.
+
+    job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
+    lines of logs --log_metrics, log_checkpoints--> metrics, steps, checkpoints          pure
+    watches --following--> a display, and how the job ended
+
+`shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it. Nothing here writes to a cluster.
+"""

@@ -1,0 +1,53 @@
+"""How a followed job ended, and why: the same for the command and for Python."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.jobs.failures import failure_lines, headline
+from shunter.jobs.following import End
+from shunter.jobs.last_words import last_words
+from shunter.kube.client import Client
+from shunter.operator.overview import Overview, overview
+
+
+class Outcome(NamedTuple):
+    """How one job ended."""
+
+    end: End
+    job: Overview
+    """As it was last."""
+    reasons: tuple[str, ...] = ()
+    """Of a job that failed: first why, in one line, then what the job says of itself; at least one."""
+    faults: tuple[str, ...] = ()
+    """What failed, with its last words, line by line."""
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.end.job is None
+
+    @property
+    def succeeded(self) -> bool:
+        return not self.is_deleted and self.job.state == "Succeeded"
+
+    @property
+    def sentence(self) -> str:
+        """`TrainJob team/train failed: node-1: exit code 1: ValueError: no data`."""
+        title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
+        if self.succeeded:
+            return f"{title} succeeded"
+        return f"{title} was deleted" if self.is_deleted else f"{title} failed: {self.reasons[0]}"
+
+
+async def outcome(client: Client, end: End, applied: Json) -> Outcome:
+    """How the job that was `applied` ended; of one that failed the last words of its ranks are read."""
+    if end.job is None:
+        return Outcome(end, overview(applied))
+    row = overview(end.job)
+    if row.state == "Succeeded":
+        return Outcome(end, row)
+    logs = await last_words(client, end.job, end.pods)
+    why = headline(end.job, end.pods, [], logs)
+    reasons = tuple(text for text in dict.fromkeys((why, row.message)) if text) or ("it does not say why",)
+    return Outcome(end, row, reasons, tuple(failure_lines(end.job, end.pods, logs)))

@@ -1,0 +1,50 @@
+"""What `checkpoints` says of a job of which it finds none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.cli.checkpoints import nothing_saved
+from shunter.launch.saving_place import saving_place
+
+
+def job(place: str, **variables: str) -> dict[str, Any]:
+    environment = {"SHUNTER_CHECKPOINT_DIR": place, **variables}
+    return {
+        "metadata": {"name": "train", "namespace": "team"},
+        "spec": {"trainer": {"env": [{"name": name, "value": value} for name, value in environment.items()]}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("place", "reason", "text"),
+    [
+        pytest.param(
+            "s3://b/runs/train",
+            "Access Denied",
+            "saves in s3://b/runs/train, which cannot be listed from here: Access Denied.",
+            id="a bucket without rights",
+        ),
+        pytest.param(
+            "s3://b/runs/train",
+            "",
+            "has saved no checkpoint yet: with the credentials of this shell there is none in s3://b/runs/train.",
+            id="a bucket with none, as far as can be seen from here",
+        ),
+        pytest.param(
+            "s3://b/runs/first",
+            "",
+            "has saved no checkpoint yet, in first's place: with the credentials of this shell there is none in s3://b/runs/first.",
+            id="that of the job which it goes on from",
+        ),
+    ],
+)
+def test_a_bucket_is_never_said_to_be_empty_that_was_not_read(place: str, reason: str, text: str) -> None:
+    found = job(place, AWS_ENDPOINT_URL="http://minio:9000")
+    own = saving_place(found)
+    assert own is not None
+    message, remedy = nothing_saved("train", {"team": found}, {"team": own}, reason)
+    assert message == f"job 'train' {text}"
+    assert remedy.endswith(f"aws s3 ls {place}/ --endpoint-url http://minio:9000")
