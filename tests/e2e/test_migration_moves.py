@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(180)
 
 JOBS = 12
 KILL_AFTER_RECORDS = 15
-TRAINS_ON_V2 = "import socket, time; time.sleep(0 if '-node-0-' in socket.gethostname() else 600)"
+TRAINS_ON_V2 = "import os, time; time.sleep(0 if 'JOB_COMPLETION_INDEX' in os.environ else 600)"
 """A program that v1 runs for ever, and v2 to its end."""
 
 
@@ -77,7 +77,8 @@ class Moving:
         command = [*SHUNTER, "migrate", "apply", "--plan", str(self.plan), "--yes"]
         process = subprocess.Popen(command, env=self.cluster.environment, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while process.poll() is None and self._records() < KILL_AFTER_RECORDS:
+        while self._records() < KILL_AFTER_RECORDS:
+            assert process.poll() is None
             assert time.monotonic() < deadline
         process.kill()
         process.wait()

@@ -33,6 +33,15 @@ def test_only_what_blocks_needs_to_be_accepted(topic: Topic) -> None:
     assert topic.impact == "blocking" or not topic.acceptable
 
 
+def test_nothing_that_changes_meaning_is_a_note() -> None:
+    changing = [
+        topic for topic in topics().values() if topic.change in ("lossy", "semantic-change") and topic.grade in ("D", "L", "N")
+    ]
+    assert [topic.id for topic in changing if topic.severity == "info"] == []
+    assert [topic.id for topic in topics().values() if topic.limits_proof and topic.severity == "info"] == []
+    assert [topics()[id].severity for id in ("HOST003", "HOST006", "POD005", "PROFILE001")] == ["warning"] * 4
+
+
 def test_every_trap_and_gap_of_the_specification_is_told_by_some_topic() -> None:
     told = {trap for topic in topics().values() for trap in topic.traps}
     assert [trap for trap in SPECIFIED if trap not in told] == [*NOT_OF_A_JOB]

@@ -1,6 +1,6 @@
 """From a v1 job to a TrainJob and its runtime: pure, the same for files and clusters.
 
-draft = source + defaults of v1 -> kinds/ arrange -> rules/ apply -> result, rows, findings
+draft = source + defaults of v1 -> kinds/ arrange -> rules/ apply -> result -> what programs read of it, rows, findings
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate import mpi_operator, provenance
-from shunter.migrate.draft import Draft, Profile
+from shunter.migrate.draft import Draft, Profile, replica_specs
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.gitops import argo
 from shunter.migrate.kinds import Arranger, arrangers
@@ -23,7 +23,7 @@ from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
 from shunter.migrate.paths import shown, value_at
 from shunter.migrate.reading import read
-from shunter.migrate.rules import ORDER, names
+from shunter.migrate.rules import ORDER, names, pod_reads
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework
@@ -61,6 +61,25 @@ class Conversion:
         """Whether the result must not be used."""
         return any(finding.is_blocking for finding in self.findings)
 
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Those of the job's containers, each once. Nobody has looked at the programs in them."""
+        framework = framework_of(self.source)
+        specs = value_at(self.source.value, ("spec", replica_specs(framework))) if framework else {}
+        templates = [(role or {}).get("template") or {} for role in specs.values()] if isinstance(specs, dict) else []
+        containers = [
+            container
+            for template in templates
+            for field in ("initContainers", "containers")
+            for container in (template.get("spec") or {}).get(field) or ()
+        ]
+        return tuple(dict.fromkeys(str(container["image"]) for container in containers if container.get("image")))
+
+    @property
+    def unproved(self) -> tuple[Finding, ...]:
+        """Where programs read what changes, so that equal pods prove nothing of what the program makes of it."""
+        return tuple(finding for finding in self.findings if finding.limits_proof)
+
     @cached_property
     def grade(self) -> Grade:
         """That of the field which fares worst."""
@@ -80,6 +99,7 @@ def convert(source: SourceObject, options: Options, surroundings: InputContext =
     draft = drafted(source, options, surroundings)
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
+    pod_reads.report(draft, train_job, runtime)
     rows = tuple(_rows(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}}))
     return Conversion(
         source=source,

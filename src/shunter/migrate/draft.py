@@ -164,6 +164,10 @@ class Draft:
     def group_of(self, role: str) -> Group:
         return next(group for group in self.groups if role in group.roles)
 
+    def config_map(self, name: str) -> Json | None:
+        """The ConfigMap of that name in the job's namespace, if the input has it."""
+        return self.surroundings.find("ConfigMap", self.source.namespace, name)
+
     def carry(self, path: Path, manifest: Manifest, target: Path, note: str = "") -> None:
         """The source's field at `path`, and all below it, stands at `target` of a result. The caller puts it there."""
         self.ledger.carried(path, Target(manifest, target), note)

@@ -42,6 +42,8 @@ class Topic(NamedTuple):
     explains: tuple[str, ...] = ()
     """What differs in pods because of it: `env.PET_NNODES`, `program`, `spec.restartPolicy`, `pods`, `group`, `ending.success`
     (`proof/explanations`). When empty it explains what differs in the very field that a finding is about."""
+    limits_proof: bool = False
+    """Whether it says that a program reads what changes: the pods are compared, what the program makes of the value is not."""
 
 
 NO_DIFFERENCE = ("none",)
@@ -78,6 +80,11 @@ class Finding(NamedTuple):
     @property
     def is_blocking(self) -> bool:
         return self.topic.impact == "blocking" and not self.suppressed
+
+    @property
+    def limits_proof(self) -> bool:
+        """Whether the comparison of pods cannot tell what follows, whoever took it on."""
+        return self.topic.limits_proof
 
     @property
     def field(self) -> str:

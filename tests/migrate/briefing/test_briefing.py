@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import PurePath
@@ -160,8 +161,14 @@ def test_what_is_taken_on_of_the_proof_leaves_a_job_proved() -> None:
     text = TEXT.replace("resources:", f"{name}\n            resources:").replace("NAME", "a").replace("POLICY", "OnFailure")
     (source,) = text_file(text, "a.yaml").documents[0].objects
     assert not facts([source]).jobs[0].is_proved
-    taken_on = facts([source], mark=lambda findings: tuple(one._replace(suppressed="it is no host") for one in findings))
-    assert taken_on.jobs[0].is_proved
+
+    def mark(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        return tuple(one._replace(suppressed="it is no host") for one in findings)
+
+    assert not facts([source], mark=mark).jobs[0].is_proved, "the conversion tells of the name that is read as well (POD007)"
+    batch = converted([source], Options())
+    outcomes = tuple(replace(outcome, findings=mark(outcome.findings)) for outcome in batch.outcomes)
+    assert gathered(replace(batch, outcomes=outcomes), {}, NOW, mark=mark).jobs[0].is_proved
 
 
 def test_nothing_is_called_measured_that_was_not() -> None:

@@ -50,8 +50,19 @@ class Job(NamedTuple):
 
     @property
     def is_proved(self) -> bool:
-        """Whether its pods were compared with those of v1, and hold."""
-        return self.ladder is not None and any(step.rung == "pods" and step.holds for step in self.ladder.steps)
+        """Whether its pods were compared with those of v1, and hold, and no program of it reads what changes, unless somebody
+        took that on."""
+        if self.ladder is None or self.unproved:
+            return False
+        return any(step.rung == "pods" and step.holds for step in self.ladder.steps)
+
+    @property
+    def unproved(self) -> tuple[Finding, ...]:
+        """Where programs read what changes, of which nobody took it on, and no comparison of runs has shown it."""
+        if self.ladder is None or not self.ladder.unproved:
+            return ()
+        told = (*self.outcome.findings, *self.ladder.findings)
+        return tuple(finding for finding in told if finding.limits_proof and not finding.suppressed)
 
     @property
     def is_refuted(self) -> bool:

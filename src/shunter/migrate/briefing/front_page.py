@@ -67,6 +67,8 @@ def proof_of(job: Job) -> str:
     runs = f", runs {worst(job.runs).verdict}" if job.runs else ""
     if job.is_proved:
         return f"pods compared{runs}"
+    if job.unproved and not job.is_refuted:
+        return f"pods compared, not what programs read{runs}"
     held = f"{job.ladder.reached} holds" if job.ladder.reached else "nothing holds"
     return f"{held}{', not the next rung' if job.ladder.is_refuted else ''}{runs}"
 

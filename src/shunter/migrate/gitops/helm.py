@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from shunter.api import counts
 from shunter.api.meta import Json
 from shunter.migrate.batch import Outcome, converted
 from shunter.migrate.conversion import Conversion
@@ -116,7 +117,7 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     if re.search(r"helmword|helmsum", text):
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
     place = Place(document.source, document.first_line + 1, 1)
-    count = f"{len(holes)} expression{'' if len(holes) == 1 else 's'}"
+    count = counts.count(len(holes), "expression")
     told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
     return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))

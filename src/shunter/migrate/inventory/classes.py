@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from shunter.migrate.batch import Outcome
 from shunter.migrate.findings import Finding
+from shunter.migrate.rules.profiles import RUNTIME_DECIDES
 from shunter.operator.overview import FINISHED_STATES
 
 JobClass = Literal["finished", "owned", "blocked", "complex", "standard", "simple"]
@@ -78,9 +79,14 @@ def _taken_on(subject: Subject) -> str:
 
 
 def _changed_meaning(subject: Subject) -> str:
-    """Notes (severity info) do not count: they tell of defaults and mechanisms, not of what the job does."""
+    """Notes (severity info) do not count: they tell of defaults and mechanisms, not of what the job does; nor does what a shipped
+    runtime decides, which is what makes a job simple."""
     return _told(
-        [finding for finding in subject.standing if finding.topic.severity != "info" and finding.topic.change in _CHANGED]
+        [
+            finding
+            for finding in subject.standing
+            if finding.topic.severity != "info" and finding.topic.change in _CHANGED and finding.topic is not RUNTIME_DECIDES
+        ]
     )
 
 

@@ -14,10 +14,13 @@ from shunter.migrate.launch.arguments import Option
 from shunter.migrate.launch.rewriting import without_options
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import AGENTS
+from shunter.operator.trainer.plugins.mpi import OPEN_MPI_HOST_FILE
 from shunter.operator.training.mpi.objects import KUBECTL, KUBEXEC
 
 _PARAMETERS = frozenset({"mca", "gmca", "prtemca"})
 _HOST_FILES = frozenset({"hostfile", "default-hostfile"})
+_OWN_HOST_FILE = (f"{HOST_FILE_DIRECTORY}/{HOST_FILE}", f"${OPEN_MPI_HOST_FILE}", f"$({OPEN_MPI_HOST_FILE})")
+"""The list that both generations write, by its path or by the variable in which both tell it."""
 
 AGENT = Topic(
     id="MPI012",
@@ -120,7 +123,7 @@ def _report_hosts(draft: Draft, run: Started, path: Path, slots: int) -> None:
     if processes.isdecimal() and int(processes) != slots:
         draft.report(PROCESSES, _place(path, run.options["np"]), f"-np {processes} for {slots} slots.")
     for name, option in run.given:
-        if name in _HOST_FILES and option.value != f"{HOST_FILE_DIRECTORY}/{HOST_FILE}":
+        if name in _HOST_FILES and option.value not in _OWN_HOST_FILE:
             draft.report(OTHER_HOST_FILE, _place(path, option), f"The hosts stand in {option.value}.")
 
 

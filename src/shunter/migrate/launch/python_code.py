@@ -28,22 +28,35 @@ class Reading(NamedTuple):
 def readings(code: str) -> tuple[Reading, ...]:
     """Every `os.environ["NAME"]`, `os.environ.get("NAME", ...)` and `os.getenv("NAME", ...)`. Never fails: code of another
     version of Python, or with holes of a template, is searched for these words."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(code)
+    if tree is None:
         return tuple(Reading(match[1], match.start(), match.end()) for match in _MENTION.finditer(code))
-    lines = _Lines(code)
+    lines = Lines(code)
     return tuple(sorted(_readings(tree, lines), key=lambda reading: reading.start))
 
 
-def _readings(tree: ast.AST, lines: _Lines) -> Iterator[Reading]:
+def parsed(code: str) -> ast.Module | None:
+    """The code as a tree; None when it cannot be parsed."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def variable_read(node: ast.AST) -> str | None:
+    """The environment variable that an expression asks for; None when it asks for none."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
+        return _text(node.slice)
+    if isinstance(node, ast.Call) and node.args and _reads(node.func):
+        return _text(node.args[0])
+    return None
+
+
+def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
-            if (name := _text(node.slice)) is not None:
-                yield Reading(name, *lines.span(node))
-        elif isinstance(node, ast.Call) and node.args and _reads(node.func) and (name := _text(node.args[0])) is not None:
-            default = ast.unparse(node.args[1]) if len(node.args) > 1 else None
+        if (name := variable_read(node)) is not None:
+            default = ast.unparse(node.args[1]) if isinstance(node, ast.Call) and len(node.args) > 1 else None
             yield Reading(name, *lines.span(node), default)
 
 
@@ -63,7 +76,7 @@ def _text(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-class _Lines:
+class Lines:
     """Offsets from ast's lines and columns, which count bytes of UTF-8."""
 
     def __init__(self, code: str) -> None:
@@ -72,7 +85,9 @@ class _Lines:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
 
-    def span(self, node: ast.expr) -> tuple[int, int]:
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where an expression or a statement begins and ends."""
+        assert isinstance(node, (ast.expr, ast.stmt)), "other nodes have no place"
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column)
 

@@ -50,6 +50,11 @@ def script(text: str) -> Script:
     return _Parser(Lexer(text)).script()
 
 
+def within(text: str, piece: Piece) -> Script:
+    """What the commands of a substitution say; offsets are those of the whole text."""
+    return _Parser(Lexer(text, piece.start, piece.start + len(piece.value))).script()
+
+
 def references(text: str, read: Script) -> Iterator[Reference]:
     """Every mention of a variable in the text that was read, also within substitutions and here-documents."""
     for word in read.words:
@@ -109,7 +114,7 @@ def _piece_references(text: str, piece: Piece, depth: int = 0) -> Iterator[Refer
         for match in _NAME.finditer(piece.value):
             yield Reference(match[0], piece.start + match.start(), piece.start + match.end())
     elif piece.kind == "command":
-        for word in _Parser(Lexer(text, piece.start, piece.start + len(piece.value))).script().words:
+        for word in within(text, piece).words:
             yield from _word_references(text, word, depth + 1)
 
 
@@ -171,7 +176,7 @@ class _Parser:
         elif literal in {"for", "select", "case", "function", "[["}:
             self._skipped_to = {"case": "in", "function": "{", "[[": "]]"}.get(literal, _SEPARATOR)
             self._cases += literal == "case"
-        elif assigned := _assignment(word):
+        elif assigned := assignment(word):
             self._assignments.append(assigned)
         else:
             self._words.append(word)
@@ -200,8 +205,8 @@ class _Parser:
             collected.clear()
 
 
-def _assignment(word: Word) -> tuple[str, Word] | None:
-    """`NAME=value` as name and value."""
+def assignment(word: Word) -> tuple[str, Word] | None:
+    """`NAME=value` as name and value; None for any other word."""
     first = word.pieces[0] if word.pieces else None
     if first is None or first.kind != "text" or first.is_quoted or not (match := _ASSIGNMENT.match(first.value)):
         return None

@@ -40,6 +40,15 @@ class Use(NamedTuple):
     """What it takes where there is none."""
 
 
+class Text(NamedTuple):
+    """A program that the container's words, or a file that it mounts, write out."""
+
+    language: Literal["shell", "python"]
+    text: str
+    spot: Spot
+    """Where it stands as a whole."""
+
+
 class Launch(NamedTuple):
     """What a container starts."""
 
@@ -47,6 +56,8 @@ class Launch(NamedTuple):
     """In the order of the text; never empty."""
     uses: tuple[Use, ...]
     """Without those of programs that a launcher starts: it tells them."""
+    texts: tuple[Text, ...] = ()
+    """The programs that could be read, in the order in which they are started."""
 
     @property
     def main(self) -> Started:
@@ -105,7 +116,7 @@ def understood(
             return Launch((Started("unknown", (), {}, "", tuple(words), place.through),), tuple(reader.uses))
     reader.read_words(words, place)
     none_seen = Started("unknown", (), {}, "", tuple(words), place.through)
-    return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)))
+    return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)), tuple(dict.fromkeys(reader.texts)))
 
 
 @dataclass(frozen=True)
@@ -134,6 +145,7 @@ class _Reader:
     files: dict[str, File]
     started: list[Started] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
 
     def read_kubernetes_references(self, text: str, spot: Spot) -> None:
         for match in _KUBERNETES_REFERENCE.finditer(text):
@@ -162,6 +174,9 @@ class _Reader:
     def read_text(self, text: str, spot: Spot, place: _Place) -> None:
         """Shell text; `spot` is where it stands as a whole."""
         script = shell.script(text)
+        # What eval is given is a part of the text around it.
+        if place.through[-1:] != ("eval",):
+            self.texts.append(Text("shell", text, spot))
         self._take_shell_references(text, script, spot)
         for command in script.commands:
             words = [argument for word in command.words for argument in _arguments(text, word, spot, place)]
@@ -254,6 +269,7 @@ class _Reader:
             self._take_python(file.text, file.spot)
 
     def _take_python(self, code: str, spot: Spot) -> None:
+        self.texts.append(Text("python", code, spot))
         for reading in python_code.readings(code):
             self.uses.append(Use(reading.name, _within(spot, reading.start, reading.end), "python", reading.default))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.kube.merge_patch import difference, merge_patch
@@ -89,7 +90,7 @@ def why_over(job: Json | None) -> str:
 def why_not_stopped(job: Json, pods: int) -> str:
     """Why the twin of a v1 job that was suspended may not start yet; empty when it may. `pods` counts those that may run."""
     if pods:
-        return f"{pods} pod{'s' if pods > 1 else ''} of the v1 job still run"
+        return f"{count(pods, 'pod')} of the v1 job still run"
     state = overview(job).state
     return "" if state == "Suspended" else f"the v1 job is not suspended yet ({state})"
 

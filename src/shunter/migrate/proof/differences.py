@@ -86,7 +86,7 @@ class UnofferedError(ValueError):
 
 def matched(v1: V1, v2: V2) -> Matched:
     """Pairs the pods. Raises UnofferedError."""
-    pairs = tuple(_pairs(v1, v2))
+    pairs = tuple(paired(v1, v2))
     hosts = (
         Hosts({pair.v1.host: pair.mark for pair in pairs if pair.v1}, v1.job.namespace),
         Hosts({pair.v2.host: pair.mark for pair in pairs if pair.v2}, v2.jobset["metadata"]["namespace"]),
@@ -104,7 +104,7 @@ def _facts(side: Side, replica: Replica | None, *, in_v1: bool) -> Facts:
         raise UnofferedError(str(error), in_v1=in_v1) from error
 
 
-def _pairs(v1: V1, v2: V2) -> Iterator[Pair]:
+def paired(v1: V1, v2: V2) -> Iterator[Pair]:
     """A replicated job of a role's name that has as many pods has the pods of that role. All other pods are paired in rank order:
     completion index 0 of `node` is rank 0."""
     sizes = [Counter(replica.role.lower() for replica in side.replicas) for side in (v1, v2)]

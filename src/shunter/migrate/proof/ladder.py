@@ -44,6 +44,8 @@ RUNGS: dict[RungName, str] = {
     "runs": "a run of each side was compared",
 }
 """From the lowest to the highest, and what is true there."""
+UNPROVED = "but not what programs make of names, ports or files that are others in v2"
+"""How far the proof of a job reaches in which programs read such."""
 
 
 class Step(NamedTuple):
@@ -86,6 +88,15 @@ class Ladder:
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for step in self.steps for finding in step.findings)
+
+    @property
+    def unproved(self) -> tuple[Finding, ...]:
+        """Where programs read what changes: the pods may be alike, what the programs make of it is not looked at. None once runs
+        were compared, which shows it."""
+        if any(step.rung == "runs" and step.holds for step in self.steps):
+            return ()
+        own = (finding for finding in self.findings if finding.limits_proof)
+        return (*self.conversion.unproved, *own)
 
     def taken_on(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Ladder:
         """With findings that people have taken on marked as such."""

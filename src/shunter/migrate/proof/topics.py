@@ -55,6 +55,7 @@ GENERATED_NAME = Topic(
     ),
     effort=1,
     traps=("T21", "NX23"),
+    limits_proof=True,
 )
 NOT_AS_CARRIED = Topic(
     id="PROOF004",
@@ -103,8 +104,8 @@ OTHER_GROUP = Topic(
 MORE_PATIENT = Topic(
     id="PROOF007",
     title="v2 starts a pod again that was taken away, where v1 fails the job",
-    severity="info",
-    impact="none",
+    severity="warning",
+    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

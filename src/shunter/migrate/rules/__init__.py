@@ -2,7 +2,8 @@
 
 Applied in the order of `ORDER`, after the kind's module has arranged the groups. A rule changes the draft and accounts for the
 fields that it takes; it does not look at what other rules made of theirs, but for `profiles`, the last. `launcher`, `processes`
-and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges.
+and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges. `pod_reads` is asked when the result
+stands.
 """
 
 from __future__ import annotations

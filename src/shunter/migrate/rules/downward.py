@@ -20,7 +20,7 @@ _JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 READ_ELSEWHERE = Topic(
     id="POD005",
     title="what a container is told of its pod comes from another label",
-    severity="info",
+    severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="Q",
@@ -30,6 +30,25 @@ READ_ELSEWHERE = Topic(
     ),
     remedy="Nothing to do where the meaning is the same; the message says where it is not.",
     traps=("NX29",),
+    limits_proof=True,
+)
+COUNTS_ALL = Topic(
+    id="POD016",
+    title="the index that a container is told counts other pods in v2",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "v1's label replica-index counts the pods of one role, so the Master and the first Worker are both 0. In v2 these roles "
+        "are one group, whose index counts them all: each Worker is told another number than in v1. A program that takes it for "
+        "a rank or a shard reads other data, or waits for a pod that is not there; one that adds 1 for the Master adds it twice."
+    ),
+    remedy="Change the program to an index that counts the Master, or use RANK; then accept with --accept POD016.",
+    effort=3,
+    traps=("NX29", "T21"),
+    acceptable=True,
+    limits_proof=True,
 )
 NOT_KNOWN = Topic(
     id="POD006",
@@ -58,6 +77,7 @@ POD_NAME = Topic(
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
     effort=1,
     traps=("NX23", "NX29", "T21"),
+    limits_proof=True,
 )
 
 
@@ -77,7 +97,9 @@ def apply(draft: Draft) -> None:
                 continue
             reference["fieldPath"], note = counterpart
             draft.changed(group, (*path, "fieldPath"), f"{counterpart[0]} in v2")
-            draft.report(READ_ELSEWHERE, place, f"{keyed[2]} is read from {counterpart[0]}{note}.")
+            others = _other_indices(draft, group) if keyed[2] == REPLICA_INDEX else []
+            topic = COUNTS_ALL if others else READ_ELSEWHERE
+            draft.report(topic, place, " ".join([f"{keyed[2]} is read from {counterpart[0]}{note}.", *others]))
 
 
 def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
@@ -90,6 +112,19 @@ def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _references(inner, (*path, index))
+
+
+def _other_indices(draft: Draft, group: Group) -> list[str]:
+    """What pods are told of whose role stands behind another one in the group."""
+    found, before = [], 0
+    for role in group.roles:
+        last = draft.job.replica_count(role) - 1
+        if before and last == 0:
+            found.append(f"{role} 0 is told 0 in v1 and {before} in v2.")
+        elif before and last > 0:
+            found.append(f"{role} 0 to {last} are told 0 to {last} in v1 and {before} to {before + last} in v2.")
+        before += last + 1
+    return found
 
 
 def _counterpart(draft: Draft, group: Group, key: str) -> tuple[str, str] | None:

@@ -210,6 +210,8 @@ def _warn_of_unknown_references(draft: Draft, group: Group, place: Path, contain
     known = {variable["name"] for variable in own}
     if "torch" in draft.ml_policy and group.trains:
         known.update(TORCHRUN_ENVIRONMENT)
+    if "mpi" in draft.ml_policy:
+        known.update(OPEN_MPI_ENVIRONMENT)
     lost = draft.operator_variables(group.roles[0]) - known
     for field in ("command", "args"):
         for index, word in enumerate(container.get(field) or []):

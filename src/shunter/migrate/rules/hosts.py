@@ -30,7 +30,7 @@ _MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
 RENAMED = Topic(
     id="HOST003",
     title="a host name of v1 is replaced by the one of v2",
-    severity="info",
+    severity="warning",
     impact="advisory",
     change="lossless",
     grade="Q",
@@ -73,7 +73,7 @@ IN_A_SCRIPT = Topic(
 FIXED_PORT = Topic(
     id="HOST006",
     title="the command names the port of v1",
-    severity="info",
+    severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
@@ -104,7 +104,7 @@ SERVICE_IN_THE_WAY = Topic(
 OWN_PORTS = Topic(
     id="HOST008",
     title="ports of the training container are not those of a Service any more",
-    severity="info",
+    severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
@@ -245,7 +245,7 @@ def _config_maps(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[st
     """The ConfigMaps among the volumes that are in the input: which volume, the name, the texts."""
     for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
         name = str((volume.get("configMap") or {}).get("name") or "")
-        config_map = draft.surroundings.find("ConfigMap", draft.source.namespace, name) if name else None
+        config_map = draft.config_map(name) if name else None
         if config_map:
             yield index, name, [*config_map["data"].values()]
 

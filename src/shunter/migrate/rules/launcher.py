@@ -99,12 +99,11 @@ def training_container(draft: Draft, role: str, told: Collection[str] = ()) -> T
     index = draft.container_index(role)
     container: Json = spec["containers"][index]
 
-    def config_map(name: str) -> Json | None:
-        return draft.surroundings.find("ConfigMap", draft.source.namespace, name)
-
     path = (*draft.role_path(role), "template", "spec", "containers", index)
     known = draft.operator_variables(role).union(told)
-    return TrainingContainer(container, path, understood(container, spec.get("volumes") or (), config_map, told=known), known)
+    return TrainingContainer(
+        container, path, understood(container, spec.get("volumes") or (), draft.config_map, told=known), known
+    )
 
 
 def telling(draft: Draft, group: Group, found: TrainingContainer) -> Telling:

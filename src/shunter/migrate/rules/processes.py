@@ -5,6 +5,7 @@ v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a 
 
 from __future__ import annotations
 
+from shunter.api import counts
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.paths import Path
 from shunter.migrate.rules import launcher_topics as topics
@@ -90,7 +91,7 @@ def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> N
     draft.trainer["numProcPerNode"] = count
     draft.default(FIELD, f"numProcPerNode says what v2 counts: {count}")
     path, offset = found.place(found.decisive_start)
-    told = f"{count} process{'es' if count > 1 else ''} a pod"
+    told = f"{counts.count(count, 'process', 'processes')} a pod"
     is_sure = found.launch.launcher == "torchrun"
     starts = found.decisive_text
     text = f"v2 tells {starts} {told}." if is_sure else f"If {starts} starts torchrun, v2 tells it {told}."

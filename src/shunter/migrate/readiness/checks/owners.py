@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shunter.api.counts import count
 from shunter.api.ownership import owner_of
 from shunter.migrate.findings import Topic
 from shunter.migrate.readiness.facts import (
@@ -46,7 +47,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if owner := owner_of(outcome.source.value):
             owned.setdefault(owner, []).append(outcome.source.title)
     for owner, jobs in sorted(owned.items()):
-        yield Fault(f"it looks after {len(jobs)} v1 job{'s' if len(jobs) > 1 else ''}: {', '.join(jobs[:3])}.", owner)
+        yield Fault(f"it looks after {count(len(jobs), 'v1 job')}: {', '.join(jobs[:3])}.", owner)
     for resource in HOSTS:
         for host in facts.all(resource):
             kinds = sorted({embedded.job.kind for embedded in found_in(SourceObject(host, "cluster"))})

@@ -1,0 +1,57 @@
+"""What programs read of the pod they run in: its host name, its own addresses, variables that tell of it.
+
+A read says whether the program only shows the value (a log line, a directory) or decides by it: cuts a number out of it, compares
+it, takes it for a rank. Shell and Python have readers of their own; this module holds what they have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HOST_NAME = "host name"
+HOSTS_FILE = "/etc/hosts"
+"""Values that a program reads elsewhere than in a variable."""
+OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
+BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
+"""What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
+_RANK = re.compile(
+    r"(?:^|[_-])(?:(?:node|machine|global|local|host|process|proc|worker|task|shard|replica|pod|my|data)?[_-]?"
+    r"(?:rank|index|idx|shard|ordinal|partition)|(?:worker|process|node|shard|task|replica|machine)[_-]?(?:id|num|number|nr))$",
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    r"##\s*\*-"  # ${HOSTNAME##*-}
+    r"|##\*\[(?:!|\^)0-9\]"
+    r"|\$NF\b|\brev\b"  # awk -F- '{print $NF}', rev | cut
+    r"|s(?P<mark>[/|,#])\^?\.\*-(?P=mark)(?P=mark)"  # sed 's/.*-//'
+    r"|(?:\[0-9\]|\\d|\[\[:digit:\]\])[+*]?\)?\\?\)?\$"  # grep -o '[0-9]*$', re.search(r"(\d+)$")
+    r"|\[-1\]|\[-1:\]|rpartition\([^)]*\)\[(?:2|-1)\]|rsplit\([^)]*\)\[1\]"
+)
+
+
+class Read(NamedTuple):
+    name: str
+    """HOST_NAME, HOSTS_FILE, or the name of a variable."""
+    start: int
+    """Where it stands in its text."""
+    decides: bool
+    """Whether something is cut out of it, or it is compared, or taken for a rank."""
+    takes_last_number: bool = False
+    """Whether only the number at its end is taken."""
+
+
+def is_rank(name: str) -> bool:
+    """Whether a variable or an option of that name says which of several a process is: `NODE_RANK`, `--shard-index`."""
+    return bool(_RANK.search(name.lstrip("-")))
+
+
+def takes_last_number(text: str) -> bool:
+    """Whether the text, a statement that cuts a name, takes the number at the name's end."""
+    return bool(_LAST.search(text))
+
+
+def line_of(text: str, start: int) -> str:
+    """The line of the text that the place is in, without the blanks around it."""
+    end = text.find("\n", start)
+    return text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end].strip()

@@ -1,0 +1,123 @@
+"""Where shell and Python take values of their pod, and whether they decide by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.migrate.launch import python_reads, shell_reads
+from shunter.migrate.launch.reads import is_rank
+
+KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR"}
+SHOWS, DECIDES, LAST = "shows", "decides", "takes the last number"
+
+SHELL = {
+    "echo $HOSTNAME": [SHOWS],
+    "mkdir -p /logs/$HOSTNAME && python t.py > /logs/$HOSTNAME/out.log": [SHOWS, SHOWS],
+    "cat <<EOF > /tmp/c\nhost: $HOSTNAME\nEOF": [SHOWS],
+    "python report.py --name $HOSTNAME": [SHOWS],
+    '[ -z "$HOSTNAME" ] && exit 1': [SHOWS],
+    "sed -i s/HERE/$HOSTNAME/ run.conf": [SHOWS],
+    "cat /etc/hostname": [SHOWS],
+    "RANK=${HOSTNAME##*-} python train.py": [LAST],
+    "python t.py --rank ${HOSTNAME##*-}": [LAST],
+    "torchrun --node_rank=${HOSTNAME: -1} t.py": [DECIDES],
+    "python t.py --shard-id $HOSTNAME": [DECIDES],
+    "export NODE_RANK=$HOSTNAME": [DECIDES],
+    "H=$(hostname); R=${H##*-}": [SHOWS, LAST],
+    "ID=$HOSTNAME; if [[ $ID == *-0 ]]; then :; fi": [SHOWS, DECIDES],
+    'if [ "$(hostname)" = bert-master-0 ]; then :; fi': [DECIDES],
+    "[[ $HOSTNAME =~ -([0-9]+)$ ]] && echo first": [LAST],
+    "case $HOSTNAME in\n *master*) echo first;;\nesac": [DECIDES],
+    "I=$(hostname -s | cut -d- -f3)": [DECIDES],
+    "I=$(uname -n | sed 's/.*-//')": [LAST],
+    "I=$(cat /proc/sys/kernel/hostname | awk -F- '{print $NF}')": [LAST],
+    "cut -d- -f3 <<< $HOSTNAME": [DECIDES],
+    'IFS=- read -ra PARTS <<< "$HOSTNAME"': [DECIDES],
+    "read -r H < /etc/hostname; R=${H#bert-}": [SHOWS, DECIDES],
+    "R=$((${HOSTNAME##*-} + 1))": [DECIDES],
+    "echo $HOSTNAME | tr -dc 0-9": [DECIDES],
+    "hostname | grep master": [DECIDES],
+    "grep worker /etc/hosts": [DECIDES],
+    "echo 1.2.3.4 x >> /etc/hosts": [],
+    "N=${MASTER_ADDR%-master-0}": [DECIDES],
+    "FIRST=${MASTER_ADDR%%,*}; PORT=${MASTER_ADDR##*:}": [SHOWS, SHOWS],
+    "echo $MASTER_ADDR | cut -d, -f1": [SHOWS],
+    "for one in $(echo $MASTER_ADDR | tr ',' ' '); do ping $one; done": [SHOWS, SHOWS],
+    'IFS=, read -ra ALL <<< "$MASTER_ADDR"': [SHOWS],
+    'IFS=, read -ra ALL <<< "$MASTER_ADDR"; N=${ALL%-0}': [SHOWS],
+    "for one in ${MASTER_ADDR//,/ }; do [ $one = bert-master-0 ] && first; done": [SHOWS, DECIDES],
+    "echo $MASTER_ADDR | cut -d- -f1": [DECIDES],
+    "hostname -i": [],
+    "hostname bert": [],
+    "IP=$(getent hosts $HOSTNAME | awk '{print $1}')": [SHOWS],
+    "echo $(POD_NAME)": [SHOWS],
+    "HOSTNAME=fixed; R=${HOSTNAME##*-}": [],
+    "$( ${ `": [],
+}
+PYTHON = {
+    "import socket\nprint(socket.gethostname())": [SHOWS],
+    "import socket\nwandb.init(name=f'run-{socket.gethostname()}')": [SHOWS],
+    "import os\nlog = {'host': os.environ['HOSTNAME'], 'loss': 1}\nprint(log['loss'])": [SHOWS],
+    "import os\nh = os.uname()[1]\nprint(h)": [SHOWS],
+    "import os\nos.system('hostname')": [SHOWS],
+    "import os\nif os.environ.get('HOSTNAME') == '': fail()": [SHOWS],
+    "import os\nprint(os.environ['MASTER_ADDR'], os.environ['RANK'])": [SHOWS],
+    "import os\nassert len(os.environ['MASTER_ADDR'].split(',')) == 3": [SHOWS],
+    "import os\nall = os.environ['MASTER_ADDR'].split(',')\nconnect(all[0].split(':')[0])": [SHOWS],
+    "import os\nfor one in os.environ['MASTER_ADDR'].rstrip().split():\n  connect(one)": [SHOWS],
+    "import os\nall = os.environ['MASTER_ADDR'].split(',')\nif all[0][-1] == '0': first()": [DECIDES],
+    "import os\nfor one in os.environ['MASTER_ADDR'].split(','):\n  print(one[-1])": [LAST],
+    "import os\nr = os.environ['MASTER_ADDR'].split(',').index(me)": [DECIDES],
+    "import socket\nrank = int(socket.gethostname().split('-')[-1])": [LAST],
+    "import os\nr = os.uname().nodename.rsplit('-', 1)[1]": [LAST],
+    "from socket import gethostname as name\nh = name()\nif h.endswith('-0'): first()": [DECIDES],
+    "import platform, re\nx = platform.node()\nm = re.search('worker-([0-9]+)', x)": [DECIDES],
+    "open('/etc/hostname').read().strip().split('-')": [DECIDES],
+    "import os\nchief = 'master' in os.environ.get('HOSTNAME', '')": [DECIDES],
+    "import subprocess\nh = subprocess.check_output(['hostname']).decode()\nr = h.split('-')": [DECIDES],
+    "import socket\ndef own():\n  return socket.gethostname()\nr = own().split('-')": [DECIDES],
+    "import socket\nclass A:\n  def __init__(self):\n    self.h = socket.gethostname()\n  def r(self): return self.h[3:]": [
+        DECIDES
+    ],
+    "import os\nranks.index(os.environ['POD_NAME'])": [DECIDES],
+    "import os\nranks[os.environ['POD_NAME']]": [DECIDES],
+    "import zlib, socket\nseed = zlib.crc32(socket.getfqdn().encode())": [DECIDES],
+    "import socket\nrun(shard_index=socket.gethostname())": [DECIDES],
+    "with open('/etc/hosts') as f:\n  for line in f:\n    if 'worker' in line: print(line)": [DECIDES],
+    "import socket\nip = socket.gethostbyname(socket.gethostname())": [],
+    "import socket\nprint socket.gethostname().split('-')": [DECIDES],
+    "import os\nprint(os.environ['HOME'])": [],
+}
+
+
+def _said(found: list[shell_reads.Read]) -> list[str]:
+    return [LAST if read.takes_last_number else DECIDES if read.decides else SHOWS for read in found]
+
+
+@pytest.mark.parametrize("text", SHELL)
+def test_shell_text_reads(text: str) -> None:
+    assert _said(shell_reads.reads(text, KNOWN)) == SHELL[text]
+
+
+@pytest.mark.parametrize("text", PYTHON)
+def test_python_reads(text: str) -> None:
+    assert _said(python_reads.reads(text, KNOWN)) == PYTHON[text]
+
+
+def test_a_read_stands_where_it_is_written() -> None:
+    text = "set -e\nexport R=${HOSTNAME##*-}\n"
+    assert [text[read.start :][:18] for read in shell_reads.reads(text, KNOWN)] == ["${HOSTNAME##*-}\n"]
+    code = "import socket\n\nh = socket.gethostname()\nr = h[-1]\n"
+    assert [code[read.start :][:20] for read in python_reads.reads(code, KNOWN)] == ["socket.gethostname()"]
+
+
+@pytest.mark.parametrize(
+    "name", ["RANK", "NODE_RANK", "--node-rank", "machine_rank", "shard", "--shard-index", "task_id", "worker_id", "IDX"]
+)
+def test_name_of_a_rank(name: str) -> None:
+    assert is_rank(name)
+
+
+@pytest.mark.parametrize("name", ["--name", "OUTPUT", "JOB", "--run-id", "franking", "PIDS", "--log-dir", "hosts"])
+def test_name_of_no_rank(name: str) -> None:
+    assert not is_rank(name)
