@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
+from shunter.api.established import is_established
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.errors import EnvironmentProblem
@@ -156,18 +157,13 @@ async def _applied(client: Client, obj: Json, present: Json | None, *, dry_run: 
 
 async def _wait_until_established(client: Client, crd: Json) -> None:
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-    while not _is_established(crd):
+    while not is_established(crd):
         if asyncio.get_running_loop().time() > deadline:
             conditions = (crd.get("status") or {}).get("conditions") or []
             why = "; ".join(entry.get("message", "") for entry in conditions if entry["status"] != "True")
             raise EnvironmentProblem(f"{title_of(crd)} is not established: {why or 'the server does not say why'}.")
         await asyncio.sleep(RETRY_SECONDS)
         crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, crd["metadata"]["name"])
-
-
-def _is_established(crd: Json) -> bool:
-    conditions = {entry["type"]: entry["status"] for entry in (crd.get("status") or {}).get("conditions") or ()}
-    return conditions.get("Established") == "True"
 
 
 def _refusal(obj: Json, error: ApiError) -> EnvironmentProblem:

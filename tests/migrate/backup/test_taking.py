@@ -15,7 +15,7 @@ from shunter.api.resources import NAMESPACES, SECRETS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.migrate.backup.index import Index, read_index
+from shunter.migrate.backup.index import Index, read_entry, read_index
 from shunter.migrate.backup.restoring import Choice, decisions, restore
 from shunter.migrate.backup.taking import everything, take
 
@@ -78,16 +78,16 @@ async def test_a_secret_is_named_and_its_value_is_nowhere(client: Client, namesp
     assert "ZG8tbm90LXRlbGw" not in text
 
 
-async def test_an_object_that_the_server_would_not_take_back_is_named_and_nothing_is_left(
+async def test_an_object_that_the_server_would_not_take_back_is_written_and_named(
     client: Client, namespace: str, tmp_path: Path
 ) -> None:
-    job = pytorch_job("bert", namespace)
-    job["spec"]["noSuchField"] = 1
-    with pytest.raises(
-        EnvironmentProblem, match=rf"PyTorchJob {namespace}/bert: the server would not take it back: .*noSuchField"
-    ):
-        await take(client, tmp_path / "backup", [job], server="here", now=NOW)
-    assert list(tmp_path.iterdir()) == []
+    odd, good = pytorch_job("odd", namespace), pytorch_job("good", namespace)
+    odd["spec"]["noSuchField"] = 1
+    index = await take(client, tmp_path / "backup", [odd, good], server="here", now=NOW)
+    assert index == read_index(tmp_path / "backup")
+    assert [entry.title for entry in index.refused] == [f"PyTorchJob {namespace}/odd"]
+    assert "noSuchField" in index.refused[0].refused
+    assert [read_entry(tmp_path / "backup", entry)["metadata"]["name"] for entry in index.objects] == ["odd", "good"]
 
 
 async def test_a_file_that_was_changed_is_refused(client: Client, namespace: str, tmp_path: Path) -> None:

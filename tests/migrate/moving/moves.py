@@ -25,13 +25,13 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import Fault, FaultTransport
+from shunter.kube.faults import Fault, FaultTransport, Refuse
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving import applying, comparisons, gathering, rolling_back, running
+from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
@@ -74,6 +74,7 @@ class Moves:
         self.namespace = namespace
         self.directory = directory
         self.connection = connection
+        self.definitions = directory / "definitions"
 
     async def make_namespace(self) -> None:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
@@ -100,16 +101,26 @@ class Moves:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
-            return await rolling_back.roll_back(client, journal, plan.id, lambda undo, failure: None)
+            return await rolling_back.roll_back(client, journal, plan, self.definitions, lambda undo, failure: None)
 
-    async def clean_up(self, plan: Plan) -> list[Outcome]:
-        jobs = [source.value for source in (await gathering.read(self.client, plan.namespaces)).jobs]
-        records = (await self.read_journal(plan)).records
-        found = tidied(plan, jobs, await listed(self.client, TRAIN_JOBS, plan.namespaces), records)
-        steps = [tidying.step for tidying in found if tidying.step is not None]
-        with self.journal(plan, self.client) as journal:
+    async def clean_up(self, plan: Plan, *, client: Client | None = None, i_know: bool = False) -> list[Outcome]:
+        client = client or self.client
+        with self.journal(plan, client) as journal:
             await journal.load()
-            return await applying.apply(self.client, steps, journal, Screen(), QUICK)
+            jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
+            train_jobs = await listed(client, TRAIN_JOBS, plan.namespaces)
+            found = tidied(plan, jobs, train_jobs, journal.records, i_know=i_know)
+            steps = [tidying.step for tidying in found if tidying.step is not None]
+            return await applying.apply(client, steps, journal, Screen(), QUICK)
+
+    async def finalize(self, plan: Plan, definitions: Sequence[str], *, client: Client | None = None) -> list[Outcome]:
+        """Deletes some of v1's definitions."""
+        client = client or self.client
+        with self.journal(plan, client) as journal:
+            await journal.load()
+            going = [ending for ending in await closing.read(client, definitions) if ending.step is not None]
+            outcomes, _ = await closing.delete(client, going, journal, Screen(), self.definitions)
+            return outcomes
 
     async def note(self, verdict: str, *, original: str, twin: str, uid: str = "") -> str:
         """Notes a comparison of two runs on the twin; what is said when it is not noted."""
@@ -118,7 +129,7 @@ class Moves:
         return await comparisons.note(self.client, run, successor, verdict)
 
     async def preview(self, plan: Plan) -> list[Undo]:
-        return await rolling_back.preview(self.client, await self.read_journal(plan), plan.id)
+        return await rolling_back.preview(self.client, await self.read_journal(plan), plan, self.definitions)
 
     async def read_journal(self, plan: Plan) -> Journal:
         journal = self.journal(plan, self.client)
@@ -133,6 +144,20 @@ class Moves:
         """A client of a process that is dead after so many writes."""
         faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
         faults.kill_after(writes)
+        try:
+            yield Client(faults, field_manager="shunter-migrate")
+        finally:
+            await faults.close()
+
+    @asynccontextmanager
+    async def refusing(self, write: int) -> AsyncIterator[Client]:
+        """A client whose write of that number, the first being 1, is refused."""
+        faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
+
+        async def refuse() -> None:
+            faults.inject(Refuse(403, "Forbidden", "injected"))
+
+        faults.before_write(write, refuse)
         try:
             yield Client(faults, field_manager="shunter-migrate")
         finally:

@@ -149,6 +149,18 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
     assert PYTORCH_JOBS.api_version not in await served_versions(client)
     _, said = migrate("rollback", "--dry-run")
     for name in V1_DEFINITIONS:
-        copy = tmp_path / "plan.yaml.definitions" / f"{name}.yaml"
-        assert copy.exists()
-        assert f"kubectl create -f {copy}" in said
+        assert f"would create CustomResourceDefinition {name}: this plan deleted it" in said
+    copy = tmp_path / "plan.yaml.definitions" / "tfjobs.kubeflow.org.yaml"
+    kept = copy.read_text()
+    copy.write_text(kept.replace("scope: Namespaced", "scope: Cluster"))
+    code, said = migrate("rollback", "--yes")
+    assert code == 6, said
+    assert "refuse CustomResourceDefinition tfjobs.kubeflow.org: its copy is not here" in said
+    assert f"taken back: {len(V1_DEFINITIONS) - 1} of {len(V1_DEFINITIONS)} writes" in said
+    await client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True))
+    copy.write_text(kept)
+    code, said = migrate("rollback", "--yes")
+    assert (code, said.splitlines()) == (
+        0,
+        ["create CustomResourceDefinition tfjobs.kubeflow.org: this plan deleted it", "taken back: 1 of 1 write"],
+    )

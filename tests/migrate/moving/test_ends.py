@@ -72,10 +72,10 @@ RESUMED = merge_patch(v1("Succeeded"), {"spec": {"runPolicy": {"suspend": False}
 CHANGED = merge_patch(v1(), {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 7}}})
 
 
-def deletion(phase: Phase, after: Json | None) -> Record:
+def deletion(phase: Phase, after: Json | None, uid: str = "1") -> Record:
     """A record of the deletion of the v1 job, with the job that came back."""
     step = Step("delete", "delete", V1_JOBS["PyTorchJob"], "team", "bert")
-    return msgspec.structs.replace(intended(step, v1()), phase=phase, after=digest(after) if after else "")
+    return msgspec.structs.replace(intended(step, v1()), phase=phase, after=digest(after) if after else "", uid=uid)
 
 
 SUSPENDED = msgspec.structs.replace(
@@ -88,7 +88,7 @@ ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
     "changed by the plan itself": (CHANGED, [SUSPENDED], ""),
     "deleted and made again since, from the same manifest": (MADE_AGAIN, [], ANOTHER),
     "deleted by a cleanup and brought back by a rollback": (
-        MADE_AGAIN, [deletion("done", None), deletion("undoing", None), deletion("undone", MADE_AGAIN)], ""),
+        MADE_AGAIN, [deletion("done", None), deletion("undoing", None), deletion("undone", MADE_AGAIN, "9")], ""),
     "deleted by a cleanup and made again by somebody, as a rollback noted": (
         MADE_AGAIN, [deletion("done", None), deletion("undone", MADE_AGAIN)], ANOTHER),
 }  # fmt: skip

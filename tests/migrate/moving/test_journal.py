@@ -8,11 +8,13 @@ import stat
 import uuid
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from faults.operators import Operator
 from migrate.moving.moves import Moves, Screen, pytorch_job
 from migrate.moving.test_deciding import CREATE, DELETE, SHARED
+from migrate.moving.test_planning import plan
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES
 from shunter.api.training.pytorch import PYTORCH_JOBS
@@ -25,7 +27,9 @@ from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undoing import undone
+from shunter.migrate.moving.undoing import Knowledge, undone
+
+PLAN = msgspec.structs.replace(plan(), id="p1")
 
 
 def journal(moves: Moves, directory: Path) -> Journal:
@@ -208,7 +212,7 @@ async def test_a_copy_that_is_not_what_was_written_brings_nothing_back(
         await moves.client.patch(CONFIG_MAPS, copy["metadata"]["name"], moves.namespace, {"data": {"object": other}})
     found = Journal(tmp_path / "elsewhere", "p1", moves.client, journals)
     await found.load()
-    assert undone(found.records[-1], None, plan_id="p1", known=()).verdict == "keep"
+    assert undone(found.records[-1], None, Knowledge("p1")).verdict == "keep"
     assert "is gone or was changed" in found.unread
 
 
@@ -273,6 +277,6 @@ async def test_another_machine_brings_a_job_back_whose_deletion_was_killed_after
     assert (await moves.v1("bert") == {}) == (writes >= 4)
     with Journal(tmp_path / "elsewhere", "p1", moves.client, journals) as found:
         await found.load()
-        undos = await rolling_back.roll_back(moves.client, found, "p1", lambda undo, failure: None)
+        undos = await rolling_back.roll_back(moves.client, found, PLAN, tmp_path, lambda undo, failure: None)
     assert {undo.verdict for undo, _ in undos} == ({"create"} if writes >= 4 else {"nothing"} if writes == 3 else set())
     assert (await moves.v1("bert"))["spec"] == made["spec"]

@@ -186,6 +186,7 @@ async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is
 async def test_a_replacement_waits_until_no_v1_job_runs_and_begins_with_a_backup(moves: Moves) -> None:
     await moves.submit("runs")
     await moves.submit("waits", suspend=True)
+    await moves.until_state("waits", "Suspended")
     plan = await moves.plan(PlanOptions(strategy="replacement", freeze="none"))
     run = await moves.apply(plan)
     assert list(run.active) == [f"PyTorchJob {moves.namespace}/runs (Created)"]
@@ -329,6 +330,7 @@ async def test_a_server_that_is_away_for_seconds_does_not_leave_a_move_half_done
 
 async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
     plan = await moves.plan(PlanOptions(strategy="replacement", freeze="none"))
     assert (await moves.apply(plan)).is_complete
     await moves.roll_back(plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,7 +28,7 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undoing import Twin, to_undo, undone, was_started
+from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_undo, undone, was_started
 
 
 def record(step: Step, present: Json | None, after: Json | None, phase: Phase = "done", **changes: Any) -> Record:
@@ -44,8 +43,7 @@ class Case(NamedTuple):
     record: Record
     present: Json | None
     verdict: str
-    twin: Twin = Twin()
-    users: Collection[str] = ()
+    knowledge: Knowledge = Knowledge("p1")
 
 
 MADE = record(CREATE, None, TWIN)
@@ -54,6 +52,9 @@ STOPPED = record(SUSPEND, V1, V1_STOPPED)
 WAS_STOPPED_ALREADY = record(SUSPEND, V1_STOPPED, V1_STOPPED)
 DELETED = record(DELETE, V1, None)
 FINISHED_V1 = {**V1_STOPPED, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+RUNNING_TWIN = merge_patch(TWIN, {"spec": {"suspend": False}})
+STARTED_TWIN = record(START, TWIN, RUNNING_TWIN)
+MADE_AGAIN = merge_patch(V1_STOPPED, {"metadata": {"uid": "9"}})
 UNANSWERED = record(CREATE, None, None, "intended")
 CHANGED = merge_patch(TWIN, {"metadata": {"labels": {"a": "b"}}})
 OTHER_UID = merge_patch(TWIN, {"metadata": {"uid": "9"}})
@@ -76,22 +77,32 @@ CASES = {
         UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
     "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
     "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
-    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", users=["TrainJob other"]),
+    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", Knowledge("p1", users=["TrainJob other"])),
     "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
     "the v1 job runs already": Case(STOPPED, V1, "nothing"),
     "the v1 job is gone": Case(STOPPED, None, "nothing"),
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
-    "the twin has finished: the v1 job does not train again": Case(STOPPED, V1_STOPPED, "keep", Twin(is_finished=True)),
-    "the twin runs: the v1 job does not train beside it": Case(STOPPED, V1_STOPPED, "keep", Twin(is_running=True)),
+    "the twin has finished: the v1 job does not train again": Case(
+        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_finished=True))),
+    "the twin runs: the v1 job does not train beside it": Case(
+        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_running=True))),
     "the twin was started and is gone: the v1 job does not train again": Case(
-        STOPPED, V1_STOPPED, "keep", Twin(is_lost=True)),
+        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_lost=True))),
     "the v1 job was changed": Case(STOPPED, merge_patch(V1_STOPPED, {"metadata": {"labels": {"a": "b"}}}), "refuse"),
     "a job that was suspended before stays so": Case(WAS_STOPPED_ALREADY, V1_STOPPED, "nothing"),
     "a deleted job comes back": Case(DELETED, None, "create"),
     "a deleted job that had finished does not": Case(msgspec.structs.replace(DELETED, state="Succeeded"), None, "keep"),
     "a deleted job whose name is taken does not": Case(DELETED, V1, "nothing"),
     "a deleted job whose copy is elsewhere does not": Case(msgspec.structs.replace(DELETED, undo={}), None, "keep"),
-    "a definition has its copy in a file": Case(DEFINITION_DELETED, None, "keep"),
+    "a definition comes back from its copy": Case(
+        msgspec.structs.replace(DEFINITION_DELETED, undo=DEFINITION), None, "create"),
+    "a definition whose copy is gone does not": Case(DEFINITION_DELETED, None, "refuse"),
+    "a twin stays when its v1 job is gone": Case(MADE, TWIN, "keep", Knowledge("p1", origin="gone")),
+    "a twin stays when its v1 job is another": Case(MADE, TWIN, "keep", Knowledge("p1", origin="another")),
+    "a twin trains on when its v1 job is gone": Case(STARTED_TWIN, RUNNING_TWIN, "keep", Knowledge("p1", origin="gone")),
+    "a twin stops when its v1 job is there": Case(STARTED_TWIN, RUNNING_TWIN, "patch"),
+    "a job that a rollback made again is ours": Case(STOPPED, MADE_AGAIN, "patch", Knowledge("p1", uids=["9"])),
+    "a job that somebody made again is not": Case(STOPPED, MADE_AGAIN, "refuse", Knowledge("p1", uids=["1"])),
     "a freeze that was taken away does not come back": Case(UNFROZEN, None, "nothing"),
 }  # fmt: skip
 
@@ -99,7 +110,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_what_is_taken_back(case: Case) -> None:
     known = {case.record.after} - {""}
-    found = undone(case.record, case.present, plan_id="p1", known=known, twin=case.twin, users=case.users)
+    found = undone(case.record, case.present, case.knowledge._replace(known=known))
     assert found.verdict == case.verdict
     assert found.why
 
@@ -126,13 +137,20 @@ def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Ste
     assert was_started(records) is started
 
 
-def test_the_copy_of_a_definition_is_named_where_it_is() -> None:
-    found = undone(DEFINITION_DELETED, None, plan_id="p1", known=set(), definitions="move/plan.yaml.definitions")
-    assert found.why == "apply its copy: kubectl create -f move/plan.yaml.definitions/tfjobs.kubeflow.org.yaml"
+def test_what_a_killed_rollback_made_again_is_known_by_its_uid() -> None:
+    undoing = msgspec.structs.replace(DELETED, phase="undoing")
+    found = [undone(record, MADE_AGAIN, Knowledge("p1")) for record in (undoing, DELETED)]
+    assert [(undo.verdict, undo.uid) for undo in found] == [("nothing", "9"), ("nothing", "")]
+
+
+def test_nothing_is_deleted_after_what_was_not_done() -> None:
+    for verdict, held in (("delete", "keep"), ("patch", "patch"), ("create", "create"), ("nothing", "nothing")):
+        assert held_back(Undo(MADE, verdict, "x"), STOPPED).verdict == held
+    assert held_back(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:
-    found = undone(DELETED, None, plan_id="p1", known=set())
+    found = undone(DELETED, None, Knowledge("p1"))
     assert is_suspended(found.body)
     assert "uid" not in found.body["metadata"]
 

@@ -190,6 +190,7 @@ def applied(
                 await written.load()
                 backup = path.parent / plan.backup
                 done = await running.run(client, plan, written, screen, waves=waves, backup=backup, now=datetime.now(UTC))
+            tell_each(f"{backup} has these, but the server would not take them back as they are:", done.unrestorable.items())
             return done.is_complete
 
     if not asyncio.run(run()):
@@ -212,7 +213,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             going = [ending for ending in found if ending.step is not None]
             tell_each("these go:", ((ending.definition, ending.why) for ending in going))
             unfreezing = closing.unfreezing(plan, known, found)
-            tell_each("and with the last of them:", ((step.id, "") for step in unfreezing))
+            tell_each("and with the last of them:", ((step.title, "") for step in unfreezing))
             if dry_run or not (going or unfreezing):
                 errors().print("nothing was changed")
                 return len(going) == len(found)

@@ -9,7 +9,8 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.console import say
-from shunter.cli.migrate.moving_options import NamespacesOption
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.moving_options import NamespacesOption, tell_each
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 
@@ -24,7 +25,8 @@ def backup(
 ) -> None:
     """Write all jobs of both generations, and their runtimes, into a folder: one clean manifest each, and an index with hashes.
 
-    Secrets are never read: what jobs need of them stands in the index by name.
+    Secrets are never read: what jobs need of them stands in the index by name. Exit codes: 0, 6 when all of it is written and
+    the server would not take some of it back as it is: each is named, here and in the index.
     """
     import asyncio
     from datetime import UTC, datetime
@@ -53,5 +55,9 @@ def backup(
                 )
 
     index = asyncio.run(run())
-    checked = "each accepted by the server in a dry run" if index.verified else "not verified"
+    tell_each("written, but the server would not take these back as they are:", ((e.title, e.refused) for e in index.refused))
+    accepted = "each" if not index.refused else f"{len(index.objects) - len(index.refused)}"
+    checked = f"{accepted} accepted by the server in a dry run" if index.verified else "not verified"
     say(f"{directory}: {count(len(index.objects), 'object')}, {checked}")
+    if index.refused:
+        raise typer.Exit(exit_codes.INCOMPLETE)

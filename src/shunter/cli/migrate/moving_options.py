@@ -103,7 +103,7 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
         return
     word = "would" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
     why = f": {outcome.why}" if outcome.why else ""
-    output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.id + why)}", soft_wrap=True)
+    output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.title + why)}", soft_wrap=True)
 
 
 def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from shunter.cli.console import errors, output
+from shunter.api.counts import count
+from shunter.cli.console import errors, output, say
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.moving_options import (
     UNDO_COLOURS,
@@ -35,8 +36,8 @@ def rollback(
 ) -> None:
     """Take back what the journal says was done, the last first, and nothing else. Shows it, asks, does it.
 
-    What was changed since is left and named. A training that has finished is never started again. Exit codes: 0, 6 when
-    something could not be taken back.
+    What was changed since is left and named. A training that has finished is never started again, and none is lost: its
+    TrainJob stays until its v1 job is there again. Exit codes: 0, 6 when something was not taken back.
     """
     import asyncio
 
@@ -46,26 +47,38 @@ def rollback(
 
     plan = read(path)
     target = connect(kubeconfig, context)
-    definitions = str(beside(path, "definitions"))
+    definitions = beside(path, "definitions")
 
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             known = await known_journal(plan, path, journal, client)
-            previewed = await rolling_back.preview(client, known, plan.id, definitions=definitions)
-            for undo in previewed:
-                show_undo(undo, would=True)
+            previewed = await rolling_back.preview(client, known, plan, definitions)
             if not previewed:
                 errors().print("nothing to take back")
                 return True
+            if dry_run or not yes:
+                for undo in previewed:
+                    show_undo(undo, would=True)
             if dry_run:
                 errors().print("nothing was changed")
                 return True
             confirm(f"Take this back in {target.description}?", yes=yes)
+            # Who was shown the list hears only of what came differently.
+            heard = set() if yes else {(undo.record.step, undo.verdict, undo.why) for undo in previewed}
+
+            def done(undo: Undo, failure: str) -> None:
+                if (undo.record.step, undo.verdict, undo.why) not in heard:
+                    show_undo(undo)
+                if failure:
+                    show_failure(undo, failure)
+
             with journal_of(plan, path, journal, client) as written:
                 await written.load()
-                outcomes = await rolling_back.roll_back(client, written, plan.id, show_undone, definitions=definitions)
-            return all(undo.verdict not in ("refuse", "keep") and not failure for undo, failure in outcomes)
+                outcomes = await rolling_back.roll_back(client, written, plan, definitions, done)
+            taken = sum(undo.is_over and not failure for undo, failure in outcomes)
+            say(f"taken back: {taken} of {count(len(outcomes), 'write')}")
+            return taken == len(outcomes)
 
     if not asyncio.run(run()):
         raise typer.Exit(exit_codes.INCOMPLETE)
@@ -78,9 +91,7 @@ def show_undo(undo: Undo, *, would: bool = False) -> None:
     output().print(f"[{UNDO_COLOURS[undo.verdict]}]{word}[/] {escape(f'{undo.record.title}: {undo.why}')}", soft_wrap=True)
 
 
-def show_undone(undo: Undo, failure: str) -> None:
+def show_failure(undo: Undo, failure: str) -> None:
     from rich.markup import escape
 
-    show_undo(undo)
-    if failure:
-        errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)
+    errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)

@@ -12,6 +12,7 @@ import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from shunter.api.established import is_established
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.storage import Collection, Entry, Event, StaleError
@@ -98,11 +99,6 @@ def _set_condition(conditions: list[Json], type: str, reason: str, message: str,
             "message": message,
         }
     )
-
-
-def is_established(definition: Json) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 async def _clean_up(backend: Backend, definition: Json) -> None:

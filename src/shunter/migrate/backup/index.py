@@ -34,6 +34,8 @@ class Entry(Struct, frozen=True):
     """Who made the object, or looks after it, and would make it again."""
     needs: tuple[str, ...] = ()
     """What its pods name in their namespace and a restore does not bring: `Secret hf-token`, `ConfigMap script`."""
+    refused: str = ""
+    """Why the server would not take the object back, in its words; empty when it would, or was not asked."""
 
     @property
     def title(self) -> str:
@@ -51,8 +53,13 @@ class Index(Struct, frozen=True):
     made: str
     """When, RFC 3339."""
     verified: bool
-    """Whether the server accepted each file in a dry run, or would but for the freeze of v1."""
+    """Whether the server was asked, in a dry run, whether it would take each object back (`refused` of each)."""
     objects: tuple[Entry, ...]
+
+    @property
+    def refused(self) -> list[Entry]:
+        """The objects that the server would not take back as they are."""
+        return [entry for entry in self.objects if entry.refused]
 
 
 def is_job(obj: Json) -> bool:

@@ -18,7 +18,7 @@ from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, NotFound
+from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound, Unauthorized
 from shunter.migrate.backup.cleaning import clean, digest_of, suspended
 from shunter.migrate.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, read_index, state_of
 from shunter.migrate.emit.job import plain_text
@@ -58,18 +58,17 @@ async def take(
     verify: bool = True,
     done: Callable[[str], None] = lambda title: None,
 ) -> Index:
-    """Writes a backup into `directory`, which must be new or empty; it is there whole, or not at all.
+    """Writes a backup into `directory`, which must be new or empty; it is there whole, or not at all. An object that the server
+    would not take back is in it all the same, and the index says why.
 
-    InputError when the directory holds something; EnvironmentProblem when it cannot be written, or naming the object that the
-    server would not take back.
+    InputError when the directory holds something; EnvironmentProblem when it cannot be written; ApiError when the server is away.
     """
     partial = _begun(directory)
     try:
         entries = []
         for obj in objects:
-            if verify:
-                await _require_acceptable(client, clean(obj), directory)
-            entries.append(_write(partial, obj))
+            refused = await _why_refused(client, clean(obj)) if verify else ""
+            entries.append(_write(partial, obj, refused))
             done(entries[-1].title)
         index = Index(
             format=FORMAT,
@@ -114,26 +113,23 @@ def holds(directory: Path, objects: Sequence[Json]) -> bool:
     return all((*place, digest_of(_content(obj))) in held for place, obj in zip(places, objects, strict=True))
 
 
-async def _require_acceptable(client: Client, obj: Json, directory: Path) -> None:
-    """EnvironmentProblem with the server's words when a dry run of making the object again fails. That the name is taken means
-    that everything before it was in order; so does a freeze of ours, which is taken away before anything is restored."""
+async def _why_refused(client: Client, obj: Json) -> str:
+    """What the server says against making the object again, in a dry run; empty when it would. That the name is taken means that
+    everything before it was in order; so does a freeze of ours, which is taken away before anything is restored."""
     resource = BY_KIND[obj["apiVersion"], obj["kind"]]
     body = suspended(obj) if is_job(obj) else obj
     try:
         await client.create(resource, body, dry_run=True, field_validation="Strict")
     except AlreadyExists:
-        return
+        return ""
+    except (ConnectionProblem, Unauthorized):  # says nothing of this object
+        raise
     except ApiError as error:
-        if is_job(obj) and freeze.refuses(error):
-            return
-        metadata = obj["metadata"]
-        raise EnvironmentProblem(
-            f"{obj['kind']} {metadata.get('namespace')}/{metadata['name']}: the server would not take it back: {error.message}",
-            f"Mend the object, or take the backup without this check: shunter migrate backup {directory} --no-verify",
-        ) from error
+        return "" if is_job(obj) and freeze.refuses(error) else error.message
+    return ""
 
 
-def _write(directory: Path, obj: Json) -> Entry:
+def _write(directory: Path, obj: Json, refused: str) -> Entry:
     body = clean(obj)
     metadata = body["metadata"]
     resource = BY_KIND[body["apiVersion"], body["kind"]]
@@ -150,6 +146,7 @@ def _write(directory: Path, obj: Json) -> Entry:
         state=state_of(obj),
         owner=owner_of(obj),
         needs=needs_of(obj),
+        refused=refused,
     )
 
 

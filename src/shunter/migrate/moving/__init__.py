@@ -3,10 +3,10 @@
     plan        decisions about every v1 job                     planning.py (pure) -> plan.py (the file)
     apply       plan + conversions -> steps -> writes            steps.py (pure), applying.py (the only code here that writes)
     journal     what was about to be written, and was            journal.py: a file that is synced, and ConfigMaps
-    rollback    journal + what is there now -> steps back        undoing.py (pure)
+    rollback    journal + what is there now -> steps back        undoing.py (pure), rolling_back.py (writes), present.py (looks)
     cleanup     v1 jobs whose twins have finished and compare    tidying.py (pure)
     finalize    v1's definitions, last of all                    finalizing.py (pure)
 
-Two promises hold everywhere: a training that has finished is never started again, and what somebody else looks after, or has
-changed since, is left alone and named.
+Three promises hold everywhere: a training that has finished is never started again; none is lost, so each is there as a v1 job or
+as a TrainJob after every write; and what somebody else looks after, or has changed since, is left alone and named.
 """

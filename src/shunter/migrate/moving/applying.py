@@ -87,7 +87,9 @@ async def apply(
     for step in steps:
         before = stopped_at.get(step.job) or stopped_at.get("")
         outcome = (
-            Outcome(step, "left", f"not before: {before.id}") if before else await _carried_out(client, step, journal, timeouts)
+            Outcome(step, "left", f"not before: {before.title}")
+            if before
+            else await _carried_out(client, step, journal, timeouts)
         )
         if not outcome.is_complete and not before:
             stopped_at[step.job] = step

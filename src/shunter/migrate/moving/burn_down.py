@@ -11,6 +11,7 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.steps import step_title
 from shunter.migrate.moving.undoing import was_started
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
 from shunter.operator.overview import FINISHED_STATES, overview
@@ -67,7 +68,9 @@ def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], tra
         stages=_counted(row.stage for row in rows),
         left=_counted(overview(job).state for job in jobs.values()),
         unplanned=tuple(sorted(jobs.keys() - planned)),
-        half_done=tuple(record.step for record in last.values() if record.phase in ("intended", "undoing")),
+        half_done=tuple(
+            step_title(record.step, record.uid) for record in last.values() if record.phase in ("intended", "undoing")
+        ),
     )
 
 

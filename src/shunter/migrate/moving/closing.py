@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
-from shunter.migrate.backup.cleaning import clean
+from shunter.migrate.backup.cleaning import clean, digest
 from shunter.migrate.moving import applying, freeze
 from shunter.migrate.moving.applying import Outcome, Screen
 from shunter.migrate.moving.finalizing import V1_DEFINITIONS, Ending, endings
@@ -56,6 +57,15 @@ async def keep(client: Client, found: Sequence[Ending], directory: Path) -> None
             crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, ending.definition)
             body = {"apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version, "kind": CUSTOM_RESOURCE_DEFINITIONS.kind, **crd}
             write_whole(directory / f"{ending.definition}.yaml", msgspec.yaml.encode(clean(body)).decode())
+
+
+def copy_of(directory: Path, name: str, sha256: str) -> Json:
+    """A definition that was kept; empty when it is not there, or is not the one that was deleted."""
+    try:
+        copy: Json = msgspec.yaml.decode((directory / f"{name}.yaml").read_bytes(), type=dict)
+        return copy if digest(copy) == sha256 else {}
+    except (OSError, msgspec.MsgspecError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 async def delete(

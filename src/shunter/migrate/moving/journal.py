@@ -166,6 +166,10 @@ class Journal:
         records = reversed(self._of.get((kind, namespace, name), ()))
         return next((record.after for record in records if record.phase in ("done", "undone")), "")
 
+    def of(self, kind: str, namespace: str, name: str) -> Sequence[Record]:
+        """What is known of an object's steps."""
+        return self._of.get((kind, namespace, name), ())
+
     def digests(self, kind: str, namespace: str, name: str) -> set[str]:
         """What an object may be by our writes to it, answered or not."""
         return {record.after for record in self._of.get((kind, namespace, name), ())}

@@ -5,65 +5,177 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
+from shunter.api.established import is_established
 from shunter.api.meta import Json
-from shunter.api.resources import PODS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from shunter.migrate.backup.cleaning import digest, is_suspended
-from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, LOOKS_AT_ONCE, may_run
+from shunter.migrate.moving import closing
+from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT, PASSING
 from shunter.migrate.moving.journal import Journal, Record
-from shunter.migrate.moving.marks import PLAN, mark
-from shunter.migrate.moving.undoing import DEFINITIONS, Twin, Undo, to_undo, undone, was_started
-from shunter.operator.overview import overview, pod_selector
+from shunter.migrate.moving.origins import Origin, brought_back, origin_of
+from shunter.migrate.moving.plan import Plan
+from shunter.migrate.moving.present import Present, Sight, Spot, Supposed
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_undo, undone, was_started
+from shunter.operator.overview import overview
 
 GONE_SECONDS = 60.0
 """How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again."""
+SERVED_SECONDS = 30.0
+"""How long a definition that was made again is waited for, before objects of it are."""
 
 
-async def preview(client: Client, journal: Journal, plan_id: str, *, definitions: str = DEFINITIONS) -> list[Undo]:
-    """What would be taken back, in order; each judged as if those before it were not taken back yet. `definitions` is the folder
-    with the copies of v1's definitions."""
+async def preview(client: Client, journal: Journal, plan: Plan, definitions: Path) -> list[Undo]:
+    """What would be taken back, in order; each judged as if those before it were taken back. `definitions` is the folder with the
+    copies of v1's definitions."""
+    sight = Supposed(Present(client))
+    judge = _Judge(journal, plan, definitions, sight, waits=False)
     todo = to_undo(journal.records)
-    undos: list[Undo] = []
-    for start in range(0, len(todo), LOOKS_AT_ONCE):
-        some = todo[start : start + LOOKS_AT_ONCE]
-        undos += await asyncio.gather(*(_undo(client, journal, record, plan_id, definitions, ahead=True) for record in some))
+    await sight.look(spot for record in todo for spot in (_spot(record), *_spot_of_job(record.job)))
+    undos = []
+    for record in todo:
+        undo = await judge.undo(record)
+        sight.suppose(_spot(record), undo)
+        judge.hear(undo, "")
+        undos.append(undo)
     return undos
 
 
 async def roll_back(
-    client: Client, journal: Journal, plan_id: str, done: Callable[[Undo, str], None], *, definitions: str = DEFINITIONS
+    client: Client, journal: Journal, plan: Plan, definitions: Path, done: Callable[[Undo, str], None]
 ) -> list[tuple[Undo, str]]:
     """Takes back what can be, and says of each what it was and why it failed (empty: it did not). Killed and run again it goes
     on. The journal is entered and loaded."""
+    judge = _Judge(journal, plan, definitions, Present(client), waits=True)
     outcomes = []
     for record in to_undo(journal.records):
-        undo, failure = await _taken_back(client, journal, record, plan_id, definitions)
+        undo, failure = await _taken_back(client, journal, record, judge)
+        if record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind and undo.verdict in ("create", "nothing"):
+            await _until_served(client, record.name)
+        judge.hear(undo, failure)
         done(undo, failure)
         outcomes.append((undo, failure))
     await journal.mirror()
     return outcomes
 
 
-async def _taken_back(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str) -> tuple[Undo, str]:
-    """What a record's taking back was, and why it failed. An object that changes while it is looked at is looked at again."""
-    for attempt in range(ATTEMPTS):
-        undo = await _undo(client, journal, record, plan_id, definitions, ahead=False)
+class _Judge:
+    """Decides what taking a record back means, by what is seen and what became of the records before it."""
+
+    def __init__(self, journal: Journal, plan: Plan, definitions: Path, sight: Sight, *, waits: bool) -> None:
+        self._journal = journal
+        self._plan_id = plan.id
+        self._items = {item.title: item for item in plan.items}
+        self._definitions = definitions
+        self._sight = sight
+        self._waits = waits
+        self._not_done: dict[str, Record] = {}
+
+    async def undo(self, record: Record) -> Undo:
+        """What may not be looked at stays as it is; the others are taken back all the same. ApiError."""
         try:
+            undo = await self._undone(record)
+        except Forbidden as error:
+            return Undo(record, "refuse", error.message)
+        before = self._not_done.get(record.job)
+        return held_back(undo, before) if before is not None else undo
+
+    def hear(self, undo: Undo, failure: str) -> None:
+        """What became of an undo: nothing of its job is deleted after one that was not done."""
+        if undo.record.job and (failure or undo.verdict == "refuse"):
+            self._not_done.setdefault(undo.record.job, undo.record)
+
+    async def _undone(self, record: Record) -> Undo:
+        spot = _spot(record)
+        if record.verb == "delete" and spot.resource == CUSTOM_RESOURCE_DEFINITIONS:
+            copy = closing.copy_of(self._definitions, record.name, record.before)
+            record = msgspec.structs.replace(record, undo=copy)
+        settled = self._journal.digest(*record.object)
+        noted = self._sight.noted(spot)
+        known = {settled} if record.phase == "done" else {settled, record.after}
+        knowledge = Knowledge(
+            plan_id=self._plan_id,
+            known={*known, *noted.digests} - {""},
+            uids={record.uid, *brought_back(self._journal.of(*record.object)), *noted.uids} if record.uid else (),
+        )
+        if spot.resource == TRAIN_JOBS:
+            knowledge = knowledge._replace(origin=await self._origin(record.job))
+        elif spot.resource == TRAINING_RUNTIMES:
+            knowledge = knowledge._replace(users=await self._users(record))
+        elif record.verb == "patch" and record.job:
+            knowledge = knowledge._replace(twin=await self._settled_twin(record))
+        return undone(record, await self._sight.get(spot), knowledge)
+
+    async def _origin(self, title: str) -> Origin:
+        """Whether the v1 job is there. One that is being deleted is as good as gone."""
+        for spot in _spot_of_job(title):
+            job = await self._sight.get(spot)
+            if job is not None and job["metadata"].get("deletionTimestamp"):
+                job = None
+            records = self._journal.of(spot.resource.kind, spot.namespace, spot.name)
+            return origin_of(self._items.get(title), job, records)
+        return "there"
+
+    async def _users(self, record: Record) -> Sequence[str]:
+        """The TrainJobs that refer to a runtime, but for those that are being deleted."""
+        found = []
+        for job in await self._sight.train_jobs(record.namespace):
+            reference = job["spec"].get("runtimeRef") or {}
+            refers = reference.get("kind") == TRAINING_RUNTIMES.kind and reference.get("name") == record.name
+            if refers and not job["metadata"].get("deletionTimestamp"):
+                found.append(f"TrainJob {job['metadata']['name']}")
+        return found
+
+    async def _settled_twin(self, record: Record) -> Twin:
+        """What became of the TrainJob, once its pods are gone or were waited for long enough."""
+        deadline = asyncio.get_running_loop().time() + GONE_SECONDS
+        while True:
+            twin = await self._twin(record)
+            if not (self._waits and twin.is_stopping) or asyncio.get_running_loop().time() > deadline:
+                return twin
+            await asyncio.sleep(ASK_SECONDS)
+
+    async def _twin(self, record: Record) -> Twin:
+        made = [other for other in self._journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
+        present = await self._sight.get(_spot(made[-1])) if made else None
+        if (present is None or _is_another(present, made)) and was_started(made):
+            return Twin(is_lost=True)
+        if present is None:
+            return Twin()
+        if overview(present).is_finished:
+            return Twin(is_finished=True)
+        if not is_suspended(present):
+            return Twin(is_running=True)
+        has_pods = await self._sight.runs(present)
+        return Twin(is_running=has_pods, is_stopping=has_pods)
+
+
+async def _taken_back(client: Client, journal: Journal, record: Record, judge: _Judge) -> tuple[Undo, str]:
+    """What a record's taking back was, and why it failed. An object that changes while it is looked at is looked at again, and a
+    server that does not answer is asked again."""
+    undo = Undo(record, "nothing", "it was not looked at")
+    for attempt in range(ATTEMPTS):
+        try:
+            undo = await judge.undo(record)
             if undo.is_write:
                 await journal.announce(msgspec.structs.replace(record, phase="undoing"))
-                after = await _write(client, undo)
-                journal.note(msgspec.structs.replace(record, phase="undone", after=after))
+                journal.note(_after(record, await _write(client, undo)))
             elif undo.verdict == "nothing":
-                journal.note(msgspec.structs.replace(record, phase="undone", after=await _digest(client, record)))
-        except Conflict as error:
+                present = await Present(client).get(_spot(record))
+                record = msgspec.structs.replace(record, uid=undo.uid or record.uid)
+                journal.note(
+                    msgspec.structs.replace(record, phase="undone", after=digest(present) if present is not None else "")
+                )
+        except (AlreadyExists, Conflict, *PASSING) as error:
             if attempt == ATTEMPTS - 1:
                 return undo, error.message
-            await asyncio.sleep(ASK_SECONDS)
+            await asyncio.sleep(FIRST_WAIT * 2.0**attempt)
         except ApiError as error:
             return undo, error.message
         else:
@@ -71,29 +183,16 @@ async def _taken_back(client: Client, journal: Journal, record: Record, plan_id:
     raise AssertionError("the last attempt returns")
 
 
-async def _undo(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str, *, ahead: bool) -> Undo:
-    """What taking a record back means now. What may not be looked at stays as it is; the others are taken back all the same."""
-    try:
-        return await _judged(client, journal, record, plan_id, definitions, ahead=ahead)
-    except Forbidden as error:
-        return Undo(record, "refuse", error.message)
+def _after(record: Record, obj: Json | None) -> Record:
+    """That a record was taken back, with the object as it is then; None when it is gone."""
+    if obj is None:
+        return msgspec.structs.replace(record, phase="undone", after="")
+    return msgspec.structs.replace(record, phase="undone", after=digest(obj), uid=obj["metadata"]["uid"])
 
 
-async def _judged(client: Client, journal: Journal, record: Record, plan_id: str, definitions: str, *, ahead: bool) -> Undo:
-    twin = Twin()
-    if record.verb == "patch" and record.api_version != TRAIN_JOBS.api_version:
-        twin = await (_twin(client, journal, record, ahead=ahead) if ahead else _settled_twin(client, journal, record))
-    present = await _present(client, _resource(record), record)
-    users = await _users(client, record, plan_id) if record.kind == TRAINING_RUNTIMES.kind else []
-    settled = journal.digest(*record.object)
-    known = {settled} if record.phase == "done" else {settled, record.after}
-    known -= {""}
-    return undone(record, present, plan_id=plan_id, known=known, twin=twin, users=users, definitions=definitions)
-
-
-async def _write(client: Client, undo: Undo) -> str:
-    """The object's digest then; empty when it is gone."""
-    record, resource = undo.record, _resource(undo.record)
+async def _write(client: Client, undo: Undo) -> Json | None:
+    """The object as the server has it then; None when it is gone."""
+    record, resource = undo.record, _spot(undo.record).resource
     if undo.verdict == "delete":
         with contextlib.suppress(NotFound):
             await client.delete(
@@ -104,43 +203,36 @@ async def _write(client: Client, undo: Undo) -> str:
                 resource_version=undo.resource_version,
                 propagation="Background",
             )
-        return ""
+        return None
     if undo.verdict == "create":
-        try:
-            return digest(await client.create(resource, undo.body))
-        except AlreadyExists:
-            return await _digest(client, record)
+        return await _made_again(client, resource, undo.body)
     patch = {**undo.body, "metadata": {"uid": undo.uid, "resourceVersion": undo.resource_version}}
     patched: Json = await client.patch(resource, record.name, record.namespace, patch)
-    return digest(patched)
+    return patched
 
 
-async def _settled_twin(client: Client, journal: Journal, record: Record) -> Twin:
-    """What became of the TrainJob, once its pods are gone or were waited for long enough."""
-    deadline = asyncio.get_running_loop().time() + GONE_SECONDS
-    while True:
-        twin = await _twin(client, journal, record, ahead=False)
-        if twin.is_finished or not twin.is_running or asyncio.get_running_loop().time() > deadline:
-            return twin
+async def _made_again(client: Client, resource: Resource, body: Json) -> Json:
+    """What was made. A kind that the server does not know yet, as its definition came back a moment ago, is tried again."""
+    for attempt in range(ATTEMPTS):
+        try:
+            made: Json = await client.create(resource, body)
+        except NotFound:
+            if attempt == ATTEMPTS - 1:
+                raise
+            await asyncio.sleep(ASK_SECONDS)
+        else:
+            return made
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _until_served(client: Client, definition: str) -> None:
+    """Returns when objects of a definition can be made, or after it was waited for long enough: making them says then why not."""
+    deadline = asyncio.get_running_loop().time() + SERVED_SECONDS
+    while asyncio.get_running_loop().time() < deadline:
+        with contextlib.suppress(ApiError):
+            if is_established(await client.get(CUSTOM_RESOURCE_DEFINITIONS, definition)):
+                return
         await asyncio.sleep(ASK_SECONDS)
-
-
-async def _twin(client: Client, journal: Journal, record: Record, *, ahead: bool) -> Twin:
-    """What became of the TrainJob of the record's v1 job. `ahead` of a rollback a twin that this plan started will have been
-    stopped by then."""
-    made = [other for other in journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
-    present = await _present(client, TRAIN_JOBS, made[-1]) if made else None
-    if (present is None or _is_another(present, made)) and was_started(made):
-        return Twin(is_lost=True)
-    if present is None:
-        return Twin()
-    if overview(present).is_finished:
-        return Twin(is_finished=True)
-    started = any(other.verb == "patch" and other.phase == "done" for other in made)
-    if ahead:
-        return Twin(is_running=not is_suspended(present) and not started)
-    pods = (await client.list(PODS, made[-1].namespace, label_selector=pod_selector(present))).items
-    return Twin(is_running=not is_suspended(present) or any(may_run(pod) for pod in pods))
 
 
 def _is_another(present: Json, made: Sequence[Record]) -> bool:
@@ -149,29 +241,14 @@ def _is_another(present: Json, made: Sequence[Record]) -> bool:
     return uid not in ("", present["metadata"]["uid"])
 
 
-async def _users(client: Client, record: Record, plan_id: str) -> Sequence[str]:
-    """TrainJobs of others that refer to a runtime. Those that may not be read are no reason to keep it: its finalizer does."""
-    try:
-        jobs = await listed(client, TRAIN_JOBS, [record.namespace])
-    except Forbidden:
-        return []
-    named = [job for job in jobs if job["spec"].get("runtimeRef", {}).get("name") == record.name]
-    return [f"TrainJob {job['metadata']['name']}" for job in named if mark(job, PLAN) != plan_id]
-
-
-async def _present(client: Client, resource: Resource, record: Record) -> Json | None:
-    try:
-        found: Json = await client.get(resource, record.name, record.namespace)
-    except NotFound:
-        return None
-    return {"apiVersion": resource.api_version, "kind": resource.kind, **found}
-
-
-async def _digest(client: Client, record: Record) -> str:
-    present = await _present(client, _resource(record), record)
-    return digest(present) if present is not None else ""
-
-
-def _resource(record: Record) -> Resource:
+def _spot(record: Record) -> Spot:
     group, _, version = record.api_version.rpartition("/")
-    return Resource(group, version, record.kind, record.plural, namespaced=bool(record.namespace))
+    resource = Resource(group, version, record.kind, record.plural, namespaced=bool(record.namespace))
+    return Spot(resource, record.namespace, record.name)
+
+
+def _spot_of_job(title: str) -> Sequence[Spot]:
+    """Where the v1 job `PyTorchJob training/bert` is; nowhere for the empty title of what belongs to none."""
+    kind, _, place = title.partition(" ")
+    namespace, _, name = place.partition("/")
+    return [Spot(V1_JOBS[kind], namespace, name)] if title else []

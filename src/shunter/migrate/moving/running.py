@@ -13,7 +13,7 @@ from shunter.errors import InputError
 from shunter.kube import access
 from shunter.kube.client import Client
 from shunter.migrate.backup import taking
-from shunter.migrate.backup.index import INDEX
+from shunter.migrate.backup.index import INDEX, read_index
 from shunter.migrate.moving import applying, gathering
 from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
 from shunter.migrate.moving.gathering import Input
@@ -35,6 +35,8 @@ class Run(NamedTuple):
     """What their owners are to be given."""
     active: Sequence[str] = ()
     """v1 jobs that must end before a replacement goes on."""
+    unrestorable: Mapping[str, str] = {}
+    """What the backup of a replacement holds though the server would not take it back as it is, and why."""
 
     @property
     def is_complete(self) -> bool:
@@ -119,7 +121,8 @@ async def run(
             return Run(frozen, todo.refused, todo.patches, active)
         await _back_up(client, plan, journal, backup, now)
     outcomes = await applying.apply(client, todo.steps, journal, screen, timeouts)
-    return Run([*frozen, *outcomes], todo.refused, todo.patches)
+    unrestorable = {entry.title: entry.refused for entry in read_index(backup).refused} if plan.strategy == "replacement" else {}
+    return Run([*frozen, *outcomes], todo.refused, todo.patches, unrestorable=unrestorable)
 
 
 async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:

@@ -49,6 +49,15 @@ class Step(NamedTuple):
     job: str = ""
     """The v1 job whose step it is."""
 
+    @property
+    def title(self) -> str:
+        """What people are told: the id without the uid that makes it the step of one object."""
+        return step_title(self.id, self.uid)
+
+
+def step_title(id: str, uid: str) -> str:
+    return id.removesuffix(f" {uid}")
+
 
 def freeze_steps(plan: Plan) -> Iterator[Step]:
     if plan.freeze == "none":

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.migrate.backup.cleaning import digest, resumed, suspended
+from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
+from shunter.migrate.moving.origins import digests_by_suspension, is_planned_for
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step
 from shunter.operator.overview import FINISHED_STATES, overview
@@ -69,24 +70,11 @@ def _tidied(item: Item, job: Json, twin: Json | None, records: Sequence[Record],
 
 def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
     """Why a job is not the one that was planned for; empty when it is. A rollback makes a job again under another uid."""
-    found, uid = digest(job), job["metadata"]["uid"]
-    deletions = [record for record in records if record.verb == "delete"]
-    again = {record.step for record in deletions if record.phase == "undoing"}
-    brought_back = {record.after for record in deletions if record.phase == "undone" and record.step in again}
-    if item.uid not in ("", uid) and found not in brought_back:
+    if not is_planned_for(item, job, records):
         return "another job has that name since the plan was made; plan again"
-    if not {found, *_digests_by_suspension(job)} & {item.sha256, *(record.after for record in records)}:
+    if not {*digests_by_suspension(job)} & {item.sha256, *(record.after for record in records)}:
         return "it was changed since the plan was made; plan again"
     return ""
-
-
-def _digests_by_suspension(job: Json) -> Iterator[str]:
-    """What the job would be if nobody had suspended or resumed it: that makes no other training of it."""
-    yield digest(suspended(job))
-    yield digest(resumed(job))
-    spec = resumed(job)["spec"]
-    policy = {key: value for key, value in spec.pop("runPolicy").items() if key != "suspend"}
-    yield digest({**job, "spec": {**spec, **({"runPolicy": policy} if policy else {})}})
 
 
 def _why_not_proved(twin: Json | None) -> str:

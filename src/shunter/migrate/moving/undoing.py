@@ -1,7 +1,8 @@
 """What taking back each write of a plan means, looking at what is there now: pure.
 
 Only what the journal says is ours is touched, and only as we left it. No training that has finished is ever started again:
-neither by its v1 job running once more, nor by the loss of what its TrainJob says.
+neither by its v1 job running once more, nor by the loss of what its TrainJob says. And none is lost: what stands for a training
+is stopped or deleted only while what it was made of is there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, mark
+from shunter.migrate.moving.origins import Origin
 from shunter.operator.overview import FINISHED_STATES, is_v2, overview
 
 FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
@@ -35,8 +37,9 @@ class Undo(NamedTuple):
     verdict: Verdict
     why: str
     uid: str = ""
+    """Of the object that is deleted or patched, or was found made again."""
     resource_version: str = ""
-    """Both of the object that is deleted or patched, as it was looked at."""
+    """Of the object that is deleted or patched, as it was looked at."""
     body: Json = {}
     """The merge patch, or the object that is made again."""
 
@@ -44,13 +47,20 @@ class Undo(NamedTuple):
     def is_write(self) -> bool:
         return self.verdict in ("delete", "patch", "create")
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is left to be taken back."""
+        return self.is_write or self.verdict == "nothing"
+
 
 class Twin(NamedTuple):
     """What became of the TrainJob of a v1 job, by the rollback so far."""
 
     is_finished: bool = False
     is_running: bool = False
-    """It is there and not suspended."""
+    """It is there and not suspended, or has pods still."""
+    is_stopping: bool = False
+    """It is suspended, and has pods still."""
     is_lost: bool = False
     """It was started, and is gone by somebody else's hand: nobody knows whether it trained to the end."""
 
@@ -64,8 +74,6 @@ class Twin(NamedTuple):
         return f"{twin} runs, and both would train" if self.is_running else ""
 
 
-NO_TWIN = Twin()
-DEFINITIONS = "PLAN.definitions"
 LOST = (
     "its TrainJob was started and is gone: it may have trained to the end. If it did not, resume the v1 job by hand:"
     " spec.runPolicy.suspend: false"
@@ -96,47 +104,65 @@ def was_started(records: Iterable[Record]) -> bool:
     return started
 
 
-def undone(
-    record: Record,
-    present: Json | None,
-    *,
-    plan_id: str,
-    known: Collection[str],
-    twin: Twin = NO_TWIN,
-    users: Collection[str] = (),
-    definitions: str = DEFINITIONS,
-) -> Undo:
-    """`known` are digests that the object may have by the journal; `users` are TrainJobs, not made by this plan, that refer to a
-    runtime; `definitions` is the folder where copies of v1's definitions were kept."""
+class Knowledge(NamedTuple):
+    """What is known beside the object itself."""
+
+    plan_id: str
+    known: Collection[str] = ()
+    """The digests that the object may have by the journal."""
+    uids: Collection[str] = ()
+    """The uids that it may have by the journal; any, when there are none."""
+    twin: Twin = Twin()
+    """For a v1 job."""
+    origin: Origin = "there"
+    """For a TrainJob: whether its v1 job is there."""
+    users: Collection[str] = ()
+    """For a runtime: the TrainJobs that refer to it."""
+
+
+def undone(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
+    """What taking a record back means; `present` is its object as it is now."""
     match record.verb:
         case "create":
-            return _take_away(record, present, plan_id, known, users)
+            return _take_away(record, present, knowledge)
         case "patch":
-            return _set_back(record, present, known, twin)
+            return _set_back(record, present, knowledge)
         case _:
-            return _bring_back(record, present, definitions)
+            return _bring_back(record, present)
 
 
-def _take_away(record: Record, present: Json | None, plan_id: str, known: Collection[str], users: Collection[str]) -> Undo:
+def held_back(undo: Undo, before: Record) -> Undo:
+    """The undo, or, where it could lose something, that it waits for one of the same job that was not done. So does what finds
+    nothing to set back: the object may be there by then."""
+    if undo.verdict == "delete":
+        return Undo(undo.record, "keep", f"it stays until {before.title} is taken back")
+    if undo.verdict == "nothing" and undo.record.verb == "patch":
+        return Undo(undo.record, "keep", f"first {before.title} must be taken back")
+    return undo
+
+
+def _take_away(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone already")
-    uid = present["metadata"]["uid"]
-    if record.uid not in ("", uid) or mark(present, PLAN) != plan_id:
+    uid, known = present["metadata"]["uid"], knowledge.known
+    if record.uid not in ("", uid) or mark(present, PLAN) != knowledge.plan_id:
         return Undo(record, "refuse", "another object has that name now")
     if record.kind == TRAIN_JOBS.kind and overview(present).is_finished:
         return Undo(record, "keep", f"it has finished ({overview(present).state}) and stays: its result is there")
-    if record.kind == TRAINING_RUNTIMES.kind and users:
-        return Undo(record, "keep", f"{', '.join(sorted(users))} uses it")
+    if record.kind == TRAIN_JOBS.kind and knowledge.origin != "there":
+        return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
+    if record.kind == TRAINING_RUNTIMES.kind and (users := sorted(knowledge.users)):
+        return Undo(record, "keep", f"{', '.join(users)} {'uses' if len(users) == 1 else 'use'} it")
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
         return Undo(record, "refuse", "it was changed since it was made")
     return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
 
 
-def _set_back(record: Record, present: Json | None, known: Collection[str], twin: Twin) -> Undo:
+def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone")
-    uid = present["metadata"]["uid"]
-    if record.uid not in ("", uid):
+    uid, twin = present["metadata"]["uid"], knowledge.twin
+    if knowledge.uids and uid not in knowledge.uids:
         return Undo(record, "refuse", "another object has that name now")
     if digest(present) == record.before or holds_patch(present, record.undo):
         return Undo(record, "nothing", "it is as it was before")
@@ -147,24 +173,41 @@ def _set_back(record: Record, present: Json | None, known: Collection[str], twin
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
         if not is_v2(present) and twin.objection() and not is_harmless:
             return Undo(record, "keep", twin.objection())
-    if digest(present) not in known:
+        if is_v2(present) and knowledge.origin != "there":
+            return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
+    if digest(present) not in knowledge.known:
         return Undo(record, "refuse", "it was changed since")
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _bring_back(record: Record, present: Json | None, definitions: str) -> Undo:
+def _bring_back(record: Record, present: Json | None) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
     if present is not None:
-        return Undo(record, "nothing", "an object of that name is there")
-    if record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:
-        return Undo(record, "keep", f"apply its copy: kubectl create -f {definitions}/{record.name}.yaml")
+        return Undo(record, "nothing", "an object of that name is there", _uid_if_ours(record, present))
+    if not record.undo and record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:
+        return Undo(record, "refuse", "its copy is not here: roll back where it was deleted, or create it as your release has it")
     if not record.undo:
         return Undo(record, "keep", "its copy is not here: roll back with the journal's file of the machine that deleted it")
     if record.state in FINISHED_STATES:
         return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again")
-    body = suspended(record.undo) if is_job(record.undo) else record.undo
-    return Undo(record, "create", "this plan deleted it; it comes back suspended", body=body)
+    why = "this plan deleted it; it comes back suspended" if is_job(record.undo) else "this plan deleted it"
+    return Undo(record, "create", why, body=_as_it_comes_back(record))
+
+
+def _as_it_comes_back(record: Record) -> Json:
+    return suspended(record.undo) if is_job(record.undo) else record.undo
+
+
+def _uid_if_ours(record: Record, present: Json) -> str:
+    """The uid of what a rollback made again that never heard so; empty for what somebody else made."""
+    is_ours = record.phase == "undoing" and record.undo and digest(present) == digest(_as_it_comes_back(record))
+    return str(present["metadata"]["uid"]) if is_ours else ""
+
+
+def _all_that_is_left(record: Record, origin: Origin) -> str:
+    seen = f"{record.job} is not there" if origin == "gone" else f"{record.job} is another job now"
+    return f"{seen}: this is all that is left of its training"
 
 
 def holds_patch(present: Json, patch: Json) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shunter.api.established import is_established
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -43,8 +44,8 @@ def faults(facts: Facts) -> Iterator[Fault]:
             yield Fault(f"{name} is not there.")
             continue
         conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
-        established = conditions.get("Established", {})
-        if established.get("status") != "True":
-            yield Fault(f"{name} is not established: {established.get('message') or 'the server does not say why'}.", title(crd))
+        if not is_established(crd):
+            said = conditions.get("Established", {}).get("message")
+            yield Fault(f"{name} is not established: {said or 'the server does not say why'}.", title(crd))
         if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
             yield Fault(f"{name} does not serve {resource.version}.", title(crd), "Upgrade v2's definitions.")

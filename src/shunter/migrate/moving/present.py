@@ -1,0 +1,142 @@
+"""What a rollback sees: the cluster as it is, or, for its preview, as it would be by then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from shunter.api.meta import Json
+from shunter.api.resources import PODS, TRAIN_JOBS, Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.merge_patch import merge_patch
+from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.backup.taking import listed
+from shunter.migrate.moving.applying import LOOKS_AT_ONCE, may_run
+from shunter.migrate.moving.undoing import Undo
+from shunter.operator.overview import pod_selector
+
+
+class Spot(NamedTuple):
+    """Where an object is."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+
+class Noted(NamedTuple):
+    digests: Collection[str] = ()
+    uids: Collection[str] = ()
+
+
+NOTHING_NOTED = Noted()
+
+
+class Sight(Protocol):
+    """ApiError from each of these where it may not be looked at."""
+
+    async def get(self, spot: Spot) -> Json | None:
+        """The object; None when there is none, or its kind is not served."""
+
+    async def train_jobs(self, namespace: str) -> Sequence[Json]:
+        """All TrainJobs of a namespace."""
+
+    async def runs(self, train_job: Json) -> bool:
+        """Whether a pod of a TrainJob does something, or may yet."""
+
+    def noted(self, spot: Spot) -> Noted:
+        """What is known of the object that is in no journal."""
+
+
+class Present:
+    """The cluster as it is at each look."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def get(self, spot: Spot) -> Json | None:
+        try:
+            found: Json = await self._client.get(spot.resource, spot.name, spot.namespace)
+        except NotFound:
+            return None
+        return {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
+
+    async def train_jobs(self, namespace: str) -> Sequence[Json]:
+        return await listed(self._client, TRAIN_JOBS, [namespace])
+
+    async def runs(self, train_job: Json) -> bool:
+        pods = (await self._client.list(PODS, train_job["metadata"]["namespace"], label_selector=pod_selector(train_job))).items
+        return any(may_run(pod) for pod in pods)
+
+    def noted(self, spot: Spot) -> Noted:
+        return NOTHING_NOTED
+
+
+class Supposed:
+    """The cluster as it was at one look, with everything taken back that was supposed since. Pods that were told to stop have."""
+
+    def __init__(self, present: Present) -> None:
+        self._present = present
+        self._objects: dict[Spot, Json | ApiError | None] = {}
+        self._lists: dict[str, Sequence[Json]] = {}
+        self._noted: dict[Spot, Noted] = {}
+
+    async def look(self, spots: Iterable[Spot]) -> None:
+        """Reads objects, many at once; of what may not be read `get` says so."""
+        todo = list(dict.fromkeys(spots))
+        for start in range(0, len(todo), LOOKS_AT_ONCE):
+            some = todo[start : start + LOOKS_AT_ONCE]
+            self._objects.update(zip(some, await asyncio.gather(*map(self._looked, some)), strict=True))
+
+    async def get(self, spot: Spot) -> Json | None:
+        if spot not in self._objects:
+            await self.look([spot])
+        found = self._objects[spot]
+        if isinstance(found, ApiError):
+            raise found
+        return found
+
+    async def train_jobs(self, namespace: str) -> Sequence[Json]:
+        if namespace not in self._lists:
+            self._lists[namespace] = await self._present.train_jobs(namespace)
+        found = []
+        for job in self._lists[namespace]:
+            seen = self._objects.get(Spot(TRAIN_JOBS, namespace, job["metadata"]["name"]), job)
+            if seen is not None:
+                found.append(job if isinstance(seen, ApiError) else seen)
+        return found
+
+    async def runs(self, train_job: Json) -> bool:
+        return False
+
+    def noted(self, spot: Spot) -> Noted:
+        return self._noted.get(spot, NOTHING_NOTED)
+
+    def suppose(self, spot: Spot, undo: Undo) -> None:
+        """From now on it is taken back."""
+        found = self._objects.get(spot)
+        match undo.verdict:
+            case "delete":
+                self._objects[spot] = None
+            case "create":
+                metadata = {**undo.body["metadata"], "uid": undo.record.uid, "resourceVersion": ""}
+                self._note(spot, {**undo.body, "metadata": metadata}, undo.record.uid)
+            case "patch" if found is not None and not isinstance(found, ApiError):
+                self._note(spot, merge_patch(found, undo.body), undo.uid)
+            case "nothing" if found is not None and not isinstance(found, ApiError):
+                self._note(spot, found, undo.uid)
+            case _:
+                pass
+
+    def _note(self, spot: Spot, obj: Json, uid: str) -> None:
+        self._objects[spot] = obj
+        noted = self.noted(spot)
+        self._noted[spot] = Noted({*noted.digests, digest(obj)}, {*noted.uids, uid} - {""})
+
+    async def _looked(self, spot: Spot) -> Json | ApiError | None:
+        try:
+            return await self._present.get(spot)
+        except ApiError as error:
+            return error

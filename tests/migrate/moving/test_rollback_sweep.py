@@ -1,0 +1,54 @@
+"""Killed or refused at any write, forward or back, a plan loses no training, and its next rollback ends where all began."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from migrate.moving import undo_lives
+from migrate.moving.moves import Moves
+from migrate.moving.test_kill_sweep import swept
+from migrate.moving.undo_lives import DISTURBANCES, Disturbance, Way
+from shunter.migrate.moving.planning import PlanOptions
+
+pytestmark = pytest.mark.timeout(300)
+
+WAYS = {
+    "moved": Way(),
+    "made beside": Way(PlanOptions(running="leave")),
+    "deleted at the end": Way(cleans_up=True),
+}
+NewMoves = Callable[[], Awaitable[Moves]]
+
+
+@pytest.fixture
+def new_moves(moves: Moves) -> NewMoves:
+    """A namespace of its own for each life."""
+    lives = iter(range(1000))
+
+    async def make() -> Moves:
+        found = Moves(moves.client, moves.connection, f"m-{uuid.uuid4().hex[:8]}", moves.directory / str(next(lives)))
+        await found.make_namespace()
+        return found
+
+    return make
+
+
+@pytest.mark.parametrize("disturbance", DISTURBANCES)
+@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+async def test_forward(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
+    async def life(write: int) -> None:
+        await undo_lives.disturbed_forward(await new_moves(), way, disturbance, write)
+
+    await swept(await undo_lives.writes_forward(await new_moves(), way), life)
+
+
+@pytest.mark.parametrize("disturbance", DISTURBANCES)
+@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+async def test_back(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
+    async def life(write: int) -> None:
+        await undo_lives.disturbed_back(await new_moves(), way, disturbance, write)
+
+    await swept(await undo_lives.writes_back(await new_moves(), way), life)
