@@ -103,6 +103,8 @@ CASES = {
     "a twin stops when its v1 job is there": Case(STARTED_TWIN, RUNNING_TWIN, "patch"),
     "a job that a rollback made again is ours": Case(STOPPED, MADE_AGAIN, "patch", Knowledge("p1", uids=["9"])),
     "a job that somebody made again is not": Case(STOPPED, MADE_AGAIN, "refuse", Knowledge("p1", uids=["1"])),
+    "a definition that is on its way out is not there": Case(
+        DEFINITION_DELETED, merge_patch(DEFINITION, {"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}}), "refuse"),
     "a freeze that was taken away does not come back": Case(UNFROZEN, None, "nothing"),
 }  # fmt: skip
 
@@ -160,6 +162,14 @@ def test_the_freeze_goes_first_then_the_last_write() -> None:
     steps = [policy, SHARED, CREATE, SUSPEND]
     records = [msgspec.structs.replace(intended(step, None), number=number) for number, step in enumerate(steps, start=1)]
     assert [found.step for found in to_undo(records)] == ["freeze", "suspend", "create", "create runtime"]
+
+
+def test_what_a_rollback_has_begun_keeps_its_place() -> None:
+    definition = Step("definition", "delete", CUSTOM_RESOURCE_DEFINITIONS, "", "x")
+    steps = [SHARED, CREATE, SUSPEND, DELETE, definition]
+    records = [msgspec.structs.replace(intended(step, None), number=number) for number, step in enumerate(steps, start=1)]
+    begun = [msgspec.structs.replace(records[at], phase="undoing", number=10 + at) for at in (4, 3, 0)]
+    assert [found.step for found in to_undo([*records, *begun])] == [step.id for step in reversed(steps)]
 
 
 def test_what_was_undone_or_found_as_wanted_is_not_taken_back() -> None:

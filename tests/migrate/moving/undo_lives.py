@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
-
-import pytest
 
 from migrate.moving.moves import Moves
 from shunter.api.meta import Json
@@ -19,6 +18,7 @@ from shunter.migrate.backup.cleaning import is_suspended
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
+from shunter.migrate.moving.undoing import Undo
 from shunter.operator.overview import overview
 
 Disturbance = Literal["killed", "refused"]
@@ -64,10 +64,17 @@ async def writes_forward(moves: Moves, way: Way) -> int:
     if way.cleans_up:
         assert [await moves.v1(name) for name in JOBS] == [{}, {}]
     if way.finalizes:
-        with pytest.raises(NotFound):
-            await moves.client.get(CUSTOM_RESOURCE_DEFINITIONS, PYTORCH_DEFINITION)
+        await until_gone(moves, PYTORCH_DEFINITION)
     await restored(moves, plan)
     return count()
+
+
+async def until_gone(moves: Moves, definition: str, *, seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        with contextlib.suppress(NotFound):
+            while True:
+                await moves.client.get(CUSTOM_RESOURCE_DEFINITIONS, definition)
+                await asyncio.sleep(0.1)
 
 
 async def writes_back(moves: Moves, way: Way) -> int:
@@ -107,10 +114,17 @@ def disturbing(moves: Moves, disturbance: Disturbance, write: int) -> contextlib
 
 async def restored(moves: Moves, plan: Plan) -> None:
     """A rollback that nothing disturbs ends clean, and says so beforehand."""
-    previewed = [(undo.record.step, undo.verdict) for undo in await moves.preview(plan)]
+    previewed = [_told(undo) for undo in await moves.preview(plan)]
     outcomes = await moves.roll_back(plan)
-    assert [(undo.record.step, undo.verdict) for undo, _ in outcomes] == previewed, [(u, f) for u, f in outcomes]
-    assert [(undo.record.title, undo.why, failure) for undo, failure in outcomes if failure or not undo.is_over] == []
+    failed = [(undo.record.title, failure) for undo, failure in outcomes if failure]
+    assert not failed, failed
+    for told, (undo, _) in zip(previewed, outcomes, strict=True):
+        assert _told(undo) == told, f"{_told(undo)}, but it was to be {told}"
+        assert undo.is_over, _told(undo)
+
+
+def _told(undo: Undo) -> tuple[str, str]:
+    return undo.record.title, f"{undo.verdict}: {undo.why}"
 
 
 async def require_nothing_lost(moves: Moves, when: str) -> None:

@@ -40,7 +40,8 @@ def scan(
     """Find what else speaks of v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names; and
     settings of NCCL and EFA that do nothing or harm, in v1 as in v2.
 
-    Files that git ignores and binary files are left out; v1 jobs themselves are for convert. Exit codes: 0, 2 with --strict.
+    Files that git ignores, binary files and what this tool wrote (plans, backups, reports) are left out; v1 jobs themselves are
+    for convert. Exit codes: 0, 2 with --strict.
     """
     import sys
 
@@ -69,7 +70,10 @@ def scan(
     numbers = ((said.summary.errors, "error"), (said.summary.warnings, "warning"), (said.summary.infos, "note"))
     counts = ", ".join(count(number, thing) for number, thing in numbers)
     skipped = f", {found.skipped} skipped (binary, links, large or not readable)" if found.skipped else ""
-    errors().print(f"{count(found.files, 'file')} scanned{skipped}: {counts} in {count(len(said.items), 'file')}", soft_wrap=True)
+    own = f", {found.own} passed over (written by this tool)" if found.own else ""
+    errors().print(
+        f"{count(found.files, 'file')} scanned{skipped}{own}: {counts} in {count(len(said.items), 'file')}", soft_wrap=True
+    )
     if strict and (said.summary.errors or said.summary.warnings):
         raise typer.Exit(exit_codes.LOSSY)
 

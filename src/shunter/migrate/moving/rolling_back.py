@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api.established import is_established
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
@@ -26,9 +25,10 @@ from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_
 from shunter.operator.overview import overview
 
 GONE_SECONDS = 60.0
-"""How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again."""
+"""How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again; and an object that is being
+deleted, before it is made again."""
 SERVED_SECONDS = 30.0
-"""How long a definition that was made again is waited for, before objects of it are."""
+"""How long a kind whose definition was made again is waited for."""
 
 
 async def preview(client: Client, journal: Journal, plan: Plan, definitions: Path) -> list[Undo]:
@@ -56,8 +56,6 @@ async def roll_back(
     outcomes = []
     for record in to_undo(journal.records):
         undo, failure = await _taken_back(client, journal, record, judge)
-        if record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind and undo.verdict in ("create", "nothing"):
-            await _until_served(client, record.name)
         judge.hear(undo, failure)
         done(undo, failure)
         outcomes.append((undo, failure))
@@ -110,7 +108,21 @@ class _Judge:
             knowledge = knowledge._replace(users=await self._users(record))
         elif record.verb == "patch" and record.job:
             knowledge = knowledge._replace(twin=await self._settled_twin(record))
-        return undone(record, await self._sight.get(spot), knowledge)
+        present = await (self._remaining(spot) if record.verb == "delete" else self._sight.get(spot))
+        return undone(record, present, knowledge)
+
+    async def _remaining(self, spot: Spot) -> Json | None:
+        """What is there of an object that was deleted: nothing once it is gone, which may take a server some time."""
+        deadline = asyncio.get_running_loop().time() + GONE_SECONDS
+        while True:
+            present = await self._sight.get(spot)
+            if present is None or not present["metadata"].get("deletionTimestamp"):
+                return present
+            if not self._waits:
+                return None
+            if asyncio.get_running_loop().time() > deadline:
+                return present
+            await asyncio.sleep(ASK_SECONDS)
 
     async def _origin(self, title: str) -> Origin:
         """Whether the v1 job is there. One that is being deleted is as good as gone."""
@@ -212,26 +224,27 @@ async def _write(client: Client, undo: Undo) -> Json | None:
 
 
 async def _made_again(client: Client, resource: Resource, body: Json) -> Json:
-    """What was made. A kind that the server does not know yet, as its definition came back a moment ago, is tried again."""
-    for attempt in range(ATTEMPTS):
-        try:
-            made: Json = await client.create(resource, body)
-        except NotFound:
-            if attempt == ATTEMPTS - 1:
-                raise
-            await asyncio.sleep(ASK_SECONDS)
-        else:
-            return made
-    raise AssertionError("the last attempt returns or raises")
+    """What was made. Its kind may not be served yet, as its definition came back a moment ago."""
+    try:
+        made: Json = await client.create(resource, body)
+    except NotFound:
+        await _until_served(client, resource)
+        made = await client.create(resource, body)
+    return made
 
 
-async def _until_served(client: Client, definition: str) -> None:
-    """Returns when objects of a definition can be made, or after it was waited for long enough: making them says then why not."""
+async def _until_served(client: Client, resource: Resource) -> None:
+    """Returns when a kind is served, when it has no definition, or when it was waited for long enough. A definition may say that
+    it is established seconds before."""
     deadline = asyncio.get_running_loop().time() + SERVED_SECONDS
     while asyncio.get_running_loop().time() < deadline:
-        with contextlib.suppress(ApiError):
-            if is_established(await client.get(CUSTOM_RESOURCE_DEFINITIONS, definition)):
-                return
+        with contextlib.suppress(NotFound):
+            await client.list(resource, "default")
+            return
+        try:
+            await client.get(CUSTOM_RESOURCE_DEFINITIONS, f"{resource.plural}.{resource.group}")
+        except NotFound:
+            return
         await asyncio.sleep(ASK_SECONDS)
 
 

@@ -81,11 +81,20 @@ LOST = (
 
 
 def to_undo(records: Iterable[Record]) -> list[Record]:
-    """What of a journal can be taken back, in that order: the freeze first, as it would refuse what comes back, then the last
-    first."""
-    last = {record.step: record for record in records}
+    """What of a journal can be taken back, in that order: the freeze first, as it would refuse what comes back, then the
+    definitions, without which it cannot come back, then what was written last. What a rollback has begun keeps its place."""
+    last: dict[str, Record] = {}
+    written: dict[str, int] = {}
+    for record in records:
+        last[record.step] = record
+        if record.phase in ("intended", "done"):
+            written[record.step] = record.number
     ours = [record for record in last.values() if record.phase != "undone" and not record.outcome]
-    return sorted(ours, key=lambda record: (record.kind not in FREEZE, -record.number))
+    return sorted(ours, key=lambda record: (_rank(record), -written.get(record.step, record.number)))
+
+
+def _rank(record: Record) -> int:
+    return 0 if record.kind in FREEZE else 1 if record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind else 2
 
 
 def was_started(records: Iterable[Record]) -> bool:
@@ -183,6 +192,8 @@ def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Und
 def _bring_back(record: Record, present: Json | None) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
+    if present is not None and present["metadata"].get("deletionTimestamp"):
+        return Undo(record, "refuse", "it is being deleted still: roll back again when it is gone")
     if present is not None:
         return Undo(record, "nothing", "an object of that name is there", _uid_if_ours(record, present))
     if not record.undo and record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:

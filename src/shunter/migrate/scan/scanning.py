@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shunter.migrate.briefing.masking import masked
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.scan import files, manifests, network, notebooks, python_code, text
+from shunter.migrate.scan.own_files import OwnFiles, own_lines
 from shunter.migrate.scan.reference import WORDS, Reference
 from shunter.migrate.source.files import name_of
 
@@ -24,6 +25,8 @@ class Scanned(NamedTuple):
     """Files that were looked at."""
     skipped: int
     """Files that are no text, too large, or not readable."""
+    own: int = 0
+    """Files that the migration itself wrote: they are passed over."""
 
 
 def paths_below(roots: Iterable[Path]) -> list[Path]:
@@ -34,15 +37,18 @@ def paths_below(roots: Iterable[Path]) -> list[Path]:
 def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> Scanned:
     """What the files say of v1, and of the network; `advance` hears of each that is done."""
     findings: list[Finding] = []
-    skipped = 0
+    skipped = own = 0
+    own_files = OwnFiles()
     for path in paths:
         content = files.read(path)
         if content is None:
             skipped += 1
+        elif own_files.has(path, content):
+            own += 1
         elif _may_speak_of_v1(content) or network.may_have_settings(content):
             findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
-    return Scanned(tuple(findings), len(paths) - skipped, skipped)
+    return Scanned(tuple(findings), len(paths) - skipped - own, skipped, own)
 
 
 def findings_of(name: str, content: str) -> list[Finding]:
@@ -57,7 +63,7 @@ def findings_of(name: str, content: str) -> list[Finding]:
     elif name.endswith(_OBJECTS):
         found = manifests.references(content)
         told, jobs = found.references, found.jobs
-    told += text.references(content, list(told), skipped=jobs)
+    told += text.references(content, list(told), skipped=[*jobs, *own_lines(content)])
     told += network.references(content)
     told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
     return [_finding(name, reference) for reference in told]
