@@ -15,9 +15,10 @@ from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
 from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.migrate.launch.rewriting import with_option
-from shunter.migrate.rules import elastic, launcher, processes
+from shunter.migrate.rules import elastic, launcher, meeting_port, processes
 from shunter.migrate.rules.elastic import Nodes
 from shunter.migrate.rules.launcher import Telling, TrainingContainer
+from shunter.migrate.rules.meeting_port import Meeting
 from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
 from shunter.migrate.templates import Difference, differences, have_differing_ports
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
@@ -112,13 +113,17 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
         processes.say_by_variable(draft)
     else:
         options = processes.options(draft, group, found, told, is_rewritten=is_rewritten)
+        meeting = meeting_port.meeting(draft, found, told)
+        group.explicit_environment = meeting_port.met_at(group.explicit_environment, meeting.port)
+        if meeting.option:
+            options.append(meeting.option)
         if _is_elastic_torchrun(draft, found):
             kept = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
             group.environment = kept
             if chosen.fewest < chosen.total and not found.launch.main.option("nnodes"):
                 options.append(f"--nnodes={chosen.fewest}:{chosen.total}")
         else:
-            _tell(draft, group, told)
+            _tell(draft, group, told, meeting)
         _say_options(group, found, options)
     _set_success(draft, group)
 
@@ -148,15 +153,16 @@ def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> 
         group.changes[field] = Change(value, f"{before}torchrun is told {' '.join(options)}")
 
 
-def _tell(draft: Draft, group: Group, told: Telling) -> None:
+def _tell(draft: Draft, group: Group, told: Telling, meeting: Meeting) -> None:
     """v1's variables, made of those of the torch plugin (S-B). WORLD_SIZE counts as v1 does (E3)."""
     group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
     if told == "variables":
         factor = processes_per_node(draft.job.spec.nproc_per_node)
-        group.plugin_placeholders = [{"name": name, "value": ""} for name in PLACEHOLDERS]
+        told_by_plugin = PLACEHOLDERS if meeting.is_of_v2 else PLACEHOLDERS[:-1]
+        group.plugin_placeholders = [{"name": name, "value": ""} for name in told_by_plugin]
         group.environment += [
             {"name": "MASTER_ADDR", "value": "$(PET_MASTER_ADDR)"},
-            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)"},
+            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)" if meeting.is_of_v2 else str(meeting.port)},
             {"name": "RANK", "value": "$(PET_NODE_RANK)"},
             {"name": "WORLD_SIZE", "value": "$(PET_NNODES)" if factor == 1 else str(group.count * factor)},
         ]

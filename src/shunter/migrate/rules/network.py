@@ -29,8 +29,8 @@ NODE_NETWORK = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "With hostNetwork the ports of a pod are the node's. v2 meets on port 29500 whatever the job says, so two jobs, or two "
-        "pods of one job that listen, cannot share a node; in v1 the job could choose its port."
+        "With hostNetwork the ports of a pod are the node's. v2 meets on port 29500 unless the job chose another that "
+        "could be kept, so two jobs, or two pods of one job that listen, cannot share a node."
     ),
     remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or give up hostNetwork.",
     effort=1,
