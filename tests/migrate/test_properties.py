@@ -144,3 +144,19 @@ def test_whatever_is_wrong_with_a_job_is_told_by_its_field(job: Json, options: O
         assert all(finding.path for finding in outcome.findings)
     else:
         assert {row.path for row in outcome.conversion.rows} == {path for path, _ in leaves(job)}
+
+
+def test_nothing_is_lost_of_what_a_controller_wrote_into_one_role_only() -> None:
+    template = {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "pytorch", "image": "x"}]}}
+    written = {"kueue.x-k8s.io/podset": "worker", "training.kubeflow.org/replica-type": "worker"}
+    roles = {"Master": {}, "Worker": written}
+    specs = {role: {"replicas": 1, "template": {**template, "metadata": {"labels": labels}}} for role, labels in roles.items()}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "a"},
+        "spec": {"pytorchReplicaSpecs": specs},
+    }
+    conversion = converted(job)
+    assert lost(job, conversion) == []
+    assert [one["name"] for one in conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"]] == ["node"]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft
 from shunter.migrate.paths import MISSING, Path, shown
+from shunter.migrate.rules.written_metadata import of_the_user
 
 _IGNORED_BY_V1: tuple[tuple[str, str], ...] = (
     ("metadata", "name"),
@@ -75,7 +76,8 @@ def _told(template: Json) -> Json:
         {field: value for field, value in container.items() if field != "ports" or _takes_node_port(value)}
         for container in _containers(template)
     ]
-    return {**told, "spec": {**(told.get("spec") or {}), "containers": containers}}
+    metadata = of_the_user(told.get("metadata") or {})
+    return {**told, "metadata": metadata, "spec": {**(told.get("spec") or {}), "containers": containers}}
 
 
 def _containers(template: Json) -> list[Json]:

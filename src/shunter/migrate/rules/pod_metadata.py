@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.rules.placement import V1_PREFIX, kept_labels
+from shunter.migrate.rules.placement import kept_labels
+from shunter.migrate.rules.written_metadata import BY_KUEUE, by_kueue, by_v1
 from shunter.operator.training.names import REPLICA_TYPE, replica_type_labels
 
-_OF_KUEUE = {
-    "labels": ("kueue.x-k8s.io/podset", "kueue.x-k8s.io/tas", "kueue.x-k8s.io/managed"),
-    "annotations": ("kueue.x-k8s.io/workload",),
-}
-"""What Kueue writes into the templates of jobs that it admits."""
 _KUEUE_GATES = ("kueue.x-k8s.io/topology", "kueue.x-k8s.io/admission")
 _ISTIO_INJECTION = "sidecar.istio.io/inject"
 
@@ -97,15 +96,10 @@ OF_SEVERAL_ROLES = Topic(
 def apply(draft: Draft) -> None:
     for group in draft.groups:
         metadata = group.pod.get("metadata") or {}
-        written_by_kueue = [
-            f"{field} {key}" for field, keys in _OF_KUEUE.items() for key in metadata.get(field) or {} if key in keys
-        ]
-        for field, keys in _OF_KUEUE.items():
-            _leave_out(
-                draft, group, metadata, field, [key for key in metadata.get(field) or {} if key in keys], "Kueue writes it"
-            )
-        written = [key for key in metadata.get("labels") or {} if key.startswith(V1_PREFIX)]
-        _leave_out(draft, group, metadata, "labels", written, "v1 writes it, whatever the template says")
+        written_by_kueue = [f"{field} {key}" for field in BY_KUEUE for key in by_kueue(metadata, field)]
+        for field in BY_KUEUE:
+            _leave_out(draft, group, metadata, field, partial(by_kueue, field=field), "Kueue writes it")
+        _leave_out(draft, group, metadata, "labels", by_v1, "v1 writes it, whatever the template says")
         if draft.options.v1_labels:
             labels = replica_type_labels(draft.job, group.roles[0])
             if REPLICA_TYPE not in kept_labels(draft):
@@ -123,12 +117,15 @@ def apply(draft: Draft) -> None:
         _look_at_sidecars(draft, group)
 
 
-def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, keys: list[str], why: str) -> None:
-    for key in keys:
+def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, written: Callable[[Json], list[str]], why: str) -> None:
+    for key in written(metadata):
         del metadata[field][key]
         if not metadata[field]:
             del metadata[field]
-        for template in draft.template_paths(group):
+    # A role may have what the first one does not.
+    for template in draft.template_paths(group):
+        given = draft.given((*template, "metadata"))
+        for key in written(given) if isinstance(given, dict) else ():
             draft.default((*template, "metadata", field, key), why)
 
 
