@@ -1,6 +1,7 @@
 """Cases of the migration, as files under tests/scenarios/migrate/AREA/:
 
-    CASE.yaml        the input; its first comment line says what it is about, a line `# options: {...}` sets Options (camelCase)
+    CASE.yaml        the input; its first comment line says what it is about, a line `# options: {...}` sets Options
+                     (camelCase), a line `# --mpi-operator` takes MPIJobs of mpi-operator for jobs
     CASE.out.yaml    what `shunter migrate convert` prints; not there when all of its jobs are blocked
     CASE.findings    what it tells, a line each: LINE:COLUMN ID MESSAGE, `(accepted)` where --accept took it on
 
@@ -29,6 +30,7 @@ from shunter.migrate.source.provider import Input
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
 OPTIONS = "# options:"
+MPI_OPERATOR = "# --mpi-operator"
 
 
 class Expectation(NamedTuple):
@@ -58,7 +60,8 @@ def converted_jobs(case: Path) -> batch.Batch:
 
 
 def _given(case: Path) -> Input:
-    return Input((text_file(case.read_bytes().decode(), case.name),))
+    text = case.read_bytes().decode()
+    return Input((text_file(text, case.name),), mpi_operator=MPI_OPERATOR in text)
 
 
 def _converted(given: Input, options: Options) -> batch.Batch:

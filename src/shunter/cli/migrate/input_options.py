@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -30,6 +31,10 @@ class InputOptions(NamedTuple):
     selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = ""
     kubeconfig: KubeconfigOption = None
     context: ContextOption = ""
+    mpi_operator: Annotated[
+        bool,
+        typer.Option("--mpi-operator", help="Convert MPIJobs of mpi-operator (kubeflow.org/v2beta1) as well."),
+    ] = False
 
     @property
     def names_files(self) -> bool:
@@ -59,6 +64,10 @@ class InputOptions(NamedTuple):
 
     def read(self) -> tuple[Input, list[Finding]]:
         """All that was named, and what there is to tell of reading it."""
+        given, faults = self._read()
+        return replace(given, mpi_operator=self.mpi_operator), faults
+
+    def _read(self) -> tuple[Input, list[Finding]]:
         from shunter.cli.progress import counting
         from shunter.migrate.source import provider
         from shunter.migrate.source.files import text_file

@@ -22,7 +22,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, shown, value_at
 from shunter.migrate.provenance import DECISIONS
 from shunter.migrate.source.documents import Document, parsed
-from shunter.migrate.source.versions import is_v1_job
+from shunter.migrate.source.versions import is_convertible
 
 CONVERTED = Topic(
     id="HELM001",
@@ -166,7 +166,7 @@ class _Attempt:
                 max(fault.place.line - 1 + self.before.count("\n"), 0), f"with words for expressions it is {fault.message}"
             )
         jobs = [replace(found, first_line=found.first_line + lines) for document in documents for found in document.objects]
-        if len(jobs) != 1 or not is_v1_job(jobs[0]):
+        if len(jobs) != 1 or not is_convertible(jobs[0]):
             raise Refusal(self.before.count("\n"), "kind and version are not written out")
         return converted(jobs, self.options).outcomes[0]
 

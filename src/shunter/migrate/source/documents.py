@@ -22,7 +22,7 @@ from shunter.migrate.source import templates
 from shunter.migrate.source.embedded import V1, Embedded, found_in
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.size import refuse_depth, refuse_expansion
-from shunter.migrate.source.versions import findings_of, is_v1_job
+from shunter.migrate.source.versions import findings_of, is_convertible
 
 UNPARSABLE = Topic(
     id="INPUT011",
@@ -93,7 +93,7 @@ class Document:
             return ()
         at = Place(self.source, self.first_line + 1, 1)
         hosts = self.objects or (SourceObject(self.value, self.source, self.node, self.first_line, self.text, at=at),)
-        return tuple(inner for host in hosts if not is_v1_job(host) for inner in found_in(host))
+        return tuple(inner for host in hosts if not is_convertible(host) for inner in found_in(host))
 
     @property
     def is_list(self) -> bool:

@@ -19,7 +19,7 @@ from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.size import refuse_depth, refuse_expansion
-from shunter.migrate.source.versions import is_v1_job
+from shunter.migrate.source.versions import is_convertible
 
 WITHIN_OBJECT = Topic(
     id="INPUT009",
@@ -101,7 +101,7 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
             is_embedded=True,
             host_namespace=host.namespace,
         )
-        if path and is_v1_job(job):
+        if path and is_convertible(job):
             is_block = isinstance(node, yaml.MappingNode) and not node.flow_style
             yield Embedded(job, host, path, is_text=not is_block or not host.kind or _is_pointed_into(node, host))
             return
@@ -150,7 +150,7 @@ def _jobs_in_text(text: str) -> Iterator[dict[str, Any]]:
 
 def _jobs_in(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
-        if is_v1_job(SourceObject(value, "")):
+        if is_convertible(SourceObject(value, "")):
             yield value
             return
         for inner in value.values():

@@ -18,7 +18,7 @@ from shunter.migrate.paths import Path as FieldPath
 from shunter.migrate.source.documents import Document, parsed
 from shunter.migrate.source.files import TextFile
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.versions import is_v1_job
+from shunter.migrate.source.versions import is_convertible
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PATCH_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902")
@@ -154,7 +154,7 @@ def is_patch(file: TextFile, path: FieldPath) -> bool:
 
 
 def is_v1(value: Any) -> bool:
-    return isinstance(value, dict) and is_v1_job(SourceObject(value, ""))
+    return isinstance(value, dict) and is_convertible(SourceObject(value, ""))
 
 
 def _selects_v1(pattern: str) -> bool:

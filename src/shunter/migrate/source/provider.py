@@ -20,7 +20,7 @@ from shunter.migrate.source.embedded import V1, Embedded
 from shunter.migrate.source.files import TextFile, name_of, text_file
 from shunter.migrate.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.versions import is_v1_job
+from shunter.migrate.source.versions import is_of_mpi_operator, is_v1_job
 
 STANDARD_INPUT = "standard input"
 LARGEST = 256 * 1024 * 1024
@@ -74,6 +74,8 @@ class Input:
 
     files: tuple[TextFile, ...] = ()
     live: tuple[SourceObject, ...] = ()
+    mpi_operator: bool = False
+    """Whether MPIJobs of mpi-operator count as jobs as well."""
 
     @cached_property
     def objects(self) -> tuple[SourceObject, ...]:
@@ -83,7 +85,7 @@ class Input:
     @property
     def jobs(self) -> list[SourceObject]:
         """The v1 jobs, in the order of the input."""
-        return [found for found in self.objects if is_v1_job(found)]
+        return [found for found in self.objects if self._is_job(found)]
 
     @property
     def embedded(self) -> list[Embedded]:
@@ -93,7 +95,7 @@ class Input:
             for file in self.files
             for document in file.documents
             for inner in document.embedded
-            if not is_patch(file, inner.path)
+            if self._is_job(inner.job) and not is_patch(file, inner.path)
         ]
 
     @property
@@ -103,7 +105,7 @@ class Input:
 
     @property
     def others(self) -> list[SourceObject]:
-        return [found for found in self.objects if not is_v1_job(found)]
+        return [found for found in self.objects if not self._is_job(found)]
 
     @property
     def templates(self) -> list[Document]:
@@ -141,7 +143,10 @@ class Input:
         return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
 
     def __add__(self, other: Input) -> Input:
-        return Input(self.files + other.files, self.live + other.live)
+        return Input(self.files + other.files, self.live + other.live, self.mpi_operator or other.mpi_operator)
+
+    def _is_job(self, found: SourceObject) -> bool:
+        return is_v1_job(found) or (self.mpi_operator and is_of_mpi_operator(found))
 
 
 def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None) -> Input:

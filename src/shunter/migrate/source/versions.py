@@ -30,10 +30,10 @@ OTHER_OPERATOR = Topic(
     grade="Q",
     explanation=(
         "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the name of its CRD with the Training "
-        "Operator's MPIJob. It does not go away with v1, so nothing has to be done for its jobs; they can be converted all the "
-        "same, as v2's mpi plugin is made after it."
+        "Operator's MPIJob. It does not go away with v1, so its jobs are passed on as they are. With --mpi-operator they are "
+        "converted like those of v1, as v2's mpi plugin is made after it."
     ),
-    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or move them to v2 as well.",
+    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert them as well: --mpi-operator.",
     traps=("A14",),
 )
 NO_SUCH_VERSION = Topic(
@@ -68,11 +68,16 @@ _V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
 
 
 def is_v1_job(source: SourceObject) -> bool:
-    """Whether it is of one of v1's kinds, in v1's version, or an MPIJob of mpi-operator, which converts as well."""
-    return source.api_version == _V1.get(source.kind) or _is_of_mpi_operator(source)
+    """Whether it is of one of v1's kinds, in v1's version."""
+    return source.api_version == _V1.get(source.kind)
 
 
-def _is_of_mpi_operator(source: SourceObject) -> bool:
+def is_convertible(source: SourceObject) -> bool:
+    """Whether it is a v1 job, or an MPIJob of mpi-operator, which is converted where that is asked for."""
+    return is_v1_job(source) or is_of_mpi_operator(source)
+
+
+def is_of_mpi_operator(source: SourceObject) -> bool:
     return source.kind == "MPIJob" and source.api_version == MPI_OPERATOR
 
 
@@ -90,7 +95,7 @@ def _topic(source: SourceObject) -> Topic | None:
     if source.api_version in _V1.values() and source.kind not in _V1 and source.kind.lower().endswith(("job", "jobs")):
         return NO_SUCH_KIND
     if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
-        return OTHER_OPERATOR if _is_of_mpi_operator(source) else OLD_VERSION
+        return OTHER_OPERATOR if is_of_mpi_operator(source) else OLD_VERSION
     if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
         return NO_SUCH_VERSION
     return None

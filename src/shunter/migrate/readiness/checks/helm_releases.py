@@ -8,7 +8,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.readiness.facts import Facts, Fault, UnknownFactError
 from shunter.migrate.source.documents import parsed
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.versions import is_v1_job
+from shunter.migrate.source.versions import is_convertible
 
 TOPIC = Topic(
     id="READY013",
@@ -51,4 +51,4 @@ def kinds_in(release: str, manifest: str) -> list[str]:
 
 def _sources(release: str, manifest: str) -> Iterator[SourceObject]:
     found = (source for document in parsed(manifest, release) for source in document.objects)
-    return (source for source in found if is_v1_job(source))
+    return (source for source in found if is_convertible(source))
