@@ -345,6 +345,7 @@ def test_a_run_whose_program_died_of(job: str, runs: Runs, end: str, status: str
     )
     assert died.stdout is not None
     run = died.stdout.readline().strip()
+    eventually(lambda: runs.curve() == curve(1))  # who is killed passes on no more
     died.communicate("\n")
     eventually(lambda: runs.one.info.status == status)
     assert (runs.one.info.run_id, runs.curve()) == (run, curve(1))

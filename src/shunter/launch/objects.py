@@ -57,12 +57,16 @@ tarfile.open(fileobj=io.BytesIO(packed)).extractall("{code}", filter="data")
 _START = """\
 trap 'exit 143' TERM
 {prepare} || exit
+program= early= told=
+trap 'told=1; if [ "$program" ]; then kill -TERM "$program" 2>/dev/null; else early=1; fi' TERM
 {command} "$@" & program=$!
-trap 'kill -TERM "$program"' TERM
-while wait "$program"; code=$?; kill -0 "$program" 2>/dev/null; do :; done
+[ -z "$early" ] || kill -TERM "$program"
+wait "$program"; code=$?
+while [ "$told" ]; do told=; wait "$program"; again=$?; [ "$again" = 127 ] || code=$again; done
 exit "$code\""""
 """The first process of a container gets only the signals that it asked for, which few programs do in their first seconds: a job
-deleted then would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does."""
+deleted then would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does: a `wait` that
+the signal cut short says 143, and the next one the truth, or 127 where it was the truth already."""
 
 
 _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/{HOST_FILE}")

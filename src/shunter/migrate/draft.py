@@ -195,7 +195,7 @@ class Draft:
     ) -> Finding:
         """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
         result."""
-        accepted = "accepted with --accept" if topic.acceptable and topic.id in self.options.accepted else ""
+        accepted = topic.taken_on(self.options.accepted)
         finding = Finding(topic, self.source.title, self.source.place(path, offset), path, message, remedy, target, accepted)
         self.findings.append(finding)
         if dropped and self.is_given(path):

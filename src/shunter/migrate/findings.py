@@ -6,6 +6,7 @@ and scripts name them, so an id is never given to anything else.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from shunter.migrate.paths import Path, shown
@@ -44,6 +45,10 @@ class Topic(NamedTuple):
     (`proof/explanations`). When empty it explains what differs in the very field that a finding is about."""
     limits_proof: bool = False
     """Whether it says that a program reads what changes: the pods are compared, what the program makes of the value is not."""
+
+    def taken_on(self, accepted: Collection[str]) -> str:
+        """Why a finding of this topic is taken on, where these ids are accepted; empty when it stands."""
+        return "accepted with --accept" if self.acceptable and self.id in accepted else ""
 
 
 NO_DIFFERENCE = ("none",)

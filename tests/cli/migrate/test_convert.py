@@ -38,7 +38,7 @@ def convert(*arguments: str, given: str = "", folder: Path | None = None) -> sub
 
 
 def test_manifests_go_to_standard_output_and_findings_to_standard_error() -> None:
-    done = convert("-f", "-", given=BLOCKED + "---\n" + JOB)
+    done = convert("-f", "-", given=BLOCKED + "---\n" + JOB.replace("name: bert", "name: other"))
     assert done.returncode == 3
     assert [document["kind"] for document in yaml.safe_load_all(done.stdout) if document] == ["TrainingRuntime", "TrainJob"]
     assert "standard input:9:" in done.stderr
@@ -165,3 +165,31 @@ def test_templates_count_as_converted() -> None:
     done = convert("-f", "-", given=JOB.replace("name: bert", "name: {{ .Release.Name }}", 1))
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("1 template converted")
+
+
+def test_files_and_folders_are_named_as_the_guide_names_them(tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "bert.yaml").write_text(JOB)
+    named = convert("all/bert.yaml", folder=tmp_path)
+    assert (named.returncode, named.stdout) == (0, convert("-f", "all/bert.yaml", folder=tmp_path).stdout)
+    assert convert("--directory", "./all", folder=tmp_path).returncode == 0
+    assert (tmp_path / "all-converted" / "bert.yaml").read_text() == named.stdout
+    assert convert("--directory", "all", "--output-dir", "out", folder=tmp_path).returncode == 0
+    assert (tmp_path / "out" / "bert.yaml").exists()
+    proved = migrate("validate", "all/bert.yaml", folder=tmp_path)
+    assert (proved.returncode, proved.stdout) == (0, migrate("validate", "-f", "all/bert.yaml", folder=tmp_path).stdout)
+    assert migrate("validate", "bert", "-f", "all", folder=tmp_path).returncode == 0
+
+
+def test_two_jobs_that_would_take_each_others_place_are_refused(tmp_path: Path) -> None:
+    for name in ("a/one.yaml", "a/two.yaml", "b/elsewhere.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(JOB)
+    done = convert("a", "b", folder=tmp_path)
+    assert done.returncode == 3
+    assert "a/one.yaml:4:3: blocking INPUT018 PyTorchJob bert stands in a/two.yaml:4:3 as well." in done.stderr
+    assert "b/elsewhere.yaml:4" not in done.stderr
+    assert convert("a", "b", "--accept", "INPUT018", folder=tmp_path).returncode == 0
+    assert convert("a/one.yaml", "b", folder=tmp_path).returncode == 0
+    in_namespaces = JOB.replace("name: bert", "name: bert\n  namespace: x") + "---\n" + JOB
+    assert convert("-f", "-", given=in_namespaces).returncode == 0

@@ -170,8 +170,8 @@ def test_shared_runtimes_stand_in_the_order_of_the_jobs_that_need_them(tmp_path:
         .replace("command: [", f"stdin: true\n            workingDir: /w{number}\n            command: [")
         for number in range(8)
     )
-    for name in ("a.yaml", "b.yaml"):
-        (tmp_path / name).write_text(text)
+    (tmp_path / "a.yaml").write_text(text)
+    (tmp_path / "b.yaml").write_text(text.replace("name: job-", "name: other-"))
     given = read([str(tmp_path)])
     texts = files.tree(given, converted(given))
     runtimes = [document["metadata"]["name"] for document in yaml.safe_load_all(texts[Path("runtimes.yaml")])]

@@ -33,6 +33,8 @@ class Form(StrEnum):
 @grouped
 def convert(
     *,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Files and directories, as with -f.")] = None,
+    directory: Annotated[str, typer.Option("--directory", hidden=True)] = "",
     source: InputOptions,
     form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
     output_dir: Annotated[Path | None, typer.Option(help="Write the files there, in the tree that they were found in.")] = None,
@@ -61,6 +63,10 @@ def convert(
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
 
+    if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
+        paths = [*(paths or []), directory]
+        output_dir = output_dir or (None if in_place else Path(f"{directory.rstrip('/')}-converted"))
+    source = source._replace(files=[*(source.files or []), *(paths or [])] or None)
     options = flags.meaning(suspend=suspend or source.cluster, suffix=suffix)
     refuse_contradictions(source, in_place=in_place, output_dir=output_dir, form=form)
     reports = wanted_reports(report)

@@ -11,6 +11,8 @@ import typer
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shunter.cluster.target import Target
     from shunter.migrate.findings import Finding
     from shunter.migrate.source.provider import Input
@@ -40,6 +42,15 @@ class InputOptions(NamedTuple):
     def names_files(self) -> bool:
         return bool(self.files or self.kustomize or self.helm_release)
 
+    def with_paths(self, words: Sequence[str]) -> tuple[InputOptions, list[str]]:
+        """The input with the files and directories among the words that name it or jobs of it, and the other words. Where an
+        input was named by an option a word is a job's name, unless it ends as a manifest's does."""
+        from shunter.kube.manifests import SUFFIXES
+
+        has_source = self.cluster or self.names_files
+        paths = [word for word in words if word.endswith(SUFFIXES) or (not has_source and Path(word).exists())]
+        return self._replace(files=[*(self.files or []), *paths] or None), [word for word in words if word not in paths]
+
     def require_one_source(self) -> None:
         """Raises InputError unless it is either files or a cluster, with no flag that says nothing about that one."""
         from shunter.errors import InputError
@@ -47,7 +58,7 @@ class InputOptions(NamedTuple):
         if self.cluster and self.names_files:
             raise InputError("--cluster goes with no other input.", "Leave one of them out.")
         if not self.cluster and not self.names_files:
-            raise InputError("no input was named.", "Name files with -f, or use --kustomize, --helm-release or --cluster.")
+            raise InputError("no input was named.", "Name files, or use --kustomize, --helm-release or --cluster.")
         in_cluster = self.cluster or self.helm_release
         for flag, is_without_use in (
             ("-n", self.namespace and not in_cluster),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from shunter.migrate.source.objects import SourceObject
 
 JobsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[[KIND/]NAME]...", help="Only these v1 jobs [default: all of the input].")
+    list[str] | None,
+    typer.Argument(metavar="[FILE | [KIND/]NAME]...", help="Files, as with -f; only these v1 jobs [default: all of the input]."),
 ]
 AgainstOption = Annotated[
     list[str] | None,
@@ -56,6 +57,7 @@ def proven(
     from shunter.migrate import batch as batches
     from shunter.migrate.proof.given import each_with_given, with_given
 
+    source, names = source.with_paths(names)
     source.require_one_source()
     given, faults = source.read()
     jobs = _named(given.jobs, names)

@@ -400,7 +400,7 @@ def _standing(directory: Path, value: Json) -> Iterator[None]:
 
 
 def _finding(options: Options, each: Kustomization, topic: Topic, path: tuple[str | int, ...], message: str) -> Finding:
-    accepted = "accepted with --accept" if topic.acceptable and topic.id in options.accepted else ""
+    accepted = topic.taken_on(options.accepted)
     return Finding(topic, str(each.file.source), each.place(path), path, message, suppressed=accepted)
 
 

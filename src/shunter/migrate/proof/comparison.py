@@ -107,7 +107,7 @@ class _Reporter:
         self._accepted = options.accepted
 
     def __call__(self, topic: Topic, path: Path, message: str, *, remedy: str = "") -> Finding:
-        accepted = "accepted with --accept" if topic.acceptable and topic.id in self._accepted else ""
+        accepted = topic.taken_on(self._accepted)
         return Finding(topic, self._source.title, self._source.place(path), path, message, remedy, "", accepted)
 
 

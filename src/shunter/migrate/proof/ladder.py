@@ -132,7 +132,7 @@ class _Reporter:
     ) -> Finding:
         source, path = self._conversion.source, self._origin(manifest, field)
         target = f"{manifest} {field}" if manifest else ""
-        accepted = "accepted with --accept" if topic.acceptable and topic.id in self._accepted else ""
+        accepted = topic.taken_on(self._accepted)
         return Finding(topic, source.title, source.place(path), path, message, remedy, target, accepted)
 
     def _origin(self, manifest: Manifest | None, field: str) -> Path:
