@@ -66,7 +66,7 @@ PORTS = Topic(
     title="Master and Workers name different ports",
     severity="info",
     impact="none",
-    change="semantic-change",
+    change="lossless",
     grade="Q",
     explanation=(
         "The ports of a container are words for readers: programs listen where they want to. v1 made Services of them, which v2 "

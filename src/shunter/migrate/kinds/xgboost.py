@@ -35,7 +35,7 @@ PORTS = Topic(
     title="Master and Workers name different ports",
     severity="info",
     impact="none",
-    change="semantic-change",
+    change="lossless",
     grade="Q",
     explanation=(
         "MASTER_PORT and WORKER_PORT are told as in v1. The ports of a container are but words for readers: one pod template "

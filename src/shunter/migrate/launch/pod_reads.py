@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json
 from shunter.migrate.launch import python_reads, shell_reads
 from shunter.migrate.launch.arguments import Spot
+from shunter.migrate.launch.inline_python import code_words
 from shunter.migrate.launch.mounted_files import File, FindConfigMap, mounted_files
 from shunter.migrate.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank, line_of
 from shunter.migrate.launch.understanding import Text, understood
@@ -69,6 +70,18 @@ def texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iter
             yield Text(language, file.text, file.spot)
 
 
+def words_and_texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iterator[tuple[str, Spot]]:
+    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
+    seen: set[tuple[str, Path]] = set()
+    for _, text, spot in texts(container, volumes, find):
+        seen.add((spot.file, spot.path))
+        yield text, spot
+    for _, words in _commands(container):
+        for path, word in words:
+            if ("", path) not in seen:
+                yield word, Spot(path, 0, len(word), is_item=True)
+
+
 def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> Iterator[PodRead]:
     read_as_text: set[Path] = set()
     known: set[tuple[str, Path]] = set()
@@ -97,6 +110,9 @@ def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
 
 def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -> Iterator[PodRead]:
     """Words that no shell reads."""
+    for number in code_words([word for _, word in words]):
+        path, code = words[number]
+        yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in python_reads.reads(code, variables))
     before = ""
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from shunter.migrate.launch import shell
+from shunter.migrate.launch import python_reads, shell
+from shunter.migrate.launch.inline_python import code_words
 from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME, Read, is_rank, takes_last_number
 from shunter.migrate.launch.shell_words import Lexer, Piece, Word, matching
 
@@ -21,6 +22,8 @@ _CUTTERS = frozenset({
 })  # fmt: skip
 _LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
 """Programs to which a value is something to look for, or to count with."""
+_LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset"})
+"""Programs that print all variables when they are asked for nothing."""
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
 _AT_SEPARATORS = re.compile(
@@ -42,6 +45,8 @@ class _Value:
     start: int
     is_cut: bool = False
     is_last_number: bool = False
+    is_named: bool = True
+    """Whether it is asked for by its name, and not looked for among all variables."""
 
 
 @dataclass
@@ -121,6 +126,9 @@ def _read_command(reading: _Text, words: tuple[Word, ...], following: shell.Comm
     within = _statement(reading, words[0])
     if called := _asks(words):
         _tell(reading, _Value(called, words[0].start), decides=is_cut, within=within)
+    for value in _listed(reading, words, within, is_piped=is_piped):
+        _tell(reading, value, decides=is_cut or not value.is_named, within=within)
+    _read_python(reading, words, is_cut=is_cut)
     if name == "read" and words[-1].literal:
         # `read NAME < /etc/hostname`
         for match in _PATH.finditer(within):
@@ -140,6 +148,29 @@ def _read_command(reading: _Text, words: tuple[Word, ...], following: shell.Comm
             option = written
         for value in _values(reading, word, depth):
             _tell(reading, value, decides=decides, within=within)
+
+
+def _listed(reading: _Text, words: tuple[Word, ...], within: str, *, is_piped: bool) -> Iterator[_Value]:
+    """Variables that a command prints: those that printenv is asked for; of a list of all, those that are looked for in it."""
+    name, operands = _program(words[0]), [word for word in words[1:] if not (word.literal or "").startswith("-")]
+    if name == "printenv":
+        for word in operands:
+            if known := reading.known.get(word.literal or ""):
+                yield replace(known, start=word.start)
+    if name in _LISTS and is_piped and not operands:
+        for variable, known in reading.known.items():
+            if re.search(rf"\b{re.escape(variable)}\b", within):
+                yield replace(known, start=words[0].start, is_named=False)
+
+
+def _read_python(reading: _Text, words: tuple[Word, ...], *, is_cut: bool) -> None:
+    """Code that a Python is given by -c."""
+    for number in code_words([word.literal or "" for word in words]):
+        word = words[number]
+        code = word.literal if word.literal is not None else _written(reading, word).strip("\"'")
+        for read in python_reads.reads(code, {name: value.name for name, value in reading.known.items()}):
+            start = min(word.start + 1 + read.start, word.end - 1)
+            reading.found.append(Read(read.name, start, is_cut or read.decides, read.takes_last_number))
 
 
 def _values(reading: _Text, word: Word, depth: int) -> Iterator[_Value]:
@@ -237,6 +268,8 @@ def _asks(words: tuple[Word, ...]) -> str:
         )
         sets = any(not option.startswith("-") for option in options)
         return "" if asks_address or sets or {"--ip-address", "--all-ip-addresses"} & {*options} else HOST_NAME
+    if name in {"dnsdomainname", "domainname", "nisdomainname"}:
+        return "" if any(not option.startswith("-") for option in options) else HOST_NAME
     if name == "hostnamectl":
         return HOST_NAME if not options or options[0] in {"hostname", "status", "--static"} else ""
     if name == "uname":

@@ -57,6 +57,7 @@ BUILT = Topic(
     effort=3,
     traps=("T9", "NX22"),
     acceptable=True,
+    limits_proof=True,
 )
 IN_A_SCRIPT = Topic(
     id="HOST005",
@@ -69,6 +70,7 @@ IN_A_SCRIPT = Topic(
     remedy="Replace the names in the ConfigMap by those that the message says.",
     effort=1,
     traps=("T9",),
+    limits_proof=True,
 )
 FIXED_PORT = Topic(
     id="HOST006",

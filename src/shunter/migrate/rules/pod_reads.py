@@ -14,6 +14,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE
 from shunter.migrate.paths import Path
@@ -73,7 +74,7 @@ _RANKS = {
 """Where a program of the kind is told its rank in both generations."""
 
 
-class _Programs(NamedTuple):
+class Programs(NamedTuple):
     """A container of v1 roles that are written alike."""
 
     roles: tuple[str, ...]
@@ -89,7 +90,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
     """Tells of every program that reads a name which changes. `train_job` and `runtime` are the result."""
     values: PodValues | None = None
     is_asked = False
-    for programs in _all_programs(draft):
+    for programs in all_programs(draft):
         variables = _variables(draft, programs)
         found = pod_reads(programs.container, programs.volumes, draft.config_map, variables)
         if found and not is_asked:
@@ -98,7 +99,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             _report(draft, programs, reads, values)
 
 
-def _report(draft: Draft, programs: _Programs, reads: list[PodRead], values: PodValues | None) -> None:
+def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodValues | None) -> None:
     """One finding for what a text reads of one value."""
     name = reads[0].read.name
     of_pods: list[PodValue] = []
@@ -116,7 +117,7 @@ def _report(draft: Draft, programs: _Programs, reads: list[PodRead], values: Pod
         # That a variable is told of the pod has a finding of its own (POD005, POD007).
         return
     first = (deciding or reads)[0]
-    path, offset = _place(programs, first)
+    path, offset = place(programs, first.spot, first.spot.start)
     topic = DECIDES if deciding else READS
     message = _message(first, len(reads) - 1, of_pods, decides=bool(deciding))
     draft.report(topic, path, message, remedy=_remedy(draft, programs) if deciding else "", offset=offset)
@@ -124,10 +125,9 @@ def _report(draft: Draft, programs: _Programs, reads: list[PodRead], values: Pod
 
 def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool) -> str:
     where = f"{one.spot.file}, {one.spot.path[-1]} line {one.number}: " if one.spot.file else ""
-    line = one.line if len(one.line) <= _LONGEST else f"{one.line[:_LONGEST]} ..."
     what = f"the {one.read.name}" if one.read.name == HOST_NAME else one.read.name
     more = f" (and in {others} more place{'s' if others > 1 else ''})" if others else ""
-    text = f"{where}{line!r} {'decides by' if decides else 'reads'} {what}{more}."
+    text = f"{where}{shortened(one.line)!r} {'decides by' if decides else 'reads'} {what}{more}."
     if not values:
         return text
     text += f" {shown(values)}."
@@ -139,7 +139,7 @@ def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool
     return text
 
 
-def _remedy(draft: Draft, programs: _Programs) -> str:
+def _remedy(draft: Draft, programs: Programs) -> str:
     index = "JOB_COMPLETION_INDEX" if programs.group.replicas == 1 else "the pod's label jobset.sigs.k8s.io/job-index"
     rank = _RANKS.get(draft.kind, "")
     told = f"{rank}, or from {index} in v2" if rank else index
@@ -159,14 +159,18 @@ def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
     yield from together.values()
 
 
-def _place(programs: _Programs, one: PodRead) -> tuple[Path, int | None]:
+def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
     """In the source; of a file of a ConfigMap the mounts of the container."""
-    if one.spot.file:
+    if spot.file:
         return (*programs.path, "volumeMounts"), None
-    return (*programs.path, *one.spot.path), one.spot.start
+    return (*programs.path, *spot.path), start
 
 
-def _variables(draft: Draft, programs: _Programs) -> dict[str, str]:
+def shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+
+
+def _variables(draft: Draft, programs: Programs) -> dict[str, str]:
     """The variables that may hold a value of the pod, by what they are called."""
     found = {"HOSTNAME": HOST_NAME}
     names = {*draft.operator_variables(programs.roles[0])} if programs.field == "containers" else set()
@@ -181,7 +185,7 @@ def _variables(draft: Draft, programs: _Programs) -> dict[str, str]:
     return {**found, **{name: name for name in names}}
 
 
-def _all_programs(draft: Draft) -> Iterator[_Programs]:
+def all_programs(draft: Draft) -> Iterator[Programs]:
     """The containers of all roles; of roles that are written alike once."""
     alike: dict[bytes, list[str]] = {}
     for role in draft.job.replicas:
@@ -195,4 +199,4 @@ def _all_programs(draft: Draft) -> Iterator[_Programs]:
             for index, container in enumerate(spec.get(field) or ()):
                 path = (*draft.role_path(roles[0]), "template", "spec", field, index)
                 group = draft.group_of(roles[0])
-                yield _Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
+                yield Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
