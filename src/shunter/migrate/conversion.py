@@ -23,7 +23,7 @@ from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
 from shunter.migrate.paths import shown, value_at
 from shunter.migrate.reading import read
-from shunter.migrate.rules import ORDER, cluster_requests, names, pod_reads
+from shunter.migrate.rules import ORDER, names, pod_reads
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework
@@ -100,7 +100,6 @@ def convert(source: SourceObject, options: Options, surroundings: InputContext =
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
     pod_reads.report(draft, train_job, runtime)
-    cluster_requests.report(draft)
     rows = tuple(_rows(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}}))
     return Conversion(
         source=source,

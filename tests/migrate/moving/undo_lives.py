@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Literal, NamedTuple
 
 from migrate.moving.moves import Moves
@@ -36,9 +36,6 @@ class Way(NamedTuple):
     """The v1 jobs are deleted, though nobody compared anything."""
     finalizes: bool = False
     """And then their definition."""
-
-
-NewMoves = Callable[[], Awaitable[Moves]]
 
 
 async def begun(moves: Moves, way: Way) -> Plan:

@@ -100,7 +100,7 @@ def started(words: Sequence[Argument]) -> Started | None:
     name = program_name(words[0].value)
     if name in _PREPARING:
         return None
-    if _PYTHON.fullmatch(name):
+    if is_python(name):
         return _python(tuple(words))
     if name == "accelerate":
         return _launched("accelerate", tuple(words[:2]), words[2:]) if [word.value for word in words[1:2]] == ["launch"] else None
@@ -112,10 +112,15 @@ def started(words: Sequence[Argument]) -> Started | None:
     return Started("unknown", (), {}, "", tuple(words))
 
 
+def is_python(name: str) -> bool:
+    """Whether a program of that name is a Python."""
+    return _PYTHON.fullmatch(name) is not None
+
+
 def starts_programs(word: str) -> bool:
     """Whether the word names an interpreter or launcher."""
     name = program_name(word)
-    return name in _PROGRAMS or name == "accelerate" or _PYTHON.fullmatch(name) is not None
+    return name in _PROGRAMS or name == "accelerate" or is_python(name)
 
 
 def _python(words: tuple[Argument, ...]) -> Started | None:

@@ -116,7 +116,7 @@ def _read_command(reading: _Text, words: tuple[Word, ...], following: shell.Comm
     if not words:
         return
     name = _program(words[0])
-    if name in _SETTERS:
+    if name in _SETTERS and any(shell.assignment(word) for word in words[1:]):
         for word in words[1:]:
             if assigned := shell.assignment(word):
                 _assign(reading, *assigned, depth)

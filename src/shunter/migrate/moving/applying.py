@@ -19,7 +19,7 @@ from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionPro
 from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.moving import deciding
 from shunter.migrate.moving.journal import Journal, Record
-from shunter.migrate.moving.steps import V1_JOBS, Step
+from shunter.migrate.moving.steps import Step, v1_job_of
 from shunter.operator.overview import is_pod_of, pod_selector
 
 ATTEMPTS = 6
@@ -105,9 +105,8 @@ def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
     found = {Request(verb, step.resource, step.namespace) for step in left for verb in ("get", step.verb)}
     for step in left:
         if step.gate:
-            kind = step.job.partition(" ")[0]
             looks = Request("get", JOBSETS, step.namespace) if step.gate == "made" else Request("list", PODS, step.namespace)
-            found |= {Request("get", V1_JOBS[kind], step.namespace), looks}
+            found |= {Request("get", v1_job_of(step.job).resource, step.namespace), looks}
     return found | {Request(verb, CONFIG_MAPS, journal.namespace) for verb in ("list", "create", "patch") if left}
 
 
@@ -241,12 +240,10 @@ async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Out
 
 
 async def _v1_job(client: Client, title: str) -> Json | None:
-    """The job that is called `PyTorchJob training/bert`."""
-    kind, _, place = title.partition(" ")
-    namespace, _, name = place.partition("/")
-    resource = V1_JOBS[kind]
+    """The job of that title; None when there is none."""
+    resource, namespace, name = v1_job_of(title)
     try:
-        return {"apiVersion": resource.api_version, "kind": kind, **(await client.get(resource, name, namespace))}
+        return {"apiVersion": resource.api_version, "kind": resource.kind, **(await client.get(resource, name, namespace))}
     except NotFound:
         return None
 

@@ -20,7 +20,7 @@ from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.present import Present, Sight, Spot, Supposed
-from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.moving.steps import v1_job_of
 from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_undo, undone, was_started
 from shunter.operator.overview import overview
 
@@ -262,6 +262,4 @@ def _spot(record: Record) -> Spot:
 
 def _spot_of_job(title: str) -> Sequence[Spot]:
     """Where the v1 job `PyTorchJob training/bert` is; nowhere for the empty title of what belongs to none."""
-    kind, _, place = title.partition(" ")
-    namespace, _, name = place.partition("/")
-    return [Spot(V1_JOBS[kind], namespace, name)] if title else []
+    return [Spot(*v1_job_of(title))] if title else []

@@ -26,6 +26,21 @@ stopped   the v1 job is suspended, and has no pods any more
 """
 
 
+class V1Job(NamedTuple):
+    """Where a v1 job is."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+
+def v1_job_of(title: str) -> V1Job:
+    """The job that is called `PyTorchJob training/bert`."""
+    kind, _, place = title.partition(" ")
+    namespace, _, name = place.partition("/")
+    return V1Job(V1_JOBS[kind], namespace, name)
+
+
 class Step(NamedTuple):
     """One write. It is carried out only when its gate is open, and only on an object that is as it was expected."""
 

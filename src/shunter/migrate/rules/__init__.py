@@ -14,6 +14,7 @@ from shunter.migrate.draft import Draft
 from shunter.migrate.rules import (
     admission,
     aftermath,
+    cluster_requests,
     containers,
     deadline,
     downward,
@@ -63,6 +64,7 @@ ORDER: tuple[Rule, ...] = (
     pod_metadata.apply,
     pod_deadline.apply,
     ssh.apply,
+    cluster_requests.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
     profiles.apply,

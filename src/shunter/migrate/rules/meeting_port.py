@@ -15,7 +15,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.launcher import Telling, TrainingContainer
 from shunter.operator.trainer.rendezvous import PORT as OF_V2
-from shunter.operator.training.ports import rendezvous_port
+from shunter.operator.training.ports import named_port, rendezvous_port
 
 _VARIABLES = ("MASTER_PORT", "PET_MASTER_PORT")
 _OWN_OPTIONS = ("master-port", "rdzv-endpoint")
@@ -75,23 +75,15 @@ def met_at(variables: list[Json], port: int) -> list[Json]:
 
 def _chosen(draft: Draft) -> int | None:
     """The port that the user chose; None for that of the kind, unless the node's leads to it."""
-    assert KIND.port is not None, "PyTorchJobs meet at a port"
-    if MASTER not in draft.job.replicas:
+    master = draft.job.replicas.get(MASTER)
+    if master is None:
         return None
-    port = rendezvous_port(draft.job.replicas[MASTER], KIND)
-    return port if port != KIND.port.number or _port(draft).get("hostPort") else None
-
-
-def _port(draft: Draft) -> Json:
-    """The port as the Master's container names it; empty when it does not."""
-    assert KIND.port is not None, "PyTorchJobs meet at a port"
-    container = draft.job.replicas[MASTER].template["spec"]["containers"][draft.container_index(MASTER)]
-    ports: list[Json] = container.get("ports") or []
-    return next((port for port in ports if port.get("name") == KIND.port.name), {})
+    port = rendezvous_port(master, KIND)
+    return port if port != rendezvous_port(None, KIND) or named_port(master, KIND).get("hostPort") else None
 
 
 def _report(draft: Draft, chosen: int, they_meet: str) -> None:
-    host_port = _port(draft).get("hostPort")
+    host_port = named_port(draft.job.replicas[MASTER], KIND).get("hostPort")
     follows = f"; hostPort {host_port} then leads to where nobody listens" if host_port else ""
     draft.report(NOT_KEPT, _path(draft), f"{they_meet} at {OF_V2}, no longer at {chosen}{follows}.")
 
