@@ -119,6 +119,29 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
     assert await moves.twin("bert") == {}
 
 
+async def test_rollback_leaves_a_train_job_that_is_all_there_is_and_its_runtime(moves: Moves) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(PlanOptions(running="move"))
+    assert (await moves.apply(plan)).is_complete
+    await moves.client.delete(PYTORCH_JOBS, "bert", moves.namespace)
+    for _ in range(2):
+        previewed = {undo.record.step: (undo.verdict, undo.why) for undo in await moves.preview(plan)}
+        undone = {undo.record.step: (undo.verdict, undo.why) for undo, _ in await moves.roll_back(plan)}
+        assert undone == previewed
+        left = ("keep", f"PyTorchJob {moves.namespace}/bert is not there: this is all that is left of its training")
+        assert undone[f"start TrainJob {moves.namespace}/bert"] == left
+        assert undone[f"create TrainJob {moves.namespace}/bert"] == left
+        assert [said for step, said in undone.items() if "TrainingRuntime" in step] == [("keep", "TrainJob bert uses it")]
+        assert (await moves.twin("bert"))["spec"]["suspend"] is False
+    # Another training of that name does not stand for it.
+    await moves.submit("bert", workers=3)
+    undone = {undo.record.step: (undo.verdict, undo.why) for undo, _ in await moves.roll_back(plan)}
+    assert undone[f"create TrainJob {moves.namespace}/bert"] == (
+        "keep",
+        f"PyTorchJob {moves.namespace}/bert is another job now: this is all that is left of its training",
+    )
+
+
 async def test_rollback_goes_on_beside_what_may_not_be_read(moves: Moves) -> None:
     for name in ("a", "b"):
         await moves.submit(name, suspend=True)
