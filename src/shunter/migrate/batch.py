@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from shunter.api.meta import Json
 from shunter.errors import ShunterError
-from shunter.migrate import same_names
 from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
@@ -82,15 +81,14 @@ def converted(
     `done` hears of each job."""
     jobs = tuple(sources)
     surroundings = surroundings_of(jobs, others)
-    collisions = same_names.collisions(jobs, options.accepted)
     outcomes = []
     for job in jobs:
-        outcomes.append(_outcome(job, options, surroundings, collisions.get(id(job))))
+        outcomes.append(_outcome(job, options, surroundings))
         done(1)
     return Batch(tuple(outcomes), options)
 
 
-def _outcome(source: SourceObject, options: Options, surroundings: InputContext, collision: Finding | None) -> Outcome:
+def _outcome(source: SourceObject, options: Options, surroundings: InputContext) -> Outcome:
     try:
         conversion = convert(source, options, surroundings)
     except UnreadableJobError as error:
@@ -100,8 +98,6 @@ def _outcome(source: SourceObject, options: Options, surroundings: InputContext,
         raise
     except Exception as error:  # a defect ends the job that it struck, not the batch
         return Outcome(source, None, (Finding(DEFECT, source.title, source.place(), (), _told(error)),))
-    if collision is not None:
-        conversion = replace(conversion, findings=(*conversion.findings, collision))
     return Outcome(source, conversion, conversion.findings)
 
 

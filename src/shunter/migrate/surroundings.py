@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from shunter.api.meta import Json
 from shunter.migrate.source.objects import SourceObject
@@ -23,6 +24,17 @@ class InputContext:
     stems: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How many jobs of a namespace ask for one name in v2."""
 
+    namesakes: Mapping[tuple[str, str, str, str], tuple[SourceObject, ...]] = field(default_factory=dict)
+    """The jobs of one folder, kind, namespace and name: more than one where one would take the other's place."""
+
+    def others_called(self, source: SourceObject) -> list[SourceObject]:
+        """The jobs that are applied together with this one and have its kind, namespace and name."""
+        found = [*self.namesakes.get(_called(source), ())]
+        if len(found) < 2:  # itself, or what a trial was made of
+            return []
+        own = next((number for number, other in enumerate(found) if other.place() == source.place()), 0)
+        return [*found[:own], *found[own + 1 :]]
+
     def find(self, kind: str, namespace: str, name: str) -> Json | None:
         """The object of that kind and name in the namespace; a manifest without a namespace may be for any."""
         return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
@@ -37,11 +49,19 @@ def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -
         if isinstance(name, str) and isinstance(namespace, str):
             objects[str(found.get("kind")), namespace, name] = found
     kinds: dict[tuple[str, str], tuple[str, ...]] = {}
+    namesakes: dict[tuple[str, str, str, str], tuple[SourceObject, ...]] = {}
     for job in jobs:
         if job.metadata.get("name"):
+            if not job.is_embedded:
+                namesakes[_called(job)] = (*namesakes.get(_called(job), ()), job)
             known = kinds.get((job.namespace, job.name), ())
             kinds[job.namespace, job.name] = known if job.kind in known else (*known, job.kind)
-    return InputContext(objects, kinds, _stems(kinds))
+    return InputContext(objects, kinds, _stems(kinds), namesakes)
+
+
+def _called(source: SourceObject) -> tuple[str, str, str, str]:
+    """Files of one folder count as applied together; those of several may be for several clusters."""
+    return PurePath(source.source).parent.as_posix(), source.kind, source.namespace, source.name
 
 
 def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[str, str], int]:

@@ -10,17 +10,21 @@ from pathlib import Path
 import pytest
 import yaml
 
+from migrate.moving.moves import pytorch_job
 from migrate.moving.test_planning import job, plan
 from shunter.errors import InputError
 from shunter.migrate import report as reports
 from shunter.migrate.batch import converted
 from shunter.migrate.catalogue import topics
+from shunter.migrate.emit.files import stream
 from shunter.migrate.moving.plan import text as text_of_plan
 from shunter.migrate.options import Options
 from shunter.migrate.report.contents import of_batch
 from shunter.migrate.scan import files
 from shunter.migrate.scan.scanning import findings_of, paths_below, scanned
+from shunter.migrate.source.files import text_file
 from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.source.provider import Input
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
 
@@ -261,3 +265,16 @@ def test_what_the_migration_wrote_is_passed_over_and_nothing_beside_it(written: 
         "ours.sh", "other.journal/x.sh", "index.yaml",
     }  # fmt: skip
     assert found.own == len(written)
+
+
+def test_what_conversion_says_of_where_a_result_comes_from_speaks_of_no_v1() -> None:
+    unreadable = {**pytorch_job("other", "team"), "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": "many"}}}}
+    written = yaml.safe_dump_all([pytorch_job("bert", "team"), unreadable])
+    given = Input((text_file(written, "jobs.yaml"),))
+    text = stream(given, converted(given.convertible, Options()), {})
+    assert "is not converted" in text
+    assert "migrate.shunter.dev/source: PyTorchJob" in text
+    assert findings_of("out.yaml", text) == []
+    assert [finding.topic.id for finding in findings_of("out.yaml", text.replace("migrate.shunter.dev/source", "note"))] == [
+        "SCAN023"
+    ]

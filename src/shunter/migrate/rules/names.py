@@ -90,6 +90,25 @@ TAKEN = Topic(
 )
 
 
+SAME_NAME = Topic(
+    id="INPUT018",
+    title="two jobs of one kind and name",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "Two jobs that are applied together have the same kind, namespace and name. Only the last one applied would be there, "
+        "and the other training would be lost in silence. Files of one folder count as applied together; those of several "
+        "folders may be for several clusters."
+    ),
+    remedy="Rename one of them, give them namespaces, or put what is for another cluster into a folder of its own.",
+    effort=1,
+    acceptable=True,
+)
+_TOLD_PLACES = 3
+
+
 def wanted(source: SourceObject, options: Options, surroundings: InputContext) -> str:
     """The name, or the beginning of a generated one, before its length is looked at."""
     if not source.metadata.get("name"):
@@ -126,6 +145,10 @@ def apply(draft: Draft) -> None:
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
     if field == "name":
+        if others := draft.surroundings.others_called(draft.source) if not draft.source.is_embedded else []:
+            places = ", ".join(str(other.place(path)) for other in others[:_TOLD_PLACES])
+            more = f" and in {len(others) - _TOLD_PLACES} more places" if len(others) > _TOLD_PLACES else ""
+            draft.report(SAME_NAME, path, f"{draft.source.title} stands in {places}{more} as well.")
         if holder := _holder(draft.source, draft.options, draft.surroundings):
             draft.report(SHARED, path, f"{holder} is called {given} as well: this {draft.kind} becomes {draft.name}.")
         if _is_taken(draft.source, draft.options, draft.surroundings):
