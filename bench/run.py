@@ -2,8 +2,8 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, first_all_reduce,
-run_program, recovery, packing, tracking, saves; all of them when none is given. `--write` puts the result into
+NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, moving,
+first_all_reduce, run_program, recovery, packing, tracking, saves; all of them when none is given. `--write` puts the result into
 docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -28,6 +28,7 @@ from measurements import (
     first_all_reduce,
     inventory,
     jobs,
+    moving,
     operator,
     packing,
     recovery,
@@ -54,6 +55,7 @@ MEASUREMENTS = {
     "status_server": status_server.measure,
     "inventory": inventory.measure,
     "convert": convert.measure,
+    "moving": moving.measure,
     "first_all_reduce": first_all_reduce.measure,
     "run_program": run_program.measure,
     "recovery": recovery.measure,

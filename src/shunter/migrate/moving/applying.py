@@ -1,13 +1,15 @@
 """Carries out steps, each announced in the journal before it is written and noted after: the only code of the migration that
-writes to clusters. Killed at any point and run again it ends the same, by the same writes.
+writes to clusters. Several jobs are worked on at once, the steps of each in their order. Killed at any point and run again it
+ends the same, by the same writes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,6 +28,8 @@ ATTEMPTS = 6
 """Looks at an object whose write was not answered, or met another's."""
 FIRST_WAIT = 0.1
 ASK_SECONDS = 0.25
+JOBS_AT_ONCE = 8
+"""Jobs that are worked on at the same time: most of a job's time is waiting, for answers and for pods that stop."""
 LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
 PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
@@ -76,27 +80,55 @@ DEFAULT_TIMEOUTS = GateTimeouts()
 
 
 async def apply(
-    client: Client, steps: Sequence[Step], journal: Journal, screen: Screen, timeouts: GateTimeouts = DEFAULT_TIMEOUTS
+    client: Client,
+    steps: Sequence[Step],
+    journal: Journal,
+    screen: Screen,
+    timeouts: GateTimeouts = DEFAULT_TIMEOUTS,
+    *,
+    jobs_at_once: int = JOBS_AT_ONCE,
 ) -> list[Outcome]:
-    """Carries the steps out in their order. A step that is not done keeps only those of its own job back; one that belongs to no
-    job (the freeze) keeps all back. The journal is entered and loaded. A server that fails, and connections that break, are
-    tried again for some seconds."""
+    """What became of each step. Those of one job, and those that belong to none (the freeze), are carried out in their order, and
+    one that is not done keeps those after it back; different jobs are worked on at once. The journal is entered and loaded. A
+    server that fails, and connections that break, are tried again for some seconds."""
     screen.begin(len(steps))
-    outcomes: list[Outcome] = []
-    stopped_at: dict[str, Step] = {}
-    for step in steps:
-        before = stopped_at.get(step.job) or stopped_at.get("")
-        outcome = (
-            Outcome(step, "left", f"not before: {before.title}")
-            if before
-            else await _carried_out(client, step, journal, timeouts)
-        )
-        if not outcome.is_complete and not before:
-            stopped_at[step.job] = step
-        outcomes.append(outcome)
-        screen.done(outcome)
+    by_job: dict[str, list[int]] = {}
+    for index, step in enumerate(steps):
+        by_job.setdefault(step.job, []).append(index)
+    outcomes: dict[int, Outcome] = {}
+    places = asyncio.Semaphore(jobs_at_once)
+    shared: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def of_one_job(indices: Sequence[int]) -> None:
+        stopped_at: Step | None = None
+        async with places:
+            for index in indices:
+                step = steps[index]
+                if stopped_at is not None:
+                    outcome = Outcome(step, "left", f"not before: {stopped_at.title}")
+                else:
+                    # Jobs that share a runtime have its step in common: one makes it, the others find it made.
+                    async with shared[step.id]:
+                        outcome = await _carried_out(client, step, journal, timeouts)
+                if not outcome.is_complete and stopped_at is None:
+                    stopped_at = step
+                outcomes[index] = outcome
+                screen.done(outcome)
+
+    await _all(of_one_job(indices) for indices in by_job.values())
     await journal.mirror()
-    return outcomes
+    return [outcomes[index] for index in range(len(steps))]
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Returns when all is done. What one of them raises is raised, after the others were stopped."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:

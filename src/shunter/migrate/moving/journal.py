@@ -105,6 +105,7 @@ class Journal:
         self._now = now
         self._file: IO[bytes] | None = None
         self._not_mirrored: list[Record] = []
+        self._mirroring = asyncio.Lock()
         self.unread = ""
         """What of the ConfigMaps was not read, and why; empty when all was."""
 
@@ -198,12 +199,21 @@ class Journal:
         self._of.setdefault(record.object, []).append(record)
 
     async def mirror(self) -> None:
-        """Brings the ConfigMaps up to date."""
+        """Returns when all records noted before the call are in the ConfigMaps. Calls at the same time share their writes."""
+        async with self._mirroring:
+            records, self._not_mirrored = self._not_mirrored, []
+            try:
+                await self._mirror(records)
+            except BaseException:
+                self._not_mirrored = [*records, *self._not_mirrored]
+                raise
+
+    async def _mirror(self, records: Iterable[Record]) -> None:
         shards: dict[str, list[Record]] = {}
-        for record in self._not_mirrored:
+        for record in records:
             shards.setdefault(_shard(record), []).append(record)
-        for shard, records in shards.items():
-            data = {f"{record.number:06}": msgspec.json.encode(record.for_others).decode() for record in records}
+        for shard, some in shards.items():
+            data = {f"{record.number:06}": msgspec.json.encode(record.for_others).decode() for record in some}
             name = f"shunter-migration-{self._plan_id}-{shard}"
             try:
                 await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
@@ -211,7 +221,6 @@ class Journal:
                 await self._create(name, data)
             except Forbidden as error:
                 raise self._not_allowed(error) from error
-        self._not_mirrored = []
 
     async def _create(self, name: str, data: dict[str, str]) -> None:
         metadata = {"name": name, "namespace": self.namespace, "labels": {PLAN: self._plan_id}}

@@ -1,4 +1,4 @@
-"""One run of a plan: the freeze, what its strategy asks for first, then its waves."""
+"""One run of a plan: the freeze, what its strategy asks for first, then its waves, one after the other."""
 
 from __future__ import annotations
 
@@ -120,9 +120,20 @@ async def run(
         if active:
             return Run(frozen, todo.refused, todo.patches, active)
         await _back_up(client, plan, journal, backup, now)
-    outcomes = await applying.apply(client, todo.steps, journal, screen, timeouts)
+    outcomes = []
+    for steps in _by_wave(plan, todo.steps):
+        outcomes += await applying.apply(client, steps, journal, screen, timeouts)
     unrestorable = {entry.title: entry.refused for entry in read_index(backup).refused} if plan.strategy == "replacement" else {}
     return Run([*frozen, *outcomes], todo.refused, todo.patches, unrestorable=unrestorable)
+
+
+def _by_wave(plan: Plan, steps: Iterable[Step]) -> list[list[Step]]:
+    """A wave begins when the one before it is through; the jobs of one wave are worked on at once."""
+    wave_of = {item.title: wave.name for wave in plan.waves for item in wave.jobs}
+    waves: dict[str, list[Step]] = {wave.name: [] for wave in plan.waves}
+    for step in steps:
+        waves[wave_of[step.job]].append(step)
+    return [some for some in waves.values() if some]
 
 
 async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:
