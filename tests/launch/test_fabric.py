@@ -90,6 +90,7 @@ UNKNOWN: dict[str, tuple[str, list[Json] | None, str, str]] = {
         "",
         "machines of several types that have it: a3-ultragpu-8g, a4-highgpu-8g",
     ),
+    "a machine that does not use NCCL": ("efa", [], "trn1.32xlarge", "trn1.32xlarge: Trainium has EFA but does not use NCCL"),
     "a machine of another cloud": ("gib", [P5], "p5.48xlarge", "what it has of gib is not known"),
 }
 
@@ -99,6 +100,13 @@ def test_what_is_not_known_is_not_guessed(name: str, nodes: list[Json] | None, i
     with pytest.raises(InputError, match=message) as refused:
         fabric_of(profiles()[name], nodes, instance)
     assert refused.value.remedy
+
+
+def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network() -> None:
+    for instance, remedy in (("p5.48xlarg", "Did you mean p5.48xlarge?"), ("c5.large", "Start such a node, or name one of p4d")):
+        with pytest.raises(InputError, match="is not known") as refused:
+            fabric_of(profiles()["efa"], [], instance)
+        assert refused.value.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize(

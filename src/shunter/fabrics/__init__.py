@@ -51,7 +51,8 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One network. `network` is what NCCL calls it; volumes, mounts, annotations and sidecars are written as in a pod."""
+    """One network. `network` is what NCCL calls it; volumes, mounts, annotations and sidecars are written as in a pod. `excluded`
+    says by the beginning of a machine's type why it is not for this profile although it has the network."""
 
     name: str
     title: str
@@ -64,9 +65,14 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     annotations: dict[str, str] = {}
     capabilities: tuple[str, ...] = ()
     sidecars: tuple[Json, ...] = ()
+    excluded: dict[str, str] = {}
 
     def machine(self, type: str) -> Machine | None:
         return next((machine for machine in self.instances if machine.type == type), None)
+
+    def exclusion(self, type: str) -> str:
+        """Why machines of this type are not for this profile; empty when they may be."""
+        return next((why for beginning, why in self.excluded.items() if type.startswith(beginning)), "")
 
 
 @cache

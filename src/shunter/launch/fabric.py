@@ -75,7 +75,10 @@ def require_profile(name: str, instance: str = "") -> Profile | None:
 
 def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = "") -> Fabric:
     """The fabric of a job on machines of this type, of any type that has it where none is named. `nodes` is None where they may
-    not be looked at. InputError where the number of devices, or the machine, is not known."""
+    not be looked at. InputError where the number of devices, or the machine, is not known, and for a machine that the
+    profile excludes."""
+    if why := profile.exclusion(instance):
+        raise InputError(f"--instance {instance}: {why}.", "Leave --fabric out, and write what they need into a TrainJob.")
     seen = [node for node in nodes or () if _type(node) == instance] if instance else _carriers(profile, nodes or ())
     if not profile.devices:
         return _by_machine(profile, seen, nodes, instance)
@@ -153,7 +156,8 @@ def _known(profile: Profile, instance: str) -> Machine:
     machine = profile.machine(instance)
     if machine is not None:
         return machine
-    close = difflib.get_close_matches(instance, [known.type for known in profile.instances], n=1)
+    usable = [known.type for known in profile.instances if known.devices or not profile.devices]
+    close = difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
     raise InputError(
         f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type is there to be asked.",
         f"Did you mean {close[0]}?" if close else f"Start such a node, or name one of {_types(profile)}.",
