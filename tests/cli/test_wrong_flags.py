@@ -33,6 +33,17 @@ WRONG = {
     ),
     "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
+    "an option of the program itself": (
+        ("run", "train.py", "--steps", "20"),
+        2,
+        "no option --steps.\n       Options of the program itself come after --: shunter run train.py -- --steps\n",
+    ),
+    "an option of the program that is nearly one of the command": (
+        ("run", "train.py", "--epochs", "3"),
+        2,
+        "Did you mean --procs? Options of the program itself come after --: shunter run train.py -- --epochs\n",
+    ),
+    "an option that is none, beside a manifest": (("run", "binary", "--steps", "3"), 2, "no option --steps.\n       See them: "),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
     "GPUs that are no number": (
         ("run", "-m", "train", "--gpus", "lots"),
@@ -50,7 +61,7 @@ WRONG = {
         2,
         "error: --restarts: 'often' is not a whole number.",
     ),
-    "nothing to run": (("run",), 2, "Missing argument"),
+    "nothing to run": (("run",), 2, "there is nothing to run.\n       Name a program or manifests: "),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),
 }

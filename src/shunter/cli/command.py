@@ -14,19 +14,19 @@ from shunter.errors import InputError
 class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return list(super().parse_args(ctx, args))
+            return list(super().parse_args(ctx, list(args)))
         except Exception as error:
             # Typer brings a click of its own along, whose exceptions have no public name.
             if type(error).__name__ == "NoSuchOption":
-                raise self._missing_option(ctx, error) from None
+                raise self.missing_option(ctx, getattr(error, "option_name", ""), args) from None
             if type(error).__name__ == "BadParameter" and getattr(error, "param", None) is not None:
                 raise refused_value(ctx.command_path, error) from None
             raise
 
-    def _missing_option(self, ctx: Any, error: Any) -> InputError:
-        missing: str = error.option_name
+    def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
+        """What to say of an option that the command does not have; `words` is all that it was given."""
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
-        close = difflib.get_close_matches(missing, options, n=1)
+        close = difflib.get_close_matches(missing, options, n=1, cutoff=0.75)
         remedy = f"Did you mean {close[0]}?" if close else f"See them: {ctx.command_path} --help"
         return InputError(f"no option {missing}.", remedy)
 

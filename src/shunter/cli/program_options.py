@@ -29,6 +29,14 @@ class RunCommand(Command):
         require_values(ctx, self.get_params(ctx))
         return rest
 
+    def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
+        error = super().missing_option(ctx, missing, words)
+        if not (program := programs_among(words)[:1]):
+            return error
+        own = f"Options of the program itself come after --: shunter run {program[0]} -- {missing}"
+        meant = f"{error.remedy} " if error.remedy.startswith("Did you mean") else ""
+        return InputError(error.message, f"{meant}{own}")
+
 
 def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
     """InputError for an option that was given an empty text. It would count as not given: `--resume "$JOB"` without that variable

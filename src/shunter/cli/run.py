@@ -57,7 +57,7 @@ def run(
     words = own_words(ctx)
     limit = duration("--timeout", timeout)
     if not (files or words or program.module or program.rerun):
-        raise typer.BadParameter("Missing argument 'FILE|DIR|-...|PROGRAM.py'.")
+        raise InputError("there is nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
         from shunter.cli.program import requested, run_program
 
