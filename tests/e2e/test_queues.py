@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from e2e.running_cluster import Cluster, eventually
 from e2e.test_causes import GENERATIONS, objects, row, text
+from shunter.launch.marks import CODE_LABEL
 
 Json = dict[str, Any]
 WORKLOADS = Path(__file__).parent / "manifests/kueue-workloads.yaml"
+LOCAL_QUEUES = WORKLOADS.with_name("kueue-local-queues.yaml")
 SHORT = "couldn't assign flavors to pod set node: insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed"
 
 pytestmark = pytest.mark.timeout(240)
@@ -83,3 +86,36 @@ def test_a_job_that_the_queue_admits_goes_on(cluster: Cluster, namespace: str, g
     cluster.kubectl("patch", kind(generation), "j", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": path}))
     eventually(lambda: row(cluster, namespace)["state"] == "Succeeded")
     assert row(cluster, namespace)["why"] == ""
+
+
+@pytest.fixture
+def local_queues(cluster: Cluster) -> Iterator[None]:
+    """Other tests are about a cluster without them, so they go again."""
+    cluster.kubectl("apply", "--server-side", "-f", str(LOCAL_QUEUES))
+    cluster.kubectl("wait", "crd/localqueues.kueue.x-k8s.io", "--for=condition=Established", "--timeout=30s")
+    yield
+    cluster.kubectl("delete", "-f", str(LOCAL_QUEUES))
+
+
+@pytest.mark.usefixtures("local_queues")
+def test_a_program_waits_in_a_queue_that_is_there_and_one_that_is_not_creates_nothing(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("print('trained')\n")
+    run = ["run", str(program), "-n", namespace, "--snapshot", "--detach", "--runtime=jax-distributed", "--queue"]
+    metadata = {"name": "team-a", "namespace": namespace}
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": "all"}}
+    cluster.apply(queue)
+
+    refused = cluster.shunter(*run, "team-b")
+    assert refused.returncode == 2, refused.stderr
+    assert f"--queue team-b: there is no LocalQueue team-b in namespace {namespace}." in refused.stderr
+    assert f"kubectl get localqueues -n {namespace}" in refused.stderr
+    assert cluster.get("trainjobs", "-n", namespace)["items"] == []
+    assert cluster.get("configmaps", "-n", namespace, "-l", CODE_LABEL)["items"] == []
+
+    started = cluster.shunter(*run, "team-a")
+    assert started.returncode == 0, started.stderr
+    (job,) = cluster.get("trainjobs", "-n", namespace)["items"]
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
