@@ -28,6 +28,7 @@ while True:
     time.sleep(0.2)
 """
 SAVED = ["[node-0] stopped by SIGTERM, saved step 13", "[node-1] stopped by SIGTERM, saved step 13"]
+TAKEN_AWAY = ["-- node-0 is taken away: Eviction API: evicting", "-- node-1 is taken away: Eviction API: evicting"]
 
 
 def suspend(cluster: Cluster, namespace: str) -> None:
@@ -66,6 +67,9 @@ def test_a_stop_is_told_by_what_was_saved_and_not_as_a_failure(
         assert said[-1], said
     stop(cluster, namespace)
     while not all(any(line.rstrip() == saved for line in said) for saved in SAVED):
+        said.append(following.stdout.readline())  # type: ignore[union-attr]
+        assert said[-1], said
+    while stop is drain and not all(any(line.startswith(away) for line in said) for away in TAKEN_AWAY):
         said.append(following.stdout.readline())  # type: ignore[union-attr]
         assert said[-1], said
     if stop is suspend:

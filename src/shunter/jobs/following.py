@@ -21,7 +21,7 @@ from shunter.kube.errors import ApiError
 from shunter.kube.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
-from shunter.operator.diagnosis import recorded_failure
+from shunter.operator.diagnosis import disruption, recorded_failure
 from shunter.operator.overview import is_pod_of, is_v2, member, overview, pod_selector
 from shunter.operator.restarts import is_jobset_of, restarts
 
@@ -62,6 +62,7 @@ class JobFollower:
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
+        self._disrupted: set[str] = set()
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
         self._shown: set[str] = set()
@@ -162,6 +163,7 @@ class JobFollower:
                 for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
                     self._show_warning(event)
             self._tail_started_containers(seen.object)
+            self._show_disruption(seen.object)
             self._obstacle.look_soon()
             self._show_progress()
 
@@ -174,6 +176,13 @@ class JobFollower:
             if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
                 part = self._part if key in self._begun else self._part.later()
                 self._tails[key] = self._start(self._tail(pod, container["name"], part))
+
+    def _show_disruption(self, pod: Json) -> None:
+        """Once for a pod. Of jobs of kubeflow.org/v1 the operator says it by an event."""
+        uid = pod["metadata"]["uid"]
+        if is_v2(self._job) and uid not in self._disrupted and (why := disruption(pod)) is not None:
+            self._disrupted.add(uid)
+            self._display.note(f"{member(self._job, pod).label} is taken away: {why}")
 
     async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
         who = member(self._job, pod)

@@ -94,14 +94,22 @@ def stopped(pod: Json, fault: Fault, lines: Sequence[str]) -> str:
     """`stopped by SIGTERM`, or what the program says of it (`stopped by SIGTERM, saved step 13`), when that is how the container
     ended: its pod was deleted or disrupted, and exit code or log (`lines`) tell of the signal. Else empty: a pod that had failed
     before may have been deleted since."""
-    conditions = pod.get("status", {}).get("conditions") or []
-    is_disrupted = any(one.get("type") == "DisruptionTarget" and one.get("status") == "True" for one in conditions)
-    if fault.exit_code is None or not (is_disrupted or "deletionTimestamp" in pod["metadata"]):
+    is_taken_away = disruption(pod) is not None or "deletionTimestamp" in pod["metadata"]
+    if fault.exit_code is None or not is_taken_away:
         return ""
     if said := stop_words(lines):
         return said
     is_signalled = fault.exit_code == _SIGTERM or any(_SIGTERM_WORDS.search(line) for line in lines)
     return "stopped by SIGTERM" if is_signalled else ""
+
+
+def disruption(pod: Json) -> str | None:
+    """Why Kubernetes takes the pod away (an eviction, a preemption, a taint, a node that is shut down), as its condition
+    DisruptionTarget says; None when it does not."""
+    for condition in pod.get("status", {}).get("conditions") or []:
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            return str(condition.get("message") or condition.get("reason") or "no reason is given")
+    return None
 
 
 def stop_words(lines: Sequence[str]) -> str:
