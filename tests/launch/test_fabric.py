@@ -20,10 +20,10 @@ from shunter.fabrics import profiles
 from shunter.launch.code import ImageCode
 from shunter.launch.fabric import Fabric, fabric_of, notes, require_profile
 from shunter.launch.fabric_objects import FABRIC_MANAGER, runtime_with_fabric, with_fabric
-from shunter.launch.job_runtime import copied_runtime
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
-from shunter.launch.runtime_copies import RuntimeOptions
+from shunter.launch.runtime_copies import copied_runtime
+from shunter.launch.runtime_creation import RuntimeOptions
 from shunter.launch.runtimes import of_object
 
 EFA = "vpc.amazonaws.com/efa"

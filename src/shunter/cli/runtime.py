@@ -56,7 +56,7 @@ def create(
     from shunter.cli.console import print_objects, say
     from shunter.cli.target import connect
     from shunter.errors import InputError
-    from shunter.launch.runtime_copies import RuntimeOptions, create_runtime
+    from shunter.launch.runtime_creation import RuntimeOptions, create_runtime
 
     options = RuntimeOptions(name=name, source=source, fabric=fabric, instance=instance, restarts=restarts)
     if form and not dry_run:

@@ -13,7 +13,6 @@ from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.fabric import GPU
 from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
-from shunter.launch.job_runtime import job_runtime, with_restarts
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.mounts import (
     CHECKPOINTS_PATH,
@@ -26,6 +25,7 @@ from shunter.launch.mounts import (
     require_free_paths,
 )
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
+from shunter.launch.runtime_copies import job_runtime, with_restarts
 from shunter.launch.runtimes import (
     MPIRUN,
     PYTHON,

@@ -1,65 +1,76 @@
-"""Runtimes that people name: copies of others with a fast network, or with restarts of all pods."""
+"""TrainingRuntimes that are copies of others: of one job, for what no patch of a TrainJob can carry, or of a chosen name
+(`runtime_creation`). Pure."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+import copy
+from collections.abc import Mapping
 
 from shunter.api.meta import Json
-from shunter.api.names import subdomain_faults
 from shunter.api.resources import TRAINING_RUNTIMES
-from shunter.errors import InputError
-from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists
-from shunter.launch.fabric import Fabric, find_fabric, require_profile
-from shunter.launch.fabric_objects import runtime_with_fabric
-from shunter.launch.job_runtime import copied_runtime, with_restarts
-from shunter.launch.options import require_restarts
-from shunter.launch.runtimes import Runtime, find_runtime
-from shunter.launch.submitting import write
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER
+from shunter.launch.marks import JOB_LABEL, MADE_FROM
+
+DISRUPTION_RULE: Json = {
+    "name": "disruption",
+    "action": "RestartJobSetAndIgnoreMaxRestarts",
+    "onJobFailureReasons": ["PodFailurePolicy"],
+}
+FAIL_ON_DISRUPTION: Json = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+"""Together: an eviction starts all pods anew, and uses up no restart (docs/training/runtime.md)."""
+_LABELS = "trainer.kubeflow.org/"
+_NOT_VALIDATED = "trainer.kubeflow.org/webhook-validation"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RuntimeOptions:
-    """What a runtime is to be. `source` names the one that it is a copy of; empty for our default. InputError for what cannot be
-    meant."""
-
-    name: str
-    source: str = ""
-    fabric: str = ""
-    instance: str = ""
-    restarts: int | None = None
-
-    def __post_init__(self) -> None:
-        if faults := subdomain_faults(self.name):
-            raise InputError(f"{self.name!r} is no name of a runtime: {faults[0]}.")
-        require_restarts(self.restarts)
-        if require_profile(self.fabric, self.instance) is None and self.restarts is None:
-            raise InputError(
-                f"runtime {self.name} would be the same as the one that it is made from.", "Add --fabric or --restarts."
-            )
-
-
-def runtime_copy(options: RuntimeOptions, base: Runtime, fabric: Fabric | None, namespace: str) -> Json:
-    """The TrainingRuntime, as `kubectl apply` takes it. Pure."""
-    made = copied_runtime(base.object, name=options.name, namespace=namespace)
-    if options.restarts is not None:
-        made = with_restarts(made, options.restarts)
-    return runtime_with_fabric(made, fabric) if fabric else made
+def copied_runtime(runtime: Json, *, name: str, namespace: str, labels: Mapping[str, str] = {}) -> Json:
+    """A TrainingRuntime of this name with the spec of another runtime, of the cluster or of a namespace. Of its labels those stay
+    that Trainer reads: others may say who looks after it."""
+    metadata = runtime["metadata"]
+    kept = {
+        key: value for key, value in (metadata.get("labels") or {}).items() if key.startswith(_LABELS) and key != _NOT_VALIDATED
+    }
+    return {
+        "apiVersion": TRAINING_RUNTIMES.api_version,
+        "kind": TRAINING_RUNTIMES.kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {**kept, **labels},
+            "annotations": {MADE_FROM: f"{runtime['kind']}/{metadata['name']}"},
+        },
+        "spec": copy.deepcopy(runtime["spec"]),
+    }
 
 
-async def create_runtime(
-    client: Client, options: RuntimeOptions, namespace: str, tell: Callable[[str], None], *, dry_run: bool = False
-) -> Json:
-    """Creates the runtime and returns it as it was sent; with `dry_run` the server only judges it. InputError for a name that is
-    taken, and for what the server refuses. `tell` gets a sentence about its network."""
-    base = await find_runtime(client, namespace, options.source, option="--from")
-    fabric = await find_fabric(client, options.fabric, options.instance)
-    if fabric is not None:
-        tell(f"fabric {fabric.title}")
-    made = runtime_copy(options, base, fabric, namespace)
-    try:
-        await write(client, TRAINING_RUNTIMES, made, tell, dry_run=dry_run)
-    except AlreadyExists:
-        raise InputError(f"TrainingRuntime {namespace}/{options.name} exists.", "Use another name, or delete it first.") from None
-    return made
+def job_runtime(runtime: Json, *, job: str, namespace: str) -> Json:
+    """A copy of a runtime for one job, whose name it has."""
+    return copied_runtime(runtime, name=job, namespace=namespace, labels={JOB_LABEL: job})
+
+
+def rerun_runtime(runtime: Json, job: str) -> Json:
+    """The same for another job: of a runtime that `job_runtime` made."""
+    metadata = runtime["metadata"]
+    again = job_runtime({"kind": TRAINING_RUNTIMES.kind, **runtime}, job=job, namespace=metadata["namespace"])
+    again["metadata"]["annotations"] = {key: (metadata.get("annotations") or {})[key] for key in (MADE_FROM,)}
+    return again
+
+
+def with_restarts(runtime: Json, restarts: int) -> Json:
+    """The runtime, whose training pods are all made anew up to so many times: no container and no pod is started again alone, and
+    disruptions count only where the runtime has a failure policy of its own."""
+    changed = copy.deepcopy(runtime)
+    spec = changed["spec"]["template"].setdefault("spec", {})
+    trained = [job for job in spec.get("replicatedJobs") or () if templates.ancestor(job) == ANCESTOR_TRAINER]
+    policy = spec.setdefault("failurePolicy", {})
+    policy["maxRestarts"] = restarts
+    has_own_rules = bool(policy.get("rules")) or any("podFailurePolicy" in job["template"]["spec"] for job in trained)
+    for job in trained:
+        job_spec = job["template"]["spec"]
+        job_spec["backoffLimit"] = 0
+        job_spec["template"]["spec"]["restartPolicy"] = "Never"
+        if not has_own_rules:
+            job_spec["podFailurePolicy"] = copy.deepcopy(FAIL_ON_DISRUPTION)
+    if trained and not has_own_rules:
+        policy["rules"] = [copy.deepcopy(DISRUPTION_RULE)]
+    return changed

@@ -14,7 +14,6 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.launch.checkpoints import require_resumable
 from shunter.launch.code import Code
-from shunter.launch.job_runtime import rerun_runtime
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
@@ -22,6 +21,7 @@ from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
+from shunter.launch.runtime_copies import rerun_runtime
 from shunter.launch.runtimes import Runtime, find_runtime
 from shunter.launch.stored_code import own, send, tidy
 from shunter.launch.stored_runtime import own_runtime, runtime_made_for, tidy_runtimes

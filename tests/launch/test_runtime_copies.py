@@ -11,9 +11,9 @@ import yaml
 import shunter.operator.trainer.runtimes as shipped
 from shunter.api.meta import Json
 from shunter.launch.code import ImageCode
-from shunter.launch.job_runtime import job_runtime, rerun_runtime, with_restarts
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.runtime_copies import job_runtime, rerun_runtime, with_restarts
 from shunter.launch.runtimes import of_object
 
 RUNTIMES = Path(shipped.__file__).parent
