@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from migrate.briefing.test_briefing import facts
+from shunter.jobs.masking import credentials, masked
 from shunter.migrate.batch import converted
 from shunter.migrate.briefing.facts import gathered
-from shunter.migrate.briefing.masking import credentials, masked, masked_manifest
+from shunter.migrate.briefing.masking import masked_manifest
 from shunter.migrate.briefing.site import files
 from shunter.migrate.emit.job import text_of
 from shunter.migrate.options import Options

@@ -11,9 +11,10 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.jobs.masking import HIDDEN, credentials, masked
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.batch import Batch, Outcome
-from shunter.migrate.briefing.masking import HIDDEN, credentials, masked, masked_manifest
+from shunter.migrate.briefing.masking import masked_manifest
 from shunter.migrate.emit.job import plain_text, written
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.classes import JobClass

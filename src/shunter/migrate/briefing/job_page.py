@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from shunter.jobs.masking import HIDDEN
 from shunter.migrate.briefing.facts import Facts, Job
-from shunter.migrate.briefing.masking import HIDDEN
 from shunter.migrate.emit.job import SEPARATOR
 from shunter.migrate.inventory.classes import CLASSES
 from shunter.migrate.inventory.forms.html import TONES

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from shunter.migrate.briefing.masking import masked
+from shunter.jobs.masking import masked
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.scan import files, manifests, network, notebooks, python_code, text
 from shunter.migrate.scan.own_files import OwnFiles, own_lines

@@ -1,0 +1,128 @@
+"""Credentials hidden in texts and objects that leave the cluster: they go to more people than may read the job. Pure.
+
+By name (`password=...`), in addresses (`https://user:password@host`), and by the shape of well-known tokens, so a value may be
+hidden that is none: that costs little. What only refers to a value (`$HF_TOKEN`) is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+from typing import Any
+
+from shunter.api.meta import Json
+
+HIDDEN = "***"
+SHORTEST = 6
+"""Characters of a value that is looked for where nothing says what it is: `true` and `4096` are words of their own."""
+
+_NAMED = (
+    r"(?:token|secret|password|passwd|passphrase|credential"
+    r"|(?:api|access|private|account|storage|encryption|kaggle)[_-]?key)"
+)
+_NAME = re.compile(_NAMED, re.IGNORECASE)
+# A tokenizer is no token, and half of all jobs name one.
+_NO_TOKENIZER = re.compile(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
+_FLAG = re.compile(r"--?[\w.-]+")
+_REFERENCE = r"(?!\\?[\"']{0,2}\$[\w({])"
+_VALUE = r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:[^\s"',\]}]|,(?=\S))+)"""
+_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
+# Names are judged apart, so that no text takes more than one look at each character.
+_ASSIGNED = re.compile(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
+_FOLLOWING = re.compile(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
+
+
+_SHAPES = re.compile(
+    r"\bhf_[A-Za-z0-9_]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
+    r"|\bxox[abprs]-[\w-]{10,}|\bsk-[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+)
+"""Tokens that are known by how they begin."""
+_SCHEME = re.compile(r"\b((?:bearer|basic)[ \t]+)(?!\$[\w({])([\w.~+/-]{6,}=*)", re.IGNORECASE)
+_USER_IN_ADDRESS = re.compile(r"(\bhttps?://)(?!\$[\w({])([^/\s:@]{8,})(?=@)")
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_END_OF_PRIVATE_KEY = re.compile(r"(?:^.*[A-Za-z0-9+/=]{16,}[ \t]*\n)*^.*-----END [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
+_LABELLED = re.compile(
+    rf"""((?!tokens|tokeniz){_NAMED}[\w.-]{{0,40}}["']{{0,2}}[ \t]*[:=][ \t]*){_REFERENCE}{_VALUE}""",
+    re.IGNORECASE,
+)
+
+
+def credentials(value: Any) -> set[str]:
+    """The values in an object that must not be shown, as programs get them."""
+    found: set[str] = set()
+    for part in _parts(value):
+        if isinstance(part, dict):
+            name, given = part.get("name"), part.get("value")
+            if isinstance(name, str) and isinstance(given, str) and _NO_TOKENIZER.search(name) and is_credential(name, given):
+                found.add(given)
+        elif isinstance(part, list):
+            found.update(after for flag, after in _pairs(part) if is_flag(flag) and may_follow(after))
+        else:
+            matches = (match for pattern in (_ASSIGNED, _FOLLOWING) for match in pattern.finditer(part))
+            found.update(match[2].strip("\\\"'") for match in matches if _NO_TOKENIZER.search(match[1]))
+            found.update(match[2] for match in _IN_ADDRESS.finditer(part))
+    return found - {""}
+
+
+def masked(text: str, known: Collection[str]) -> str:
+    """A message, or another text that is no manifest, without credentials; `known` are those of its job."""
+    for value in sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
+    text = _IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
+    text = _USER_IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
+    text = _SCHEME.sub(rf"\1{HIDDEN}", _SHAPES.sub(HIDDEN, text))
+    return _FOLLOWING.sub(_hidden, _ASSIGNED.sub(_hidden, text)) if names_credential(text) else text
+
+
+def masked_log(text: str, known: Collection[str]) -> str:
+    """Lines of a log, or a command line, without credentials: also those written as `token: value`, and private keys."""
+    if "PRIVATE KEY-----" in text:
+        text = _END_OF_PRIVATE_KEY.sub(HIDDEN, _PRIVATE_KEY.sub(HIDDEN, text))
+    text = masked(text, known)
+    return _LABELLED.sub(rf"\1{HIDDEN}", text) if names_credential(text) else text
+
+
+def names_credential(text: str) -> bool:
+    """Whether a text names something that may be a credential."""
+    return _NAME.search(text) is not None
+
+
+def _parts(value: Any) -> Iterator[Json | list[Any] | str]:
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            yield part
+            left += part.values()
+        elif isinstance(part, list):
+            yield part
+            left += part
+        elif isinstance(part, str):
+            yield part
+
+
+def _pairs(items: list[Any]) -> Iterator[tuple[str, str]]:
+    for flag, after in pairwise(items):
+        if isinstance(flag, str) and isinstance(after, str):
+            yield flag, after
+
+
+def _hidden(match: re.Match[str]) -> str:
+    return f"{match[1]}{HIDDEN}" if _NO_TOKENIZER.search(match[1]) else match[0]
+
+
+def is_flag(text: str) -> bool:
+    return _FLAG.fullmatch(text) is not None and _NO_TOKENIZER.search(text) is not None
+
+
+def is_credential(name: str, value: str) -> bool:
+    return bool(_NAME.search(name)) and bool(value) and not _is_reference(value)
+
+
+def may_follow(value: str) -> bool:
+    return bool(value) and not value.startswith("-") and not _is_reference(value)
+
+
+def _is_reference(value: str) -> bool:
+    return re.fullmatch(r"\$(\w+|\{\w+\}|\(\w+\))", value) is not None
