@@ -1,0 +1,140 @@
+"""One job's evidence with what follows from it: what rules look at. Pure; each part is worked out once, when a rule asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from shunter.api.meta import Json
+from shunter.doctor.endings import Ending, endings
+from shunter.doctor.evidence import Evidence
+from shunter.doctor.lines import Line, parsed
+from shunter.doctor.places import places
+from shunter.jobs.training_pods import training_container, training_pods
+from shunter.operator.causes import Cause, cause, runs_in_full
+from shunter.operator.causes.pods import Held, held_pods, repeated_failures
+from shunter.operator.overview import Overview, is_pod_of, member, overview
+
+
+class Case:
+    """What rules look at."""
+
+    def __init__(self, evidence: Evidence, now: datetime) -> None:
+        self.evidence = evidence
+        self.now = now
+        self.job = evidence.job
+
+    @cached_property
+    def overview(self) -> Overview:
+        return overview(self.job)
+
+    @cached_property
+    def pods(self) -> list[Json]:
+        """Those of this job, not of an earlier one of its name."""
+        return [pod for pod in self.evidence.pods if is_pod_of(self.job, pod)]
+
+    @cached_property
+    def ranked(self) -> list[Json]:
+        """The pods that train, in the order of their ranks; of those that took one place after another the last."""
+        return training_pods(self.job, self.pods)
+
+    @cached_property
+    def runs_in_full(self) -> bool:
+        return runs_in_full(self.job, self.pods)
+
+    @cached_property
+    def ranks(self) -> dict[str, tuple[int, ...]]:
+        """By the name of the pod."""
+        return places(self.job, self.evidence.pods)
+
+    @cached_property
+    def all_ranks(self) -> tuple[int, ...]:
+        return tuple(sorted({rank for ranks in self.ranks.values() for rank in ranks}))
+
+    def ranks_of(self, pods: Iterable[str]) -> tuple[int, ...]:
+        return tuple(sorted({rank for pod in pods for rank in self.ranks.get(pod, ())}))
+
+    @cached_property
+    def by_label(self) -> dict[str, list[str]]:
+        """The names of the pods of each place."""
+        found: dict[str, list[str]] = {}
+        for pod in self.pods:
+            found.setdefault(member(self.job, pod).label, []).append(pod["metadata"]["name"])
+        return found
+
+    def pod(self, name: str) -> Json:
+        """The pod of this name; empty when it is gone."""
+        return next((pod for pod in self.pods if pod["metadata"]["name"] == name), {})
+
+    def container(self, pod: str, name: str) -> Json:
+        """The container's spec; empty when its pod is gone."""
+        spec = self.pod(pod).get("spec", {})
+        both = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+        found: Json = next((one for one in both if one["name"] == name), {})
+        return found
+
+    def events_about(self, name: str) -> list[Json]:
+        return [one for one in self.evidence.events if one.get("involvedObject", {}).get("name") == name]
+
+    @cached_property
+    def logs(self) -> dict[tuple[str, str, bool], str]:
+        """By pod, container, and whether it is that of the run before."""
+        return {(log.pod, log.container, log.is_previous): log.text for log in self.evidence.logs}
+
+    @cached_property
+    def rank_lines(self) -> dict[str, list[Line]]:
+        """The log of each pod that trains and is there, as it is now."""
+        found = {}
+        for pod in self.ranked:
+            text = self.logs.get((pod["metadata"]["name"], training_container(pod), False))
+            if text is not None:
+                found[pod["metadata"]["name"]] = parsed(text)
+        return found
+
+    @cached_property
+    def endings(self) -> list[Ending]:
+        """How containers of the job ended, causes first. Nothing of a job that has succeeded."""
+        if self.overview.state == "Succeeded":
+            return []
+        return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks)
+
+    @cached_property
+    def failures(self) -> list[Ending]:
+        """Endings that are the matter now: of a job that runs in full, those of containers that fail again and again."""
+        looping = {pod for held in self.loops for pod in self.by_label.get(held.label, ())}
+        is_over = self.runs_in_full and not self.overview.is_finished
+        return [one for one in self.endings if one.pod in looping or not (one.runs_again or is_over)]
+
+    @cached_property
+    def reasons(self) -> list[Ending]:
+        """The failures that are no victims."""
+        return [one for one in self.failures if not one.is_victim]
+
+    @cached_property
+    def victims(self) -> tuple[int, ...]:
+        return tuple(sorted({rank for one in self.failures if one.is_victim for rank in one.ranks}))
+
+    @cached_property
+    def cause(self) -> Cause | None:
+        """What `operator.causes` says of the job."""
+        return cause(self.job, self.evidence.api, self.now)
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """The pods that do not run, each with the reason, as `operator.causes` sees them."""
+        return [] if self.overview.is_finished else held_pods(self.job, self.pods, self.evidence.events, self.now)
+
+    @cached_property
+    def loops(self) -> list[Held]:
+        """Ranks that fail again and again."""
+        again = [] if self.overview.is_finished else repeated_failures(self.job, self.pods)
+        return [*(one for one in self.held if one.is_loop), *again]
+
+    def pods_held_by(self, words: Sequence[str]) -> dict[tuple[str, str, str], list[str]]:
+        """The pods that these causes hold up, by word, text and remedy."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for one in self.held:
+            if one.word in words and not one.is_loop:
+                found.setdefault((one.word, one.text, one.remedy), []).extend(self.by_label.get(one.label, ()))
+        return found

@@ -1,0 +1,76 @@
+"""Evidence in, report out. Pure: the same evidence at the same moment gives the same report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+
+from shunter.api.meta import Json
+from shunter.doctor.case import Case
+from shunter.doctor.evidence import Evidence, Missing
+from shunter.doctor.redaction import masked_verdict
+from shunter.doctor.rules import RULES
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import CONFIDENCES, NotChecked, Report, Seconds, Verdict
+from shunter.operator import causes
+
+
+def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -> Report:
+    """What is wrong with the job: certain verdicts first, then likely, then possible ones; of one confidence in the order of the
+    rules. Nothing in it shows a credential that the evidence holds."""
+    begun = time.perf_counter()
+    case = Case(evidence, now)
+    found = [(rule, verdict) for rule in rules for verdict in rule.judge(case)]
+    explained = {pod for rule, verdict in found if rule.explains for pod in verdict.pods}
+    again = {pod for rule, verdict in found if rule.id == "K07" for pod in verdict.pods}
+    told = [verdict for rule, verdict in found if not _is_said_better(rule, verdict, explained, again)]
+    told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
+    row = case.overview
+    return Report(
+        job=f"{row.kind} {row.namespace}/{row.name}",
+        state=row.state,
+        ranks=len(case.all_ranks) or row.ranks,
+        at=now,
+        verdicts=tuple(masked_verdict(verdict, evidence) for verdict in told),
+        not_checked=_not_checked(case, rules),
+        is_well=row.state == "Succeeded" or (row.state != "Failed" and case.runs_in_full),
+        seconds=Seconds(rules=time.perf_counter() - begun),
+    )
+
+
+def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Report:
+    """The same from what `jobs.evidence` reads: no logs. For `describe`, `jobs` and `run`."""
+    missing = tuple(Missing(what=kind, why="it could not be listed") for kind in evidence.unread)
+    given = Evidence(
+        job=job,
+        at=now,
+        pods=tuple(evidence.pods),
+        events=tuple(evidence.events),
+        children=tuple(evidence.children),
+        workloads=None if evidence.workloads is None else tuple(evidence.workloads),
+        position=evidence.position,
+        missing=(
+            *missing,
+            *(Missing(what=what, why="not asked for", is_refused=False) for what in ("persistentvolumeclaims", "logs")),
+        ),
+    )
+    return diagnose(given, now)
+
+
+def _is_said_better(rule: Rule, verdict: Verdict, explained: set[str], again: set[str]) -> bool:
+    """Whether another verdict says why all of this one's pods ended, where this one only says how."""
+    if not rule.yields or not verdict.pods:
+        return False
+    pods = set(verdict.pods)
+    return pods <= explained or (rule.id != "K07" and pods <= again | explained)
+
+
+def _not_checked(case: Case, rules: Sequence[Rule]) -> tuple[NotChecked, ...]:
+    """The sources that are missing, and the rules that need them in this case."""
+    found = []
+    for one in case.evidence.missing:
+        without = tuple(rule.id for rule in rules if one.what in rule.needs(case))
+        if without:
+            found.append(NotChecked(what=one.what, why=one.why, rules=without, is_refused=one.is_refused))
+    return tuple(found)

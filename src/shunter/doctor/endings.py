@@ -1,0 +1,172 @@
+"""How containers of a job ended: the pod's status, and what the log says of it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from shunter.api.meta import Json, Struct
+from shunter.doctor.lines import Error, Line, errors, is_warning, moment_of, parsed
+from shunter.operator.causes.events import event_time
+from shunter.operator.diagnosis import KILLED, RANK_FAILED, faults, is_victim, recorded_failure
+from shunter.operator.overview import member, was_pod_of
+
+_RECORDED = re.compile(r"pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
+LAST_LINES = 20
+
+
+class Ending(Struct, frozen=True):
+    """One run of one container that ended badly."""
+
+    pod: str
+    container: str
+    ranks: tuple[int, ...]
+    reason: str
+    exit_code: int
+    message: str = ""
+    at: str = ""
+    """When it ended; whole seconds."""
+    started: str = ""
+    restarts: int = 0
+    runs_again: bool = False
+    has_log: bool = False
+    error: Error | None = None
+    """What its log says of the end: the first exception that is no victim's, else a victim's."""
+    last_lines: tuple[str, ...] = ()
+    is_victim: bool = False
+    """Whether it ended because another did."""
+
+    @property
+    def text(self) -> str:
+        """In one line: the exception, else what the container's status says."""
+        if self.error is not None:
+            return self.error.text
+        return self.message.strip().splitlines()[0] if self.message.strip() else f"exit code {self.exit_code}"
+
+    @property
+    def whole(self) -> str:
+        """What a text may be looked for in."""
+        return self.error.whole if self.error is not None else "\n".join(self.last_lines)
+
+    @property
+    def failed_ranks(self) -> tuple[int, ...]:
+        """The rank that the error is of, where the log tells, else all of the pod."""
+        rank = self.error.rank if self.error is not None else None
+        return (rank,) if rank is not None and (rank in self.ranks or not self.ranks) else self.ranks
+
+    @property
+    def time(self) -> datetime | None:
+        """When it went wrong: of the log line where there is one, which is finer than the status."""
+        said = moment_of(self.error.at) if self.error is not None and self.error.at else None
+        return said or (moment_of(self.at) if self.at else None)
+
+
+def endings(
+    job: Json,
+    pods: Sequence[Json],
+    events: Sequence[Json],
+    logs: Mapping[tuple[str, str, bool], str],
+    ranks: Mapping[str, tuple[int, ...]],
+) -> list[Ending]:
+    """The endings of the job's pods, causes first: in the order of time, victims of others behind them. `logs` by pod, container
+    and whether they are of the run before; `ranks` by pod."""
+    statuses = {
+        (pod["metadata"]["name"], status["name"]): status
+        for pod in pods
+        for key in ("initContainerStatuses", "containerStatuses")
+        for status in pod.get("status", {}).get(key) or ()
+    }
+    found = []
+    for fault in faults(pods):
+        if not fault.container or fault.exit_code is None:
+            continue
+        state = statuses[fault.pod, fault.container]
+        is_previous = not (state.get("state", {}).get("terminated") or {}).get("exitCode")
+        ended = (state.get("lastState" if is_previous else "state") or {}).get("terminated") or {}
+        text = logs.get((fault.pod, fault.container, is_previous))
+        lines = parsed(text) if text is not None else []
+        error = reason(errors(lines))
+        found.append(
+            Ending(
+                pod=fault.pod,
+                container=fault.container,
+                ranks=ranks.get(fault.pod, ()),
+                reason=fault.reason,
+                exit_code=fault.exit_code,
+                message=fault.message,
+                at=ended.get("finishedAt") or "",
+                started=ended.get("startedAt") or "",
+                restarts=fault.restarts,
+                runs_again=fault.runs_again,
+                has_log=text is not None,
+                error=error,
+                last_lines=_last(lines),
+                is_victim=is_victim(fault, _said(error, lines)),
+            )
+        )
+    there = {ending.pod for ending in found}
+    found += [one for event in events if (one := recorded(job, event)) is not None and one.pod not in there]
+    return _by_cause(found)
+
+
+def reason(found: Sequence[Error]) -> Error | None:
+    """Of the errors in one log the one that ended the program: the first after the last step that is no victim's."""
+    last = [error for error in found if not error.went_on]
+    return next((error for error in last if not error.is_victim), last[-1] if last else None)
+
+
+def recorded(job: Json, event: Json) -> Ending | None:
+    """The ending that the operator kept of a pod before that went; None for another event."""
+    if event.get("reason") != RANK_FAILED or event.get("involvedObject", {}).get("uid") != job["metadata"].get("uid"):
+        return None
+    told, words = recorded_failure(event)
+    if (match := _RECORDED.match(told)) is None:
+        return None
+    lines = parsed("\n".join(words))
+    error = reason(errors(lines))
+    name, at = match[1], event_time(event)
+    return Ending(
+        pod=name,
+        container=match[2],
+        ranks=_recorded_ranks(job, name, at),
+        reason=match[3].split(":")[0],
+        exit_code=int(match[4] or 1),
+        at=at.isoformat(),
+        has_log=bool(words),
+        error=error,
+        last_lines=_last(lines),
+        is_victim=(int(match[4] or 1) in KILLED and "OOMKilled" not in match[3]) or (error is not None and error.is_victim),
+    )
+
+
+def _recorded_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
+    """The rank of a numbered pod that is gone; none where its name does not tell."""
+    match = re.search(r"-([a-z]+)-(\d+)$", pod)
+    if match is None or not was_pod_of(job, pod, at):
+        return ()
+    labels = {"training.kubeflow.org/replica-type": match[1], "training.kubeflow.org/replica-index": match[2]}
+    rank = member(job, {"metadata": {"name": pod, "labels": labels}, "spec": {}}).rank
+    return () if rank is None else (rank,)
+
+
+def _said(error: Error | None, lines: Sequence[Line]) -> str:
+    return error.text if error is not None else (lines[-1].text if lines else "")
+
+
+def _last(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple(line.text for line in lines if not is_warning(line.text))[-LAST_LINES:]
+
+
+def _by_cause(found: list[Ending]) -> list[Ending]:
+    """Causes first, in the order of time. Where all are victims, the first of them stays one: the cause was not seen."""
+
+    def key(ending: Ending) -> tuple[bool, bool, float, str]:
+        time = ending.time
+        return ending.runs_again, ending.is_victim, time.timestamp() if time else float("inf"), ending.pod
+
+    return sorted(found, key=key)
+
+
+TOGETHER = timedelta(seconds=1)
+"""Times of pods have whole seconds: of endings closer than this the order is not known."""

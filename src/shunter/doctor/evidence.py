@@ -1,0 +1,127 @@
+"""What was seen of one job: the value from which `diagnose` draws its verdicts. Nothing in it is decided yet."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.meta import Json, Struct
+from shunter.operator import causes
+
+
+class Log(Struct, frozen=True):
+    """The end of one container's log, with the time of each line in front of it, as the API server gives it."""
+
+    pod: str
+    container: str
+    text: str
+    is_previous: bool = False
+    """Whether it is that of the run before the last restart."""
+
+
+class Frame(Struct, frozen=True):
+    """One call of a stack."""
+
+    function: str
+    file: str
+    line: int = 0
+
+
+class Process(Struct, frozen=True):
+    """A Python process of a rank, or one that it started, at one moment."""
+
+    pod: str
+    container: str
+    pid: int
+    parent: int = 0
+    rank: int | None = None
+    """By its own environment (RANK); None for one that says none."""
+    command: str = ""
+    frames: tuple[Frame, ...] = ()
+    """Of the main thread, innermost call first; empty where stacks could not be read."""
+    state: str = ""
+    """As in /proc/PID/stat: R, S, D, Z."""
+    cpu_seconds: float = 0.0
+    switches: int = 0
+    """Voluntary context switches of the main thread: they stand still while it waits for one thing."""
+
+
+class Sample(Struct, frozen=True):
+    """The processes of all ranks at one moment."""
+
+    at: datetime
+    processes: tuple[Process, ...]
+    last_lines: dict[str, str] = {}
+    """The time of the last log line, by pod."""
+
+
+class Collective(Struct, frozen=True):
+    """One entry of torch's flight recorder: a collective that a rank has enqueued."""
+
+    number: int
+    """Its sequence number in its process group, or that of a point-to-point operation."""
+    name: str
+    """As `all_reduce`."""
+    sizes: str = ""
+    is_retired: bool = False
+
+
+class Recording(Struct, frozen=True):
+    """What the flight recorder of one rank holds of one process group."""
+
+    rank: int
+    group: str
+    entries: tuple[Collective, ...]
+    last_enqueued: int | None = None
+    last_completed: int | None = None
+
+
+class Missing(Struct, frozen=True):
+    """A source that was not read, and why."""
+
+    what: str
+    """`logs`, `stacks`, or the plural of a kind."""
+    why: str
+    is_refused: bool = True
+    """False where the user did not ask for it, or the cluster does not serve it."""
+
+
+class Evidence(Struct, frozen=True):
+    """Everything that was read of one job. Pods and events of others may be among it."""
+
+    job: Json
+    at: datetime
+    pods: tuple[Json, ...] = ()
+    events: tuple[Json, ...] = ()
+    children: tuple[Json, ...] = ()
+    """The JobSet of a TrainJob, and the Jobs of that."""
+    workloads: tuple[Json, ...] | None = None
+    """Kueue's Workloads; None where the cluster serves none."""
+    position: causes.Position | None = None
+    nodes: tuple[Json, ...] = ()
+    neighbours: tuple[Json, ...] = ()
+    """Pods of any namespace that hold resources of nodes; read only where a pod found no room."""
+    claims: tuple[Json, ...] = ()
+    policies: tuple[Json, ...] = ()
+    """NetworkPolicies of the namespace; read only where ranks did not reach each other."""
+    logs: tuple[Log, ...] = ()
+    cpu: dict[str, float] = {}
+    """Cores that a pod used of late, by its name."""
+    samples: tuple[Sample, ...] = ()
+    recordings: tuple[Recording, ...] = ()
+    """Of the flight recorders, read when the last sample was."""
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def api(self) -> causes.Evidence:
+        """The part from which `operator.causes` decides."""
+        return causes.Evidence(
+            pods=self.pods,
+            events=self.events,
+            children=self.children,
+            workloads=self.workloads,
+            position=self.position,
+            unread=tuple(one.what for one in self.missing if one.is_refused),
+        )
+
+    def lacks(self, what: str) -> bool:
+        return any(one.what == what for one in self.missing)

@@ -1,0 +1,144 @@
+"""Log lines apart: time, rank, text. Which of them are an error, and which are only warnings. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from shunter.api.meta import Struct
+from shunter.jobs.log_patterns import ESCAPES, POSITIONS, VALUE
+from shunter.operator.diagnosis import VICTIM
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(.*)", re.DOTALL)
+_RANK = re.compile(r"\[(?:default|rank)(\d+)\]:? ?")
+_WARNING = re.compile(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]:\[W\d{4} ")
+_TRACEBACK = "Traceback (most recent call last)"
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Expired|Warning)\b(?::|$)")
+_SUMMARY = ("ChildFailedError",)
+_ABORT = re.compile(r"terminate called after throwing|what\(\): |Fatal Python error|Bus error|Segmentation fault")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
+MOST_LINES = 60
+"""Lines of one error: an exception may have a long message."""
+_HINT = re.compile(r"step|epoch|iter|loss|batch|round|%\||\d/\d|it[=: ]", re.IGNORECASE)
+
+
+class Line(Struct, frozen=True):
+    """One line of a log."""
+
+    text: str
+    at: str = ""
+    rank: int | None = None
+    """The rank that torchrun, or torch itself, writes before the line."""
+
+
+class Error(Struct, frozen=True):
+    """An exception, or an abort, in a log."""
+
+    text: str
+    """The line that says it, as `ValueError: no data`."""
+    lines: tuple[str, ...]
+    """From its traceback's beginning to the end of its message."""
+    at: str = ""
+    rank: int | None = None
+    """By the prefix of its lines; None where there is none."""
+    went_on: bool = False
+    """Whether a step was written after it: it is no reason for an end then."""
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def is_victim(self) -> bool:
+        """Whether it only says that a peer was lost."""
+        return VICTIM.search(self.text) is not None
+
+    @property
+    def frames(self) -> list[tuple[str, int, str]]:
+        """File, line and function of its traceback, outermost first."""
+        return [(match[1], int(match[2]), match[3]) for match in map(_FRAME.search, self.lines) if match]
+
+
+def parsed(log: str) -> list[Line]:
+    """The lines of a log, without colours, prefixes and empty ones."""
+    found = []
+    for raw in log.splitlines():
+        timed = _TIME.match(raw)
+        at, text = (timed[1], timed[2]) if timed else ("", raw)
+        text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
+        rank = None
+        while prefix := _RANK.match(text):
+            rank, text = int(prefix[1]), text[prefix.end() :]
+        if text.strip():
+            found.append(Line(text=text, at=at, rank=rank))
+    return found
+
+
+def is_warning(text: str) -> bool:
+    """Whether a line is a warning: torch writes one for each attempt that it repeats."""
+    return _WARNING.search(text) is not None
+
+
+def is_step(text: str) -> bool:
+    """Whether a line tells of training that goes on: a position, or a loss."""
+    if not _HINT.search(text):
+        return False
+    return any(one.pattern.search(text) for one in POSITIONS) or VALUE.search(text) is not None
+
+
+def errors(lines: Sequence[Line]) -> list[Error]:
+    """The exceptions and aborts of a log in their order, each with its traceback; of a chain of exceptions the last. What a
+    launcher says of its children is none."""
+    found: list[Error] = []
+    by_rank: dict[int | None, list[Line]] = {}
+    for line in lines:
+        if not is_warning(line.text):
+            by_rank.setdefault(line.rank, []).append(line)
+    for rank, own in by_rank.items():
+        found += _errors(own, rank)
+    return sorted(found, key=lambda error: error.at)
+
+
+def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
+    found: list[Error] = []
+    begin = 0
+    """Where the traceback of the error that is being read began."""
+    number = 0
+    while number < len(lines):
+        text = lines[number].text.strip()
+        if text.startswith(_TRACEBACK):
+            begin = number
+        elif _ABORT.search(text) or (_EXCEPTION.match(text) and not any(word in text for word in _SUMMARY)):
+            end = _end(lines, number)
+            start = max(begin, number - MOST_LINES, 0)
+            block = tuple(line.text for line in lines[start:end])
+            said = next((line.text.strip() for line in lines[number:end] if "what():" in line.text), text)
+            went_on = any(is_step(line.text) for line in lines[end:])
+            if found and _CHAINED.match(found[-1].lines[-1]):
+                block = (*found.pop().lines, *block)
+            found.append(Error(text=said, lines=block, at=lines[number].at, rank=rank, went_on=went_on))
+            begin, number = end, end - 1
+        number += 1
+    return found
+
+
+def _end(lines: Sequence[Line], number: int) -> int:
+    """Behind the last line of the message that begins here."""
+    for end in range(number + 1, min(len(lines), number + MOST_LINES)):
+        text = lines[end].text
+        if (
+            text.startswith(_TRACEBACK)
+            or is_step(text)
+            or _EXCEPTION.match(text.strip())
+            or re.match(r"[=*-]{10,}|[EIW]\d{4} ", text)
+        ):
+            return end
+    return min(len(lines), number + MOST_LINES)
+
+
+def moment_of(text: str) -> datetime | None:
+    """The time of a line; None for one without. Kubernetes writes nanoseconds, Python reads microseconds."""
+    match = re.match(r"(.*?)(\.\d{1,6})?\d*(Z|[+-]\d\d:\d\d)$", text)
+    return datetime.fromisoformat(f"{match[1]}{match[2] or ''}{match[3].replace('Z', '+00:00')}") if match else None

@@ -1,0 +1,79 @@
+"""Which ranks are in which pod. A pod may hold several: torchrun starts one process for each. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.jobs.training_pods import ranks as pod_ranks
+from shunter.jobs.training_pods import training_container, training_pods
+from shunter.operator.overview import is_pod_of, is_v1, is_v2, member
+
+_NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
+NPROC_VARIABLE = "PET_NPROC_PER_NODE"
+"""What torchrun reads when no option says how many processes it is to start."""
+LAUNCHER = "launcher"
+"""Role of the pods that start ranks in others (mpirun) and are none themselves."""
+GPU_WORDS = ("auto", "gpu")
+
+
+def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
+    """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those."""
+    own = [pod for pod in pods if is_pod_of(job, pod)]
+    newest = training_pods(job, own)
+    trains = [pod for pod in newest if member(job, pod).role != LAUNCHER] or newest
+    numbers = pod_ranks(job, trains) if is_v2(job) else [_number(job, pod, trains) for pod in trains]
+    by_label = {member(job, pod).label: number for pod, number in zip(trains, numbers, strict=True)}
+    slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
+    found = {}
+    for pod in own:
+        number = by_label.get(member(job, pod).label)
+        if number is None:
+            continue
+        size = int(slots) if isinstance(slots, int) else processes(pod)
+        found[pod["metadata"]["name"]] = tuple(range(number * size, (number + 1) * size))
+    return found
+
+
+def _number(job: Json, pod: Json, trains: Sequence[Json]) -> int:
+    """The pod's place among those that hold ranks."""
+    rank = member(job, pod).rank or 0
+    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(member(job, one).role != LAUNCHER for one in trains)
+    return rank - 1 if has_launcher else rank
+
+
+def processes(pod: Json) -> int:
+    """How many ranks torchrun starts in the pod; 1 where nothing says so."""
+    container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
+    words = " ".join(str(word) for word in [*(container.get("command") or ()), *(container.get("args") or ())])
+    if match := _NPROC.search(words):
+        return max(1, int(match[1]))
+    value = next((one.get("value") for one in container.get("env") or () if one.get("name") == NPROC_VARIABLE), None)
+    if value is None or ("torchrun" not in words and "torch.distributed.run" not in words and words):
+        return 1
+    if str(value).isdecimal():
+        return max(1, int(value))
+    limits = (container.get("resources") or {}).get("limits") or {}
+    gpus = next((str(amount) for name, amount in limits.items() if name.endswith("/gpu")), "")
+    return max(1, int(gpus)) if value in GPU_WORDS and gpus.isdecimal() else 1
+
+
+def rank_list(ranks: Sequence[int]) -> str:
+    """`rank 1`, `ranks 0 and 2`, `ranks 0-3 and 7`."""
+    if not ranks:
+        return "no rank"
+    parts = spans(ranks)
+    text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"rank {text}" if len(set(ranks)) == 1 else f"ranks {text}"
+
+
+def spans(ranks: Sequence[int]) -> list[str]:
+    """Numbers in order, three or more neighbours as a span: 0, 2, 4-7."""
+    found: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if found and rank == found[-1][-1] + 1:
+            found[-1].append(rank)
+        else:
+            found.append([rank])
+    return [text for run in found for text in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]

@@ -1,0 +1,40 @@
+"""Verdicts that carry what `operator.causes` has decided; nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.rule import of_pods
+from shunter.doctor.verdicts import Excerpt, Verdict
+
+
+def of_held_pods(case: Case, id: str, title: str, words: Sequence[str], *, state: str) -> list[Verdict]:
+    """One verdict for each text that the causes named by `words` have; `state` says of a pod how far it is."""
+    return [
+        Verdict(
+            id=id,
+            title=title,
+            cause=text,
+            confidence="certain",
+            ranks=case.ranks_of(pods),
+            pods=tuple(pods),
+            evidence=of_pods("pod", state, pods),
+            remedy=remedy,
+        )
+        for (_, text, remedy), pods in case.pods_held_by(words).items()
+    ]
+
+
+def of_job(case: Case, id: str, title: str, words: Sequence[str], *, source: str = "job") -> list[Verdict]:
+    """The verdict for a cause of the job as a whole."""
+    cause = case.cause
+    if cause is None or cause.who or cause.word not in words:
+        return []
+    kind = case.job["kind"]
+    excerpt = Excerpt(source=source, text=f"{kind} {case.overview.name}: {case.overview.state}")
+    return [
+        Verdict(
+            id=id, title=title, cause=f"{cause.text}{cause.rest}", confidence="certain", evidence=(excerpt,), remedy=cause.remedy
+        )
+    ]

@@ -1,0 +1,89 @@
+"""K02: no node has room for a pod, or may take it.
+
+Does not say that waiting helps when no node's allocatable suffices, nor that the cluster has none when an
+autoscaler may add some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.pod_requests import PodRequests, requested
+from shunter.api.quantity import format_milli, parse
+from shunter.doctor.case import Case
+from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.rule import Rule, pods_and_events
+from shunter.doctor.verdicts import Excerpt, Verdict
+
+_INSUFFICIENT = re.compile(r"Insufficient ([\w./-]+?)[.,]?(?=\s|$)")
+MOST_HOLDERS = 3
+
+
+def judge(case: Case) -> list[Verdict]:
+    found = of_held_pods(case, "K02", "CANNOT BE PLACED", ("Unschedulable",), state="not scheduled")
+    return [_with_room(case, verdict) for verdict in found]
+
+
+def _with_room(case: Case, verdict: Verdict) -> Verdict:
+    """What the nodes have of what is insufficient."""
+    name = next(iter(_INSUFFICIENT.findall(verdict.cause)), "")
+    if not name or not case.evidence.nodes:
+        return verdict
+    wanted = max((amounts(case.pod(pod)["spec"]).get(name, Fraction(0)) for pod in verdict.pods), default=Fraction(0))
+    most = max(_allocatable(node, name) for node in case.evidence.nodes)
+    said = Excerpt(source="scheduler", text=verdict.cause)
+    if most < wanted:
+        text = f"a pod asks for {_amount(name, wanted)} {name}, and no node that is there has more than {_amount(name, most)}"
+        remedy = verdict.remedy if "autoscaler" in verdict.remedy else "Ask for less in the pod template, or add such a node."
+        return msgspec.structs.replace(verdict, cause=text, remedy=remedy, evidence=(*verdict.evidence, said))
+    holders = _holders(case, name)
+    held = f": {holders} hold them" if holders else ""
+    text = f"a pod asks for {_amount(name, wanted)} {name}, and no node has that much left{held}"
+    return msgspec.structs.replace(verdict, cause=text, evidence=(*verdict.evidence, said))
+
+
+def _holders(case: Case, name: str) -> str:
+    """Who holds most of the resource, with the amounts."""
+    held: dict[str, Fraction] = {}
+    for pod in case.evidence.neighbours:
+        if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+            continue
+        if amount := amounts(pod["spec"]).get(name):
+            owner: Json = next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), {})
+            who = f"{pod['metadata']['namespace']}/{owner.get('name') or pod['metadata']['name']}"
+            held[who] = held.get(who, Fraction(0)) + amount
+    most = sorted(held, key=lambda who: (-held[who], who))[:MOST_HOLDERS]
+    first = [f"{who} ({_amount(name, held[who])})" for who in most]
+    rest = len(held) - len(first)
+    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
+
+
+def amounts(spec: Json) -> dict[str, Fraction]:
+    """What a pod asks for."""
+    return requested(msgspec.convert(spec, PodRequests, strict=False))
+
+
+def _allocatable(node: Json, name: str) -> Fraction:
+    return parse(((node.get("status") or {}).get("allocatable") or {}).get(name, 0))
+
+
+def _amount(name: str, amount: Fraction) -> str:
+    return format_milli(amount, binary=name in ("memory", "ephemeral-storage"))
+
+
+def insufficient(messages: Sequence[str]) -> bool:
+    """Whether a scheduler says that there is too little of something."""
+    return any(_INSUFFICIENT.search(message) for message in messages)
+
+
+def needs(case: Case) -> tuple[str, ...]:
+    texts = [text for _, text, _ in case.pods_held_by(("Unschedulable",))]
+    return (*pods_and_events(case), *(("nodes",) if insufficient(texts) else ()))
+
+
+RULE = Rule("K02", judge, needs)

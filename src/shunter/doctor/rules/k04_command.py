@@ -1,0 +1,48 @@
+"""K04: a container's command is not there, or cannot be executed."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of
+from shunter.doctor.verdicts import Verdict
+from shunter.operator import needs as program_needs
+
+REASONS = ("StartError", "ContainerCannotRun", "RunContainerError")
+CODES = {126: "cannot be executed", 127: "was not found", 128: "cannot be started"}
+"""Exit codes of a shell, and of runtimes, that name the command."""
+
+
+def judge(case: Case) -> list[Verdict]:
+    live = of_held_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
+    groups: dict[str, list[Ending]] = {}
+    for ending in case.failures:
+        if ending.reason in REASONS or ending.exit_code in CODES:
+            groups.setdefault(_text(ending), []).append(ending)
+    ended = [
+        Verdict(
+            id="K04",
+            title="CANNOT START",
+            cause=f"{rank_list(ranks_of(ones))}: {text}",
+            confidence="certain",
+            ranks=ranks_of(ones),
+            pods=pods_of(ones),
+            evidence=tuple(map(of_error, ones)),
+            remedy=program_needs.for_missing(text) or "Correct the container's command, or take an image that has it.",
+        )
+        for text, ones in groups.items()
+    ]
+    return [*live, *ended]
+
+
+def _text(ending: Ending) -> str:
+    if ending.reason in REASONS and ending.message.strip():
+        return ending.message.strip().splitlines()[0]
+    said = next((line for line in reversed(ending.last_lines) if "not found" in line or "ermission denied" in line), "")
+    command = CODES.get(ending.exit_code, "cannot be started")
+    return f"a command {command} (exit code {ending.exit_code}){f': {said.strip()}' if said else ''}"
+
+
+RULE = Rule("K04", judge, pods_and_events, explains=True)

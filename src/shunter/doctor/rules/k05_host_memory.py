@@ -1,0 +1,56 @@
+"""K05: a container exceeded its memory limit.
+
+Does not say which process used it, nor that GPU memory is short; exit code 137 alone is no proof:
+`kill -9` and evictions give it too.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending
+from shunter.doctor.lines import moment_of
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of
+from shunter.doctor.verdicts import Excerpt, Verdict
+
+REASON = "OOMKilled"
+
+
+def judge(case: Case) -> list[Verdict]:
+    groups: dict[str, list[Ending]] = {}
+    for ending in case.failures:
+        if ending.reason == REASON:
+            groups.setdefault(_limit(case, ending), []).append(ending)
+    return [_verdict(limit, ones) for limit, ones in groups.items()]
+
+
+def _verdict(limit: str, ones: list[Ending]) -> Verdict:
+    ranks = ranks_of(ones)
+    who = rank_list(ranks) if ranks else f"container {ones[0].container}"
+    many = len(ranks) > 1
+    text = f"{who} exceeded {'their' if many else 'its'} memory limit{f' of {limit}' if limit else ''}"
+    return Verdict(
+        id="K05",
+        title="OUT OF MEMORY (host)",
+        cause=text,
+        confidence="certain",
+        ranks=ranks,
+        pods=pods_of(ones),
+        evidence=tuple(_excerpt(one) for one in ones),
+        remedy="Raise resources.limits.memory, or lower num_workers. This is not GPU memory.",
+    )
+
+
+def _excerpt(ending: Ending) -> Excerpt:
+    began, ended = (moment_of(text) if text else None for text in (ending.started, ending.at))
+    after = f", {int((ended - began).total_seconds())} s after start" if began and ended else ""
+    text = f"OOMKilled, exit code {ending.exit_code}{after}"
+    return Excerpt(source="pod", text=text, pod=ending.pod, container=ending.container, at=ending.at)
+
+
+def _limit(case: Case, ending: Ending) -> str:
+    limits = (case.container(ending.pod, ending.container).get("resources") or {}).get("limits") or {}
+    return str(limits.get("memory") or "")
+
+
+RULE = Rule("K05", judge, pods_and_events, explains=True)

@@ -1,0 +1,72 @@
+"""K07: a container fails again and again.
+
+Says that it is the same error each time only where the logs of two runs say so; an exit code alone is not the same error.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending, reason
+from shunter.doctor.lines import errors, parsed
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule, of_error, of_pods, pods_and_events, pods_of, ranks_of
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.operator import needs as program_needs
+from shunter.operator.causes.pods import LOOP_RESTARTS
+from shunter.operator.overview import limits
+
+
+def judge(case: Case) -> list[Verdict]:
+    loops = _loops(case)
+    if not loops:
+        return []
+    groups: dict[str, list[Ending]] = {}
+    for ending in loops:
+        groups.setdefault(_again(case, ending), []).append(ending)
+    found = [_verdict(case, text, ones) for text, ones in groups.items()]
+    return sorted(found, key=lambda one: not one.ranks)
+
+
+def _loops(case: Case) -> list[Ending]:
+    labels = {pod for held in case.loops for pod in case.by_label.get(held.label, ())}
+    found = [one for one in case.reasons if one.pod in labels or one.restarts >= LOOP_RESTARTS]
+    return found or [one for one in case.failures if one.pod in labels]
+
+
+def _again(case: Case, ending: Ending) -> str:
+    """The error that two runs have in common; empty where their logs do not show one."""
+    texts = [case.logs.get((ending.pod, ending.container, previous)) for previous in (False, True)]
+    said = [reason(errors(parsed(text))) for text in texts if text is not None]
+    lines = [error.text for error in said if error is not None]
+    by_rank = [one.error.text for one in case.endings if one.ranks == ending.ranks and one.error is not None]
+    same = lines if len(lines) > 1 else by_rank
+    return same[0] if len(same) > 1 and len(set(same)) == 1 else ""
+
+
+def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
+    ranks = ranks_of(ones)
+    codes = {one.exit_code for one in ones}
+    ends = "ends" if len(ranks) == 1 else "end"
+    how = f"with {text} each time" if text else f"again and again{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
+    why = "the error is the same each time." if text else "see the last lines of each run: shunter logs --previous."
+    remedy = program_needs.for_missing(text) or f"Restarting {'cannot' if text else 'may not'} help: {why}"
+    return Verdict(
+        id="K07",
+        title="RESTARTS IN A LOOP",
+        cause=f"{rank_list(ranks) if ranks else ones[0].container} {ends} {how}",
+        confidence="certain",
+        ranks=ranks,
+        pods=pods_of(ones),
+        evidence=(*(_restarts(case, one) for one in ones), *(of_error(one) for one in ones if one.error is not None)),
+        remedy=remedy,
+    )
+
+
+def _restarts(case: Case, ending: Ending) -> Excerpt:
+    said = limits(case.job)
+    restarted = f"restarted {ending.restarts} times" if ending.restarts else "made anew after it failed"
+    (excerpt,) = of_pods("pod", f"{restarted}{f'; {said}' if said else ''}", [ending.pod])
+    return excerpt
+
+
+RULE = Rule("K07", judge, pods_and_events, yields=True)

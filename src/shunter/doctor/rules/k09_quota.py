@@ -1,0 +1,15 @@
+"""K09: a ResourceQuota of the namespace does not let the pods be made: which, and how much is used, in the server's words."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.carried import of_job
+from shunter.doctor.rules.rule import Rule, pods_and_events
+from shunter.doctor.verdicts import Verdict
+
+
+def judge(case: Case) -> list[Verdict]:
+    return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",), source="event")
+
+
+RULE = Rule("K09", judge, pods_and_events)

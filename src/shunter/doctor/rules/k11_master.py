@@ -1,0 +1,44 @@
+"""K11: workers wait for the name of a master that has not started: a consequence, so only said when nothing says why.
+
+Does not claim that DNS is broken.
+"""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule, of_pods, pods_and_events
+from shunter.doctor.verdicts import Verdict
+
+WAITING_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
+
+
+def judge(case: Case) -> list[Verdict]:
+    if case.overview.is_finished or case.held or case.failures:
+        return []
+    waiting = [pod["metadata"]["name"] for pod in case.pods if _waits(pod)]
+    others = [pod for pod in case.pods if pod["metadata"]["name"] not in waiting]
+    if not waiting or any(pod.get("status", {}).get("phase") == "Running" for pod in others):
+        return []
+    return [
+        Verdict(
+            id="K11",
+            title="WAITS FOR ITS MASTER",
+            cause=f"{rank_list(case.ranks_of(waiting))} cannot begin before the master has started, and it has not",
+            confidence="possible",
+            ranks=case.ranks_of(waiting),
+            pods=tuple(waiting),
+            evidence=of_pods("pod", "waits in an init container for the master's name", waiting),
+            remedy="See why the master does not start: it is what they wait for.",
+        )
+    ]
+
+
+def _waits(pod: Json) -> bool:
+    statuses = pod.get("status", {}).get("initContainerStatuses") or []
+    return any(one["name"] in WAITING_CONTAINERS and "running" in one.get("state", {}) for one in statuses)
+
+
+RULE = Rule("K11", judge, pods_and_events)

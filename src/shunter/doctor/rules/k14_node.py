@@ -1,0 +1,17 @@
+"""K14: nobody takes a pod up: scheduling gates, no scheduler that runs, a node that does not answer, a sandbox that fails."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.rule import Rule, pods_and_events
+from shunter.doctor.verdicts import Verdict
+
+WORDS = ("SchedulingGated", "NoScheduler", "NodeNotResponding", "PodSandbox")
+
+
+def judge(case: Case) -> list[Verdict]:
+    return of_held_pods(case, "K14", "NOT TAKEN UP", WORDS, state="not started")
+
+
+RULE = Rule("K14", judge, pods_and_events)

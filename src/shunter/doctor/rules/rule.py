@@ -1,0 +1,62 @@
+"""What a rule is: an id, what it needs, and a pure function from a case to its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending
+from shunter.doctor.verdicts import Excerpt, Verdict
+
+
+def nothing(case: Case) -> tuple[str, ...]:
+    return ()
+
+
+def pods_and_events(case: Case) -> tuple[str, ...]:
+    """For what only a job that does not run in full can have; of events nothing is asked where the pods say it all."""
+    if case.overview.is_finished or (case.runs_in_full and not case.loops):
+        return ("pods",) if case.evidence.lacks("pods") else ()
+    return ("pods", "events")
+
+
+def logs_of_failures(case: Case) -> tuple[str, ...]:
+    """For what stands in the last lines of a container that failed."""
+    return ("pods", "logs") if case.overview.state == "Failed" or case.failures else ("pods",)
+
+
+class Rule(NamedTuple):
+    """One rule."""
+
+    id: str
+    judge: Callable[[Case], Sequence[Verdict]]
+    needs: Callable[[Case], tuple[str, ...]] = nothing
+    """The sources without which it cannot be judged in this case."""
+    yields: bool = False
+    """Whether it only says how containers ended: left out for pods of which another rule says why."""
+    explains: bool = False
+    """Whether its verdicts say why the containers of their pods ended."""
+
+
+def of_pods(source: str, text: str, pods: Sequence[str]) -> tuple[Excerpt, ...]:
+    return tuple(Excerpt(source=source, text=text, pod=pod) for pod in pods)
+
+
+def of_error(ending: Ending) -> Excerpt:
+    """The line that says how a container ended: of its log, else of its status."""
+    rank = ending.failed_ranks[0] if len(ending.failed_ranks) == 1 else None
+    if ending.error is not None:
+        return Excerpt(
+            source="log", text=ending.error.text, pod=ending.pod, container=ending.container, at=ending.error.at, rank=rank
+        )
+    code = f"{ending.reason}, exit code {ending.exit_code}"
+    return Excerpt(source="pod", text=code, pod=ending.pod, container=ending.container, at=ending.at, rank=rank)
+
+
+def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
+    return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
+
+
+def pods_of(endings: Sequence[Ending]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.pod for one in endings))

@@ -1,0 +1,73 @@
+"""T12: an XID of NVIDIA's driver on a node of the job.
+
+Does not call a GPU defective for errors that programs cause (13, 31, 43). Source of the table: NVIDIA's XID catalogue.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shunter.api.meta import Json
+from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
+from shunter.operator.causes.events import event_time
+from shunter.operator.overview import moment
+
+_XID = re.compile(r"\bX[Ii][Dd]\s*(?:\([^)]*\))?\s*:?\s*(\d{1,3})\b")
+HARDWARE = {
+    48: "an uncorrectable memory error (double bit ECC)",
+    64: "a row of memory that could not be remapped",
+    74: "an NVLink error",
+    79: "a GPU that fell off the bus",
+    95: "an uncontained memory error",
+}
+APPLICATION = {
+    13: "an exception in a kernel, mostly the program's own",
+    31: "a page fault of a kernel, mostly the program's own",
+    43: "a channel that was stopped after an error of the program",
+}
+BENIGN = (45,)
+
+
+def judge(case: Case) -> list[Verdict]:
+    begun = case.overview.created
+    nodes = {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in case.pods}
+    found = []
+    for event in case.evidence.events:
+        about = event.get("involvedObject", {})
+        match = _XID.search(f"{event.get('reason', '')} {event.get('message', '')}")
+        if about.get("kind") != "Node" or match is None or (begun is not None and event_time(event) < begun):
+            continue
+        number, pods = int(match[1]), [pod for pod, node in nodes.items() if node == about.get("name")]
+        known = HARDWARE.get(number) or APPLICATION.get(number)
+        if known and pods:
+            found.append(_verdict(case, event, number, known, pods))
+    return found
+
+
+def _verdict(case: Case, event: Json, number: int, known: str, pods: list[str]) -> Verdict:
+    node = event["involvedObject"]["name"]
+    is_hardware = number in HARDWARE
+    confidence: Confidence = "likely" if is_hardware else "possible"
+    ranks = case.ranks_of(pods)
+    remedy = (
+        f"Take the node out (kubectl cordon {node}), and have the GPU looked at."
+        if is_hardware
+        else "Look at the kernels that ran then: CUDA_LAUNCH_BLOCKING=1 names the one. The GPU is likely fine."
+    )
+    at = moment(event.get("lastTimestamp"))
+    return Verdict(
+        id="T12",
+        title="GPU ERROR",
+        cause=f"XID {number} on node {node} of {rank_list(ranks)}: {known}",
+        confidence=confidence,
+        ranks=ranks,
+        pods=tuple(pods),
+        evidence=(Excerpt(source="node", text=str(event.get("message", "")).strip(), at=at.isoformat() if at else ""),),
+        remedy=remedy,
+    )
+
+
+RULE = Rule("T12", judge)

@@ -1,0 +1,72 @@
+"""A report for people, as lines of text. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from shunter.doctor.places import spans
+from shunter.doctor.verdicts import Excerpt, NotChecked, Report, Verdict
+
+WIDTH = 100
+"""Columns of a headline before its confidence."""
+MOST_EVIDENCE = 8
+"""Lines of evidence shown of one verdict; JSON has them all."""
+MOST_NAMES = 3
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """The report: the job, the verdicts with their evidence and what to do, and what was not checked."""
+    yield f"{report.job}  {report.state}  {report.ranks} {'rank' if report.ranks == 1 else 'ranks'}"
+    for verdict in report.verdicts:
+        yield from verdict_lines(verdict)
+    if not report.verdicts:
+        yield "nothing wrong seen" if report.is_well else "no cause found: nothing that was read says why"
+    for one in report.not_checked:
+        yield f"not checked: {one.what} ({one.why}): {_rules(one)} cannot be judged"
+
+
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """One verdict: a headline, its evidence, its victims, what to do."""
+    headline = f"{verdict.title}  {verdict.cause}"
+    yield f"{headline:<{WIDTH}}  {verdict.confidence:<8} {verdict.id}"
+    groups = _grouped(verdict.evidence)
+    source = ""
+    for (kind, text), ones in list(groups.items())[:MOST_EVIDENCE]:
+        label = kind if kind != source else ""
+        source = kind
+        yield f"  {label:<6} {_who(ones)}{text}"
+    if len(groups) > MOST_EVIDENCE:
+        yield f"         and {len(groups) - MOST_EVIDENCE} more (-o json has all)"
+    if verdict.victims:
+        many = len(verdict.victims) > 1
+        yield f"  then   {'ranks' if many else 'rank'} {', '.join(spans(verdict.victims))} lost {'their' if many else 'its'} peer"
+    if verdict.remedy:
+        first, *rest = textwrap.wrap(verdict.remedy, WIDTH)
+        yield f"  do     {first}"
+        yield from (f"         {line}" for line in rest)
+
+
+def _grouped(evidence: Sequence[Excerpt]) -> dict[tuple[str, str], list[Excerpt]]:
+    """Excerpts of one source that say the same, together."""
+    groups: dict[tuple[str, str], list[Excerpt]] = {}
+    for one in evidence:
+        groups.setdefault((one.source, one.text), []).append(one)
+    return groups
+
+
+def _who(ones: Sequence[Excerpt]) -> str:
+    """Whose evidence it is: ranks where it tells, else pods."""
+    ranks = [one.rank for one in ones if one.rank is not None]
+    if ranks and len(ranks) == len(ones):
+        return f"{', '.join(spans(ranks))}: "
+    names = list(dict.fromkeys(one.pod for one in ones if one.pod))
+    if not names:
+        return ""
+    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{', '.join(names[:MOST_NAMES])}{rest}: "
+
+
+def _rules(one: NotChecked) -> str:
+    ids = list(one.rules)
+    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"

@@ -1,0 +1,83 @@
+"""What `shunter doctor` answers. The JSON of `-o json` is these types; ids are stable, texts are not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from shunter.api.meta import Struct
+
+Confidence = Literal["certain", "likely", "possible"]
+CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
+
+
+class Excerpt(Struct, frozen=True):
+    """One line of evidence for a verdict."""
+
+    source: str
+    """pod, event, log, stack, flight recorder, node."""
+    text: str
+    pod: str = ""
+    container: str = ""
+    at: str = ""
+    """RFC 3339; empty where the source gives no time."""
+    rank: int | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that is wrong with a job."""
+
+    id: str
+    title: str
+    """In capitals, as `CANNOT START`."""
+    cause: str
+    confidence: Confidence
+    ranks: tuple[int, ...] = ()
+    pods: tuple[str, ...] = ()
+    evidence: tuple[Excerpt, ...] = ()
+    remedy: str = ""
+    victims: tuple[int, ...] = ()
+    """Ranks that ended, or wait, only because of this."""
+
+
+class NotChecked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A source that was not read, and the rules that cannot be judged without it."""
+
+    what: str
+    why: str
+    rules: tuple[str, ...]
+    is_refused: bool = True
+    """Whether somebody refused it; False where it was not asked for, or is not served here."""
+
+
+class Seconds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the diagnosis cost."""
+
+    api: float = 0.0
+    exec: float = 0.0
+    rules: float = 0.0
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The diagnosis of one job."""
+
+    job: str
+    """`PyTorchJob default/bert`."""
+    state: str
+    ranks: int
+    at: datetime
+    verdicts: tuple[Verdict, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+    is_well: bool = True
+    """Whether the job runs in full, has succeeded, or is not meant to run."""
+    seconds: Seconds = Seconds()
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing wrong seen; 1 a cause is named; 3 something is wrong without a cause, or a source was refused that a rule
+        needed."""
+        if any(one.confidence != "possible" for one in self.verdicts):
+            return 1
+        return 3 if self.verdicts or not self.is_well or any(one.is_refused for one in self.not_checked) else 0

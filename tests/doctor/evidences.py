@@ -1,0 +1,61 @@
+"""Evidence for the tests of rules: a PyTorchJob of three ranks whose pods and logs are as said."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from job_evidence import NOW, ago, v1_job, v1_pod
+from shunter.doctor.evidence import Evidence, Log
+
+Json = dict[str, Any]
+STEP = "step {} loss 0.5"
+
+
+def pod(rank: int, **parts: Any) -> Json:
+    """The pod of a rank of `v1_job(2)`, with its container."""
+    spec = parts.pop("spec", {})
+    container = {"name": "pytorch", "image": "team/train:1", **parts.pop("container", {})}
+    role, index = ("master", 0) if rank == 0 else ("worker", rank - 1)
+    return v1_pod(role, index, spec={"containers": [container], **spec}, **parts)
+
+
+def ended(code: int, *, reason: str = "Error", at: float = 30, message: str = "", **more: Any) -> Json:
+    """The parts of a pod whose container ended for good."""
+    state = {"exitCode": code, "reason": reason, "startedAt": ago(at + 60), "finishedAt": ago(at), "message": message}
+    status = {"name": "pytorch", "state": {"terminated": state}, **more}
+    return {"phase": "Succeeded" if code == 0 else "Failed", "containerStatuses": [status]}
+
+
+def runs(**more: Any) -> Json:
+    return {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(400)}}, **more}]}
+
+
+def log(rank: int, *lines: str, at: float = 30, previous: bool = False, every: float = 0.001) -> Log:
+    """A rank's log, whose lines were written up to that many seconds ago."""
+    name = pod(rank)["metadata"]["name"]
+    first = NOW - timedelta(seconds=at) - timedelta(seconds=every * len(lines))
+    texts = [line for text in lines for line in text.splitlines()]
+    times = [(first + timedelta(seconds=every * number)).isoformat().replace("+00:00", "Z") for number in range(len(texts))]
+    text = "".join(f"{time} {line}\n" for time, line in zip(times, texts, strict=True))
+    return Log(pod=name, container="pytorch", text=text, is_previous=previous)
+
+
+def traceback(exception: str, *frames: str) -> str:
+    calls = "".join(f'  File "{frame}", line 7, in work\n    work()\n' for frame in frames or ("/app/train.py",))
+    return f"Traceback (most recent call last):\n{calls}{exception}"
+
+
+def failed(*pods: Json, logs: tuple[Log, ...] = (), **more: Any) -> Evidence:
+    """Of a job that has failed."""
+    condition = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "failed"}
+    return seen(*pods, logs=logs, conditions=[condition], **more)
+
+
+def seen(
+    *pods: Json, logs: tuple[Log, ...] = (), conditions: list[Json] | None = None, job: Json | None = None, **more: Any
+) -> Evidence:
+    """Of a job that runs, unless the conditions say otherwise."""
+    told = conditions or [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
+    events = tuple(more.pop("events", ()))
+    return Evidence(job=job or v1_job(2, conditions=told), at=NOW, pods=pods, events=events, logs=logs, **more)

@@ -1,0 +1,302 @@
+"""What the rules about API evidence and logs say of small cases, and of near misses, of which they must say something else.
+
+Each case: the evidence, and the ids of the verdicts in their order. A near miss stands below what it must not be taken for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
+from job_evidence import ago, event, unplaced, v1_job, waiting
+from shunter.doctor.evidence import Evidence
+
+Json = dict[str, Any]
+
+CLAIM = 'persistentvolumeclaim "weights" not found'
+GPU = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+RESET = "RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:553] Connection reset by peer [10.1.0.4]:5120"
+MISMATCH = (
+    "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint("
+    "SequenceNumber=4, OpType=BROADCAST, TensorShape=[8], TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float)), but "
+    "Rank 0 is running collective: CollectiveFingerPrint(SequenceNumber=4, OpType=ALLREDUCE, TensorShape=[8], TensorDtypes=Float)"
+)
+SIZES = "RuntimeError: [enforce fail at /pytorch/gloo/transport/tcp/pair.cc:451] op.preamble.length <= op.nbytes. 8 vs 4"
+CUDA = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 79.1 GiB in all of which 1.2 GiB "
+    "is free. Of the allocated memory 70.1 GiB is allocated by PyTorch, and 6.3 GiB is reserved by PyTorch but unallocated."
+)
+UNKNOWN = "socket.gaierror: [Errno -3] Temporary failure in name resolution"
+RETRY = (
+    "[W1125 20:00:00.123 socket.cpp:767] [c10d] The IPv6 network addresses of (h, 1) cannot be retrieved "
+    "(gai error: -3 - Temporary failure in name resolution)."
+)
+LATER = f"{RETRY}\n{traceback('ValueError: no data')}"
+JOINED = "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. {}/3 clients joined."
+KEYS = "torch.distributed.DistStoreError: wait timeout after 8000ms, keys: /default_pg/0//cpu//0/{}"
+CLIENT = "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to ({}, {})."
+FULL = "OSError: [Errno 28] No space left on device: '/data/ckpt/7.pt'"
+CENTRAL = "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
+BARRIER = "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 5000 ms"
+GLOO = "RuntimeError: [/pytorch/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 10000ms for recv operation to complete"
+NAN = ("step 1 loss 0.5", "step 2 loss nan", "step 3 loss nan")
+MASTER = {"env": [{"name": "MASTER_ADDR", "value": "j-master-0"}, {"name": "MASTER_PORT", "value": "23456"}]}
+MOUNTED = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+OF_CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "weights"}}]}
+SHM = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
+ASKS = {"resources": {"requests": {"nvidia.com/gpu": "8"}}}
+
+
+def all_end(*said: str, code: int = 1, **more: Any) -> Evidence:
+    """All ranks end together, each with its last lines."""
+    logs = tuple(log(rank, text) for rank, text in enumerate(said) if text)
+    return failed(*(pod(rank, **ended(code)) for rank in range(3)), logs=logs, **more)
+
+
+def node(name: str = "node-1", **allocatable: str) -> Json:
+    ready = {"type": "Ready", "status": "True"}
+    return {"metadata": {"name": name}, "status": {"allocatable": {"cpu": "8", **allocatable}, "conditions": [ready]}}
+
+
+def unscheduled(message: str, **more: Any) -> Json:
+    parts = unplaced(message)
+    spec = parts.pop("spec")
+    return pod(0, spec={**spec, **more.pop("spec", {})}, **parts, **more)
+
+
+def loops(**more: Any) -> Json:
+    last = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": ago(15)}}
+    return {**waiting("CrashLoopBackOff", restartCount=3, lastState=last), "phase": "Running", **more}
+
+
+def policy(*ingress: Json) -> Json:
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": list(ingress)}
+    return {"metadata": {"name": "closed", "namespace": "n"}, "spec": spec}
+
+
+def suspended() -> Json:
+    return v1_job(2, policy={"suspend": True}, conditions=[{"type": "Suspended", "status": "True"}])
+
+
+def preempted() -> Evidence:
+    gone = event("u-old", "Preempted", "Preempted by pod 4711 on node node-1")
+    gone["involvedObject"] |= {"kind": "Pod", "name": "j-worker-1"}
+    return seen(pod(0, **runs()), pod(1, **runs()), events=[gone])
+
+
+def xid(number: int) -> Json:
+    told = event("u-node", "NodeProblem", f"NVRM: Xid (PCI:0000:3b:00): {number}, pid=1234")
+    told["involvedObject"] |= {"kind": "Node", "name": "node-1"}
+    return told
+
+
+def versions(*ids: str) -> list[Json]:
+    return [pod(rank, **runs(imageID=f"docker.io/team/train@sha256:{id}")) for rank, id in enumerate(ids)]
+
+
+ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
+
+CASES: dict[str, tuple[Evidence, list[str]]] = {
+    "a healthy job": (seen(*ALL_RUN, logs=(log(0, "step 1 loss 0.5"),)), []),
+    "a claim is missing": (seen(*(unscheduled(CLAIM),)), ["K01"]),
+    "the claim has been made since": (
+        seen(unscheduled(CLAIM), claims=({"metadata": {"name": "weights"}, "spec": {}, "status": {"phase": "Pending"}},)),
+        [],
+    ),
+    "a claim is not bound": (
+        seen(
+            unscheduled("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.", spec=OF_CLAIM),
+            claims=({"metadata": {"name": "weights"}, "spec": {"storageClassName": "fast"}, "status": {"phase": "Pending"}},),
+        ),
+        ["K01"],
+    ),
+    "no node is large enough": (
+        seen(unscheduled(GPU, container=ASKS), nodes=(node(**{"nvidia.com/gpu": "4"}),)),
+        ["K02"],
+    ),
+    "a ConfigMap is missing": (
+        seen(pod(0, **waiting("CreateContainerConfigError", 'configmap "settings" not found'))),
+        ["K03"],
+    ),
+    "an image cannot be pulled": (seen(pod(0, **waiting("ImagePullBackOff", "Back-off pulling image"))), ["K03"]),
+    "a container that is being made": (seen(pod(0, **waiting("ContainerCreating"))), []),
+    "a command is missing": (failed(pod(0, **ended(128, reason="StartError", message='exec: "trian": not found'))), ["K04"]),
+    "a shell does not find a command": (failed(pod(0, **ended(127)), logs=(log(0, "sh: 1: trian: not found"),)), ["K04"]),
+    "a memory limit is exceeded": (failed(pod(0, **ended(137, reason="OOMKilled"))), ["K05"]),
+    "137 without OOMKilled": (failed(pod(0, **ended(137)), logs=(log(0, "step 1 loss 0.5"),)), ["T00"]),
+    "a bus error without /dev/shm": (failed(pod(0, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),
+    "a bus error with /dev/shm": (failed(pod(0, container=SHM, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),
+    "torch says that shared memory is short": (
+        failed(
+            pod(0, container=SHM, **ended(1)),
+            logs=(log(0, traceback("RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error.")),),
+        ),
+        ["K06"],
+    ),
+    "a container that fails again and again": (
+        seen(
+            *(pod(rank, **loops()) for rank in range(3)),
+            logs=tuple(
+                log(rank, traceback("KeyError: 'DATASET'"), previous=previous) for rank in range(3) for previous in (True, False)
+            ),
+        ),
+        ["K07"],
+    ),
+    "a container that was restarted twice, long ago": (
+        seen(*ALL_RUN[:2], pod(2, **runs(restartCount=2, lastState={"terminated": {"exitCode": 1, "finishedAt": ago(900)}}))),
+        [],
+    ),
+    "a pod was evicted": (
+        failed(
+            {**pod(0), "status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}}
+        ),
+        ["K08"],
+    ),
+    "a pod that is gone was preempted": (preempted(), ["K08"]),
+    "a pod was preempted, and the job runs in full again": (seen(*ALL_RUN, events=preempted().events), []),
+    "a quota is used up": (
+        seen(
+            *ALL_RUN[:1],
+            events=[
+                event(
+                    "u-j",
+                    "FailedCreatePod",
+                    'pods "j-worker-0" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1',
+                )
+            ],
+        ),
+        ["K09"],
+    ),
+    "a gang waits": (
+        seen(
+            job=v1_job(
+                2,
+                conditions=[
+                    {
+                        "type": "Created",
+                        "status": "True",
+                        "reason": "PyTorchJobWaitingForPodGroup",
+                        "message": "PodGroup j needs 3 pods",
+                    }
+                ],
+            )
+        ),
+        ["K10"],
+    ),
+    "a worker waits for its master": (
+        seen(
+            pod(0, **waiting("ContainerCreating")),
+            pod(1, initContainerStatuses=[{"name": "init-pytorch", "state": {"running": {"startedAt": ago(9)}}}]),
+        ),
+        ["K11"],
+    ),
+    "a worker waits for its master, whose image is missing": (
+        seen(
+            pod(0, **waiting("ImagePullBackOff", "Back-off")),
+            pod(1, initContainerStatuses=[{"name": "init-pytorch", "state": {"running": {"startedAt": ago(9)}}}]),
+        ),
+        ["K03"],
+    ),
+    "a ServiceAccount is missing": (
+        seen(
+            events=[
+                event("u-j", "FailedCreatePod", 'error looking up service account n/trainer: serviceaccount "trainer" not found')
+            ]
+        ),
+        ["K12"],
+    ),
+    "a rank started after another had succeeded": (seen(pod(0, **ended(0, at=500)), pod(1, **runs()), pod(2, **runs())), ["K13"]),
+    "no scheduler has looked at a pod": (seen(pod(0, spec={"nodeName": "", "schedulerName": "volcano"})), ["K14"]),
+    "a job is suspended": (seen(job=suspended()), ["K15"]),
+    "a rank ended with an exception": (all_end(traceback("ValueError: no data"), RESET, RESET), ["T00"]),
+    "the victim ended first by the clock": (
+        failed(
+            *(pod(rank, **ended(1)) for rank in range(3)),
+            logs=(
+                log(0, traceback("ValueError: no data"), at=30),
+                log(1, traceback(RESET), at=31),
+                log(2, traceback(RESET), at=31),
+            ),
+        ),
+        ["T00"],
+    ),
+    "an exception after which the rank went on": (
+        failed(pod(0, **ended(3)), logs=(log(0, traceback("ValueError: one bad sample"), "step 9 loss 0.5", "giving up"),)),
+        ["T00"],
+    ),
+    "collectives differ": (all_end(*[traceback(MISMATCH)] * 3), ["T01"]),
+    "sizes differ": (all_end(traceback(SIZES), RESET, RESET), ["T02"]),
+    "GPU memory is exhausted": (all_end(traceback(CUDA), RESET, RESET), ["T03"]),
+    "a name does not resolve": (all_end(traceback(UNKNOWN), traceback(UNKNOWN), traceback(UNKNOWN)), ["T04"]),
+    "a name did not resolve at first": (
+        all_end(LATER, f"{RETRY}\n{RESET}", RESET),
+        ["T00"],
+    ),
+    "a rank did not join": (all_end(traceback(JOINED.format(2)), "", ""), ["T05", "T00"]),
+    "a rank is there twice": (all_end(*[traceback(KEYS.format(2))] * 3), ["T06"]),
+    "keys of rank 0 while the store waits for clients": (
+        all_end(traceback(JOINED.format(2)), traceback(KEYS.format(0)), traceback(KEYS.format(0))),
+        ["T05"],
+    ),
+    "keys of rank 0 from some ranks": (all_end("", traceback(KEYS.format(0)), traceback(KEYS.format(0))), ["T00", "T00"]),
+    "the address is wrong": (
+        failed(
+            pod(0, container=MASTER, **ended(1)),
+            pod(1, container=MASTER, **ended(1)),
+            logs=(log(0, traceback(JOINED.format(1))), log(1, traceback(CLIENT.format("j-master-0", 23457)))),
+        ),
+        ["T07"],
+    ),
+    "a NetworkPolicy lets nothing in": (
+        failed(
+            pod(0, **ended(1)),
+            pod(1, container=MASTER, **ended(1)),
+            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
+            policies=(policy(),),
+        ),
+        ["T07", "T00"],
+    ),
+    "a NetworkPolicy that lets the pods in": (
+        failed(
+            pod(1, container=MASTER, **ended(1)),
+            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
+            policies=(policy({}),),
+        ),
+        ["T07"],
+    ),
+    "a volume is full": (failed(pod(0, container=MOUNTED, spec=OF_CLAIM, **ended(1)), logs=(log(0, traceback(FULL)),)), ["T08"]),
+    "a library may not write its cache": (
+        failed(
+            pod(0, **ended(1)), logs=(log(0, "matplotlib: Permission denied: '/root/.cache'", traceback("ValueError: no data")),)
+        ),
+        ["T00"],
+    ),
+    "a checkpoint is cut off": (
+        failed(pod(0, **ended(1)), logs=(log(0, traceback(CENTRAL, "/app/train.py", "/usr/lib/torch/serialization.py")),)),
+        ["T09"],
+    ),
+    "an OSError 22 outside a load": (
+        failed(pod(0, **ended(1)), logs=(log(0, traceback("OSError: [Errno 22] Invalid argument")),)),
+        ["T00"],
+    ),
+    "the loss is not a number": (seen(*ALL_RUN, logs=(log(1, *NAN), log(0, "step 1 loss 0.5"))), ["T10"]),
+    "the loss was not a number once": (seen(*ALL_RUN, logs=(log(1, *NAN, "step 4 loss 0.4"),)), []),
+    "nan in a word": (seen(*ALL_RUN, logs=(log(1, "loss of the nanny 1", "loss of finance 2", "banana loss: nano"),)), []),
+    "images differ": (seen(*versions("a", "b", "b")), ["T11"]),
+    "images are the same": (seen(*versions("a", "a", "a")), []),
+    "a GPU fell off the bus": (seen(*ALL_RUN, events=[xid(79)]), ["T12"]),
+    "a program's page fault": (seen(*ALL_RUN, events=[xid(31)]), ["T12"]),
+    "a benign XID": (seen(*ALL_RUN, events=[xid(45)]), []),
+    "a rank did not come to a barrier": (all_end(traceback(BARRIER), RESET, RESET), ["T13"]),
+    "a collective timed out": (all_end(*[traceback(GLOO)] * 3), ["T14"]),
+    "a rank ended with exit code 0": (
+        failed(
+            pod(0, **ended(1)),
+            pod(1, **ended(0, at=30)),
+            pod(2, **ended(1)),
+            logs=(log(0, traceback(RESET)), log(2, traceback(RESET))),
+        ),
+        ["T15"],
+    ),
+    "only victims are left": (failed(pod(0, **ended(1)), logs=(log(0, traceback(RESET)),)), ["T90"]),
+}
