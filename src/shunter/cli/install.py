@@ -162,10 +162,10 @@ def read_values(path: Path) -> Json:
     """The content of a values file. A key that stands twice is a fault, as for Helm."""
     import yaml
 
-    from shunter.kube.manifests import Loader
+    from shunter.api.yaml import load_yaml
 
     try:
-        content = yaml.load(path.read_bytes(), Loader)
+        content = load_yaml(path.read_bytes())
     except OSError as error:
         raise InputError(f"--values {path}: {error.strerror}.") from error
     except yaml.YAMLError as error:

@@ -12,9 +12,9 @@ from functools import cache
 from importlib import resources
 
 import msgspec
-import yaml
 
 from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
 
 NETWORK_VARIABLE = "NCCL_NET"
 INSTANCE_LABEL = "node.kubernetes.io/instance-type"
@@ -83,5 +83,5 @@ def profiles() -> dict[str, Profile]:
 
 
 def _profile(file: str) -> Profile:
-    content = yaml.load(resources.files(__name__).joinpath(file).read_text(), Loader=yaml.CSafeLoader)
+    content = load_yaml(resources.files(__name__).joinpath(file).read_text())
     return msgspec.convert({"name": file.removesuffix(".yaml"), **content}, Profile)

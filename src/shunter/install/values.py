@@ -270,8 +270,10 @@ def _plain(values: Values) -> Json:
 def _yaml(text: str, value: str) -> Any:
     import yaml
 
+    from shunter.api.yaml import load_yaml
+
     try:
-        return yaml.load(value, Loader=yaml.CSafeLoader)
+        return load_yaml(value)
     except yaml.YAMLError:
         raise InputError(f"--set {text!r}: the value is not YAML.", "Lists are written [a, b], objects {a: b}.") from None
 

@@ -287,8 +287,10 @@ def _parsed(path: Path) -> _File:
 def _yaml(path: Path, text: bytes) -> object:
     import yaml
 
+    from shunter.api.yaml import LenientLoader
+
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        return yaml.load(text, LenientLoader) or {}
     except yaml.YAMLError as error:
         raise InputError(f"The kubeconfig {path} is not YAML: {error}.") from error
 

@@ -6,19 +6,19 @@ Every object keeps the place it came from, so that whatever is wrong with it lat
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.yaml import Loader
 from shunter.errors import InputError
 from shunter.kube.positions import followed
 
@@ -186,7 +186,7 @@ def _require_json(value: object, source: str, line: int) -> None:
         msgspec.json.encode(value)
     except TypeError as error:
         raise InputError(
-            f"{source}:{line}: a key is not text: YAML takes yes, no, on, off, true, false and null for values.",
+            f"{source}:{line}: a key is not text: YAML takes y, n, yes, no, on, off, true, false and null for values.",
             "Put it in quotes.",
         ) from error
     except RecursionError as error:
@@ -196,53 +196,3 @@ def _require_json(value: object, source: str, line: int) -> None:
 def describe(value: object) -> str:
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) < 40 else shown[:37] + '...'}"
-
-
-class Loader(yaml.CSafeLoader):
-    """Safe YAML that keeps times (also `12:30:00`, which YAML 1.1 takes for 45000) and `=` as text, as kubectl does, and refuses
-    duplicate keys instead of keeping the last. What is wrong is a YAMLError in every case."""
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self._flattened: dict[int, yaml.MappingNode] = {}
-        """Holds the nodes, so that no other node gets the identity of one of them."""
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Looks for duplicates before merge keys are resolved: that happens to a mapping that is merged before it is constructed
-        itself, and then its own keys stand beside those that it overrides."""
-        if self._flattened.get(id(node)) is not node:
-            self._flattened[id(node)] = node
-            _refuse_duplicates(node)
-            super().flatten_mapping(node)
-
-
-def _refuse_duplicates(node: yaml.MappingNode) -> None:
-    seen: set[str] = set()
-    for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
-            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice in one object", key.start_mark)
-        seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
-
-
-def _checked(kind: str) -> Callable[[yaml.SafeLoader, yaml.Node], Any]:
-    """The constructor of a kind of scalars; a text that is none of them is a ConstructorError with its place."""
-    construct = getattr(yaml.constructor.SafeConstructor, f"construct_yaml_{kind}")
-
-    def constructed(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
-        try:
-            return construct(loader, node)
-        except (AttributeError, LookupError, ValueError) as error:
-            raise yaml.constructor.ConstructorError(None, None, f"{node.value!r} is no {kind}", node.start_mark) from error
-
-    return constructed
-
-
-for _kind in ("bool", "int", "float", "timestamp"):
-    Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _checked(_kind))
-
-_BASE_60 = ("tag:yaml.org,2002:str", re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$"))
-_TEXT_HERE = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
-Loader.yaml_implicit_resolvers = {
-    first: [_BASE_60] * (first in "-+0123456789") + [(tag, pattern) for tag, pattern in resolvers if tag not in _TEXT_HERE]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}

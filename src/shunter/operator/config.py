@@ -17,6 +17,7 @@ import yaml
 
 from shunter.api import durations
 from shunter.api.resources import Resource
+from shunter.api.yaml import load_yaml
 from shunter.errors import InputError
 from shunter.kube.serving_tls import TlsPolicy
 
@@ -135,7 +136,7 @@ FEATURE_GATES: Mapping[str, bool] = {TRAIN_JOB_STATUS: False}
 def read(path: Path) -> Configuration:
     """The file's content. InputError names the field that is wrong."""
     try:
-        content = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+        content = load_yaml(path.read_bytes())
     except OSError as error:
         raise InputError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from shunter.api.yaml import Loader
 from shunter.errors import InputError
-from shunter.kube.manifests import Loader
 from shunter.migrate import batch
 from shunter.migrate.batch import Batch
 from shunter.migrate.emit import files

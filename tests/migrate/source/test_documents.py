@@ -68,7 +68,7 @@ def test_values_are_read(text: str, values: list[object]) -> None:
         (f"{JOB}metadata: {{}}\n", ["x.yaml:4:1 INPUT011"]),
         ("ok: 1\n---\n# kubeflow.org\na: &a [*a]\n", ["x.yaml:4:4 INPUT011"]),
         ("\tno: yaml\n", ["x.yaml:1:1 INPUT012"]),
-        ("ok: 1\n---\nkubeflow.org: 0x_\n", ["x.yaml:3:15 INPUT011"]),
+        ("ok: 1\n---\nkubeflow.org: !!int 0x_\n", ["x.yaml:3:15 INPUT011"]),
         (JOB.replace("/v1", "/v1beta2"), ["x.yaml:1:1 INPUT013"]),
         (JOB.replace("PyTorchJob", "PytorchJob"), ["x.yaml:1:1 INPUT017"]),
         (JOB.replace("PyTorchJob", "Notebook"), []),

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.yaml import LenientLoader, dump_yaml
 from shunter.cluster.apiserver import nesting
 from shunter.cluster.apiserver.protobuf.decode import decode as decode_protobuf
 from shunter.cluster.apiserver.status import StatusError, bad_request, not_acceptable, unsupported_body
@@ -212,18 +213,6 @@ def _find_duplicates(value: Any, path: str, found: list[str]) -> None:
             _find_duplicates(child, f"{path}[{index}]", found)
 
 
-class _Timeless(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: what looks like a date stays text, and y and n are booleans."""
-
-
-_Timeless.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-_Timeless.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]\Z"), list("yYnN"))
-_Timeless.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
-
-
 def _read_yaml(body: bytes, kind: str, *, custom: bool) -> Body:
     try:
         document = decoded(body, custom=custom)
@@ -236,7 +225,7 @@ def _read_yaml(body: bytes, kind: str, *, custom: bool) -> Body:
             _check_type_meta(document, body, kind)
             return Body(document, _duplicates(body, document))
     try:
-        document = yaml.load(body, _Timeless)
+        document = yaml.load(body, LenientLoader)
         nesting.check_aliased(document)
         # What JSON cannot say (dates, sets, numbers without end) is not let in; a key that is a number becomes text.
         document = decoded(_encode_json(_json_form(document)), custom=custom)
@@ -281,12 +270,8 @@ def _json_key(key: Any) -> str:
 def encoded(document: Json, form: Form) -> bytes:
     """An answer that was put together for one request."""
     if form.syntax == "yaml":
-        return as_yaml(document)
+        return dump_yaml(document, sort_keys=True).encode()
     return _encode_json(document)
-
-
-def as_yaml(document: Json) -> bytes:
-    return yaml.dump(document, Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True)
 
 
 def content_type(form: Form) -> str:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 import shunter
+from shunter.api.yaml import load_yaml
 from shunter.cluster.node.image_environments import environment_for, venv
 from shunter.errors import InputError
 
@@ -120,7 +121,7 @@ def load_images(path: Path | None, made: Path | None = None) -> Images:
     if path is None or not path.exists():
         return Images(made=made)
     try:
-        entries = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or []
+        entries = load_yaml(path.read_bytes()) or []
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:

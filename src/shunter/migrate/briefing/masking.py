@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import yaml
 
+from shunter.api.yaml import Loader
 from shunter.jobs.masking import HIDDEN, is_credential, is_flag, masked, may_follow, names_credential
-from shunter.kube.manifests import Loader
 from shunter.migrate.source.yaml_nodes import nodes
 
 

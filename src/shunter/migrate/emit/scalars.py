@@ -61,16 +61,21 @@ def _beyond_json(value: bytes | date | set[Any] | frozenset[Any]) -> str:
     return "!!set {" + ", ".join(sorted(inline_in_flow(item) for item in value)) + "}"
 
 
-def _text(value: str) -> str:
-    if (
-        _PLAIN.fullmatch(value)
+def _is_plain(value: str) -> bool:
+    """Whether every reader takes it for this text without quotes."""
+    return (
+        _PLAIN.fullmatch(value) is not None
         and ": " not in value
         and " #" not in value
         and value[-1] not in ": "
         and value.lower() not in _WORDS
         and not value.startswith("- ")
         and not _NUMBER_LIKE.fullmatch(value)
-    ):
+    )
+
+
+def _text(value: str) -> str:
+    if _is_plain(value):
         return value
     if ('"' in value or "\\" in value) and not _UNPRINTABLE.search(value) and "\n" not in value and "\t" not in value:
         return "'" + value.replace("'", "''") + "'"
@@ -98,9 +103,21 @@ def block(value: str, indent: int) -> list[str] | None:
     return [header, *lines, *[""] * (ends - 1)]
 
 
+def is_ambiguous(node: yaml.Node) -> bool:
+    """Whether something in it is text without quotes that some readers of YAML take for a number, a time or a word of theirs."""
+    if isinstance(node, yaml.ScalarNode):
+        is_plain_text = not node.style and node.tag == "tag:yaml.org,2002:str" and "\n" not in node.value
+        return is_plain_text and not _is_plain(node.value)
+    if isinstance(node, yaml.MappingNode):
+        return any(is_ambiguous(key) or is_ambiguous(value) for key, value in node.value)
+    return isinstance(node, yaml.SequenceNode) and any(map(is_ambiguous, node.value))
+
+
 def lifted(node: yaml.ScalarNode, text: str, indent: int) -> list[str] | None:
     """The scalar as the source writes it, moved to another indentation: its first line, and the others in full. None where the
-    text alone does not say the value (tags, anchors of blocks, explicit indentation)."""
+    text alone does not say the value (tags, anchors of blocks, explicit indentation), or says it only to some readers of YAML."""
+    if is_ambiguous(node):
+        return None
     written = text[node.start_mark.index : node.end_mark.index]
     if written[:1] in "&!" and written:
         anchor, _, rest = written.partition(" ")

@@ -12,7 +12,7 @@ import yaml
 from shunter.api.meta import Json
 from shunter.migrate.emit.layout import Entry, Layout, Remarks
 from shunter.migrate.emit.origins import Origins, Placed
-from shunter.migrate.emit.scalars import block, inline, inline_in_flow, lifted, same
+from shunter.migrate.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
 from shunter.migrate.ledger import Manifest, Target
 from shunter.migrate.paths import Path
 
@@ -119,7 +119,7 @@ class _Writer:
             return _long_list_of_numbers(value, indent) if entry is None else None
         node = entry.node
         text = self._layout.text[node.start_mark.index : node.end_mark.index]
-        if same(entry.value, value) and not any(mark in text for mark in "&*!"):
+        if same(entry.value, value) and not any(mark in text for mark in "&*!") and not is_ambiguous(node):
             lines = text.replace("\r\n", "\n").split("\n")
             if len(lines) == 1:
                 return lines, True

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import msgspec
 import yaml
 
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.migrate.emit.job import plain_text
 from shunter.migrate.source.files import BOM
 

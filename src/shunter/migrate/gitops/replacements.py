@@ -12,7 +12,7 @@ import yaml
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.paths import MISSING, Path, value_at
 from shunter.migrate.source.files import BOM

@@ -17,6 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.yaml import load_all_yaml
 from shunter.errors import InputError
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit.job import text_of
@@ -157,7 +158,7 @@ def _manifests(conversion: Conversion) -> Iterator[tuple[Manifest, Json]]:
 def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     text = text_of(conversion)
     try:
-        found = [obj for obj in yaml.load_all(text, yaml.CSafeLoader) if obj is not None]
+        found = [obj for obj in load_all_yaml(text) if obj is not None]
     except yaml.YAMLError as error:
         yield tell(NOT_THE_SAME_TEXT, f"The result is no YAML: {' '.join(str(error).split())}.")
         return

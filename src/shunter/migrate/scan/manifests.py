@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import yaml
 
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.migrate.findings import Topic
 from shunter.migrate.scan.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.scan.text import LABELS_OF_V2

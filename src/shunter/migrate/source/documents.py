@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.source import templates
 from shunter.migrate.source.embedded import V1, Embedded, found_in

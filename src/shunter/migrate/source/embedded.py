@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.source.objects import SourceObject

@@ -7,7 +7,7 @@ from typing import cast
 
 import yaml
 
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 
 MAXIMUM_EXPANDED_NODES = 1_000_000
 """What aliases may make of one document: far above any manifest, far below what fills a memory."""

@@ -14,6 +14,7 @@ import yaml
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.yaml import LenientLoader, dump_yaml
 from shunter.kube.plan import Key
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.views import ConfigMap
@@ -40,9 +41,7 @@ def job_of_snapshot(config_map: ConfigMap) -> Iterable[Key]:
 
 def snapshot_of(job: TrainJob, runtime: Json) -> Json:
     """The ConfigMap that keeps this runtime for this job, without its owner."""
-    text = yaml.dump(
-        as_go_writes(runtime), Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=2**31 - 1
-    )
+    text = dump_yaml(as_go_writes(runtime), sort_keys=True, width=2**31 - 1)
     return {
         "apiVersion": CONFIG_MAPS.api_version,
         "kind": CONFIG_MAPS.kind,
@@ -98,14 +97,7 @@ def _invalid(job: TrainJob, reason: str) -> BuildError:
 @functools.lru_cache(maxsize=256)
 def _parsed(text: str) -> object:
     """Shared between reconciles of all jobs, and never changed by them."""
-    return yaml.load(text, Loader=yaml.CSafeLoader)
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes what occurs twice twice: no anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+    return yaml.load(text, LenientLoader)
 
 
 def as_go_writes(runtime: Json) -> Json:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from importlib import resources
 
-import yaml
-
 from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
 
 
 def shipped() -> list[Json]:
     """Every shipped runtime, by name."""
     files = sorted(file.name for file in resources.files(__name__).iterdir() if file.name.endswith(".yaml"))
-    return [yaml.load(resources.files(__name__).joinpath(name).read_text(), Loader=yaml.CSafeLoader) for name in files]
+    return [load_yaml(resources.files(__name__).joinpath(name).read_text()) for name in files]

@@ -1,0 +1,227 @@
+"""YAML as Kubernetes reads and writes it: the only dialect in this project.
+
+kubectl and the API server read YAML with goyaml.v2 (through sigs.k8s.io/yaml), which is neither YAML 1.1 nor 1.2: `y` and `n` are
+booleans, `1e3` is a number, `0o17` and `017` are 15, `1_000` is 1000; `12:30`, `=` and dates are text. Held to kubectl by
+tests/api/test_yaml.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import yaml
+
+Text = str | bytes
+_TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
+
+
+def load_yaml(text: Text) -> Any:
+    """The value of a text of one document; None for an empty one. Raises yaml.YAMLError, also for a key that stands twice."""
+    return yaml.load(text, Loader)
+
+
+def load_all_yaml(text: Text) -> Iterator[Any]:
+    """The values of all documents. Raises yaml.YAMLError as `load_yaml` does."""
+    return iter(yaml.load_all(text, Loader))
+
+
+def dump_yaml(value: Any, *, sort_keys: bool = False, width: int = 130) -> str:
+    """A value in block style without anchors; text that any YAML reader would take for something else is quoted."""
+    return _dump(value, Dumper, sort_keys=sort_keys, width=width)
+
+
+def readable_yaml(value: Any) -> str:
+    """The same for people: text of several lines is written as blocks."""
+    return _dump(value, _BlockDumper, sort_keys=False, width=130)
+
+
+def _dump(value: Any, dumper: type[Dumper], *, sort_keys: bool, width: int) -> str:
+    text: str = yaml.dump(value, Dumper=dumper, sort_keys=sort_keys, default_flow_style=False, allow_unicode=True, width=width)
+    return text
+
+
+class LenientLoader(yaml.CSafeLoader):
+    """Keeps the last of equal keys, as kubectl and the API server do. What is wrong is a YAMLError in every case.
+
+    Keys that are numbers become text; keys that are booleans stay booleans.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep=deep)
+        if all(type(key) is str for key in mapping):
+            return mapping
+        return {_key_text(key): value for key, value in mapping.items()}
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Puts what a merge key (`<<`) names in its place, so that it overrides the keys before it, as in Kubernetes and unlike
+        YAML 1.1, where the mapping's own keys always win."""
+        entries: list[tuple[yaml.Node, yaml.Node]] = []
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                entries += self._merged(value)
+            else:
+                entries.append((key, value))
+        node.value = entries
+
+    def _merged(self, node: yaml.Node) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+        match node:
+            case yaml.MappingNode():
+                self.flatten_mapping(node)
+                yield from node.value
+            case yaml.SequenceNode():
+                for part in reversed(node.value):  # the first of several overrides the others
+                    yield from self._merged(part)
+            case _:
+                raise yaml.constructor.ConstructorError(None, None, "<< names no mapping", node.start_mark)
+
+
+class Loader(LenientLoader):
+    """Refuses keys that stand twice: whoever wrote them meant both, and readers disagree about which one counts."""
+
+    def __init__(self, stream: Text) -> None:
+        super().__init__(stream)
+        self._flattened: dict[int, yaml.MappingNode] = {}
+        """Holds the nodes, so that no other node gets the identity of one of them."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Looks for duplicates before merge keys are resolved: that happens to a mapping that is merged before it is constructed
+        itself, and then its own keys stand beside those that it overrides."""
+        if self._flattened.get(id(node)) is not node:
+            self._flattened[id(node)] = node
+            _refuse_duplicates(node)
+            super().flatten_mapping(node)
+
+
+class Dumper(yaml.CSafeDumper):
+    """Quotes text that this dialect, or YAML 1.1, reads as something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class _BlockDumper(Dumper):
+    pass
+
+
+def _represent_text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
+    is_block = "\n" in value and value.strip() and not value.endswith("\n\n")  # blank lines at the end are closed by "..."
+    return dumper.represent_scalar(f"{_TAG}str", value, style="|" if is_block else None)
+
+
+_BlockDumper.add_representer(str, _represent_text)
+
+
+def _refuse_duplicates(node: yaml.MappingNode) -> None:
+    keys: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value in keys and key.value != "<<":
+            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice in one object", key.start_mark)
+        keys.add(key.value if isinstance(key, yaml.ScalarNode) else "")
+
+
+# What a plain scalar means. Source: goyaml.v2 resolve.go, and kubectl 1.36 asked for each case of the tests.
+
+_FALSE = frozenset(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"))
+_TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_OCTAL = re.compile(r"([-+]?)0[oO]?([0-7]+)", re.ASCII)
+
+
+def _number(text: str) -> int | float | None:
+    """The number that Kubernetes reads in a plain scalar; None when it is text. Integers beyond 64 bits are floats."""
+    digits = text.replace("_", "")
+    if text[:1] == "_":
+        return None
+    if _INTEGER.fullmatch(digits) and digits[-1] not in "oOxXbB":
+        octal = _OCTAL.fullmatch(digits)
+        whole = int(f"{octal[1]}0o{octal[2]}" if octal else digits, 0)
+        if -(2**63) <= whole < 2**64:
+            return whole if whole < 2**63 else float(whole)
+    if not _FLOAT.fullmatch(digits):
+        return None
+    value = float(digits)
+    return value if abs(value) != float("inf") else None
+
+
+def _key_text(key: Any) -> Any:
+    """A number as the key of a JSON object, 16, 1.5, 1000; other keys as they are."""
+    if type(key) not in (int, float):
+        return key
+    return str(int(key)) if key == key // 1 else repr(key)
+
+
+class _Pattern:
+    """What PyYAML asks of a resolver's regular expression: whether it matches."""
+
+    def __init__(self, matches: Callable[[str], bool]) -> None:
+        self.match = matches
+
+
+def _is_integer(text: str) -> bool:
+    return isinstance(_number(text), int)
+
+
+def _is_float(text: str) -> bool:
+    return isinstance(_number(text), float)
+
+
+def _resolvers() -> dict[str, list[tuple[str, Any]]]:
+    """By the first character of a plain scalar: tags, and whether the text is of that kind."""
+    booleans = (f"{_TAG}bool", re.compile(rf"(?:{'|'.join(sorted(_TRUE | _FALSE))})\Z"))
+    numbers = [(f"{_TAG}int", _Pattern(_is_integer)), (f"{_TAG}float", _Pattern(_is_float))]
+    unending = (f"{_TAG}float", re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"))
+    null = (f"{_TAG}null", re.compile(r"(?:~|null|Null|NULL|)\Z"))
+    return {
+        **{first: [booleans] for first in "yYtToOfF"},
+        **{first: [booleans, null] for first in "nN"},
+        **dict.fromkeys("0123456789", numbers),
+        **{first: [*numbers, unending] for first in "-+."},
+        "~": [null],
+        "": [null],
+        "<": [(_MERGE, re.compile(r"<<\Z"))],
+    }
+
+
+def _with_place(kind: str, construct: Callable[[str], Any]) -> Callable[[yaml.SafeLoader, yaml.Node], Any]:
+    """The constructor of a kind of scalars; a text that is none of them is a ConstructorError with its place."""
+
+    def constructed(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+        try:
+            return construct(loader.construct_scalar(node))  # type: ignore[arg-type]
+        except (LookupError, ValueError) as error:
+            raise yaml.constructor.ConstructorError(None, None, f"{node.value!r} is no {kind}", node.start_mark) from error
+
+    return constructed
+
+
+def _constructed_boolean(text: str) -> bool:
+    if text not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return text in _TRUE
+
+
+def _constructed_integer(text: str) -> int | float:
+    number = _number(text)
+    if number is None:
+        raise ValueError(text)
+    return number
+
+
+def _constructed_float(text: str) -> float:
+    number = _number(text)
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan")) if number is None else number
+
+
+LenientLoader.yaml_implicit_resolvers = _resolvers()
+Dumper.yaml_implicit_resolvers = {
+    first: [*LenientLoader.yaml_implicit_resolvers.get(first, []), *yaml.CSafeDumper.yaml_implicit_resolvers.get(first, [])]
+    for first in {*LenientLoader.yaml_implicit_resolvers, *yaml.CSafeDumper.yaml_implicit_resolvers}
+}
+for _kind, _construct in (("bool", _constructed_boolean), ("int", _constructed_integer), ("float", _constructed_float)):
+    LenientLoader.add_constructor(f"{_TAG}{_kind}", _with_place(_kind, _construct))
+for _kind in ("timestamp", "merge"):
+    LenientLoader.add_constructor(f"{_TAG}{_kind}", _with_place(_kind, str))
