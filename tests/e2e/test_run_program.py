@@ -175,10 +175,37 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
 
 
+def page_example(before: str, after: str) -> str:
+    """The code that the page has between these texts."""
+    page = (REPOSITORY / "docs/training/run.md").read_text()
+    return "\n".join(line.removeprefix("    ") for line in page.partition(before)[2].partition(after)[0].splitlines())
+
+
+def test_the_objects_of_the_page_are_made_without_a_cluster_and_train_when_they_are_applied(
+    cluster: Cluster, namespace: str, project: Path
+) -> None:
+    example = page_example("the ConfigMaps with the code, and the TrainJob.\n", "\nWhat it prints")
+    (project / "train.py").write_text("import os, sys\nprint('rank', os.environ['RANK'], sys.argv[1:])\n")
+    nowhere = {key: value for key, value in cluster.environment.items() if key not in ("KUBECONFIG", "SHUNTER_STATE_DIR")}
+    made = subprocess.run(
+        [sys.executable, "-c", example.replace('"default"', f'"{namespace}"')],
+        env={**nowhere, "HOME": str(project), "XDG_STATE_HOME": str(project)},
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert jobs(cluster, namespace) == []
+    cluster.kubectl("apply", "-f", "-", stdin=made.stdout)
+    cluster.kubectl("wait", "trainjob/train", "-n", namespace, "--for=condition=Complete", "--timeout=120s", timeout=130)
+    said = cluster.shunter("logs", "train", "-n", namespace).stdout
+    assert all(f"rank {rank} ['--epochs', '3']" in said for rank in range(2)), said
+
+
 @pytest.mark.embedded(why="is about finding the cluster that nobody named")
 def test_the_example_of_the_page_runs_from_python(cluster: Cluster, project: Path) -> None:
-    page = (REPOSITORY / "docs/training/run.md").read_text().partition("## From Python\n")[2]
-    example = "\n".join(line.removeprefix("    ") for line in page.partition("\n`run` finds")[0].splitlines())
+    example = page_example("## From Python\n", "\n`run` finds")
     (project / "train.py").write_text("import os, sys\nprint('saves in', os.environ['SHUNTER_CHECKPOINT_DIR'], sys.argv[1:])\n")
     refused = 'from shunter.errors import InputError\ntry:\n    run("train.py", volumes=["a:/workspace/code"])\n'
     refused += "except InputError as error:\n    print('refused:', error)\n"

@@ -4,30 +4,55 @@
 
     outcome = run("train.py", nodes=2, args=["--lr", "3e-4"])     # outcome.succeeded, outcome.message
 
-`run` finds the cluster, the runtime and the place for checkpoints as the command does, and prints the logs. Its parts:
+`run` finds the cluster, the runtime and the place for checkpoints as the command does, and prints the logs. `launch` is pure, and
+needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl apply`.
 
-    code = packed_code(Path("."), program)                        # launch.tree: which files travel, and their archive
-    objects = launch(options, code, runtime, name="train", namespace="default")       # launch.objects
+    program = Program(path="train.py", arguments=("--lr", "3e-4"))
+    options = LaunchOptions(program=program, nodes=2)
+    objects = launch(options, packed_code(Path(), program), Runtime("shunter-torch", "torch"), name="train", namespace="default")
 
-`launch` is pure: it returns the ConfigMaps and the TrainJob, ready for `kubectl apply`. `submitting.submit` writes them, in an
-order that allows a kill between any two writes, and `running.followed` follows a job to its end. `preparing.prepared` completes
-options with what a cluster says.
+The parts of `run`: `preparing.prepared` completes options with what a cluster says, `submitting.submit` writes the objects, in an
+order that allows a kill between any two writes, and `running.followed` follows a job to its end.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shunter.launch.code import ImageCode, MountedCode
+    from shunter.launch.objects import launch
+    from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
     from shunter.launch.running import Outcome, run
+    from shunter.launch.runtimes import Runtime
+    from shunter.launch.tree import packed_code
 
-__all__ = ["Outcome", "run"]
+__all__ = [
+    "Checkpoints",
+    "ClaimVolume",
+    "ImageCode",
+    "LaunchOptions",
+    "MountedCode",
+    "Outcome",
+    "Program",
+    "Runtime",
+    "launch",
+    "packed_code",
+    "run",
+]
+_ROOMS = {
+    **dict.fromkeys(("Checkpoints", "ClaimVolume", "LaunchOptions", "Program"), "options"),
+    **dict.fromkeys(("ImageCode", "MountedCode"), "code"),
+    **dict.fromkeys(("Outcome", "run"), "running"),
+    "Runtime": "runtimes",
+    "launch": "objects",
+    "packed_code": "tree",
+}
 
 
 def __getattr__(name: str) -> Any:
     # What reads a text of one option needs neither a cluster nor its client.
-    if name not in __all__:
+    if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from shunter.launch import running
-
-    return getattr(running, name)
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
