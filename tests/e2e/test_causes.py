@@ -131,6 +131,15 @@ def test_jobs_that_cannot_start_say_why(cluster: Cluster, namespace: str) -> Non
         assert f"  Why      {shown[name]['why']}: {shown[name]['cause']}" in described
 
 
+def test_a_restart_policy_that_v1_accepts_and_no_pod_can_have_is_told(cluster: Cluster, namespace: str) -> None:
+    # The schema of kubeflow.org/v1 takes any text, as upstream's does; the pods of the job are refused.
+    cluster.apply(*objects("v1", namespace, command="true", restartPolicy="Nevr"))
+    eventually(lambda: row(cluster, namespace)["why"] == "Refused")
+    words = 'is invalid: spec.restartPolicy: Unsupported value: "Nevr"'
+    assert words in row(cluster, namespace)["cause"]
+    assert words in cluster.shunter("describe", "j", "-n", namespace).stdout
+
+
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_run_says_the_cause_once_and_ends_in_time(cluster: Cluster, namespace: str, generation: str) -> None:
     given = objects(generation, namespace, **mounted(configMap={"name": "code"}))

@@ -181,6 +181,7 @@ def test_sigterm_to_torchrun_saves_within_the_grace_period(reference: Reference,
     assert [found.parent.name for found in checkpoints.glob("*/.metadata")] == [f"step-{step}"]
 
 
+@pytest.mark.timeout(200 + 40 * KILLS)
 def test_killed_in_the_middle_of_saves_it_goes_on_from_the_newest_complete_one(reference: Reference, tmp_path: Path) -> None:
     """RECIPE_KILLS=20 kills it 20 times."""
     checkpoints, steps = tmp_path / "checkpoints", 8 * (KILLS + 1)
