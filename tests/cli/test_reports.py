@@ -59,11 +59,15 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
     ]
 
 
-def test_of_pods_that_failed_alike_one_tells_its_last_words_whose_log_is_left() -> None:
+def test_of_pods_that_failed_alike_one_tells_its_last_words_that_has_some() -> None:
     near = [PODS[1], failed_pod("j-master-0", "master", "2026-01-01T00:00:02Z")]
     gone = {"worker-0": ['(no log: pods "j-worker-0" not found)']}
     assert headline(job(), near, [], {**gone, "master-0": ["ValueError: x"]}) == "master-0: exit code 1: ValueError: x"
-    assert failure_lines(job(), near, {**gone, "master-0": ["ValueError: x"]})[1] == "| ValueError: x"
+    lines = failure_lines(job(), near, {**gone, "master-0": ["ValueError: x"]})
+    assert lines[1] == "| ValueError: x"
+    assert sum(line.startswith("pod ") for line in lines) == len(near), "each fault is told once"
+    silent = {"worker-0": [], "master-0": ["error: --global-batch 7 must be a multiple of 2 ranks."]}
+    assert headline(job(), near, [], silent) == f"master-0: exit code 1: {silent['master-0'][0]}", "often rank 0 alone says it"
     lost = {**gone, "master-0": LOST}
     assert headline(job(), near, [], lost) == "worker-0: exit code 1", "the end of a peer is no cause"
 

@@ -61,3 +61,9 @@ class WithoutPods:
 )
 async def test_last_words_of_a_pod_that_is_gone(events: list[Json], expected: list[str]) -> None:
     assert await last_words(Client(WithoutPods(events)), JOB, [POD]) == {"master-0": expected}
+
+
+async def test_last_words_of_a_pod_that_is_gone_are_those_that_were_followed() -> None:
+    written = {("j-master-0", "pytorch"): ["hello", "error: no data"], ("j-master-0", "istio"): ["not mine"]}
+    events = [kept("j-master-0", ". Last words:\nValueError: another")]
+    assert await last_words(Client(WithoutPods(events)), JOB, [POD], written) == {"master-0": ["hello", "error: no data"]}

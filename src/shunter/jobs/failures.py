@@ -71,18 +71,21 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
-    """The likely cause first. Of programs that failed together in the same way one whose log can still be read: pods that were
-    running when their job failed are removed."""
+    """The likely cause first. Of programs that failed together in the same way one that said why: often rank 0 alone says it, and
+    logs of pods that were running when their job failed are gone."""
 
     def line(fault: Fault) -> str:
         return exception_line(last_lines(job, pods, fault, logs))
 
+    def has_words(fault: Fault) -> bool:
+        return bool(line(fault)) and not line(fault).startswith(NO_LOG)
+
     ordered = by_cause(faults(pods), line)
-    if not ordered or not line(ordered[0]).startswith(NO_LOG):
+    if not ordered or has_words(ordered[0]):
         return ordered
     alike = [fault for fault in together(faults(pods)) if fault.short == ordered[0].short and not is_victim(fault, line(fault))]
-    told = next((fault for fault in alike if line(fault) and not line(fault).startswith(NO_LOG)), ordered[0])
-    return [told, *(fault for fault in ordered if fault is not told)]
+    told = next(filter(has_words, alike), ordered[0])
+    return [told, *(fault for fault in ordered if fault != told)]
 
 
 def stop_text(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -13,6 +14,7 @@ from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.display import Display
+from shunter.jobs.failures import READ_LINES
 from shunter.jobs.held_notes import HeldNotes
 from shunter.jobs.last_pods import last_pods
 from shunter.jobs.obstacle import Obstacle
@@ -31,10 +33,12 @@ OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.adde
 
 
 class End(NamedTuple):
-    """How a followed job ended: the job (None when it was deleted) and the pods of its last try, as they were last."""
+    """How a followed job ended: the job (None when it was deleted) and the pods of its last try, as they were last. `written` is
+    what their containers wrote last, by the names of pod and container, as far as it was followed."""
 
     job: Json | None
     pods: list[Json]
+    written: Mapping[tuple[str, str], Sequence[str]] = {}
 
 
 class JobFollower:
@@ -64,6 +68,7 @@ class JobFollower:
         """Those of the pods that were deleted, as by a suspension."""
         self._disrupted: set[str] = set()
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+        self._written: dict[tuple[str, str], deque[str]] = {}
         self._conditions: set[tuple[str, str, str]] = set()
         self._shown: set[str] = set()
         """Warnings that were shown, without the names of pods."""
@@ -84,7 +89,7 @@ class JobFollower:
                 self._broken.result()
             job = await finished
             await self._drain()
-            return End(job, last_pods(self._job, list(self._pods.values()), self._gone))
+            return End(job, last_pods(self._job, list(self._pods.values()), self._gone), self._written)
         finally:
             tasks = [finished, *watches, *self._tails.values()]
             for task in tasks:
@@ -186,7 +191,9 @@ class JobFollower:
 
     async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
         who = member(self._job, pod)
+        written = self._written.setdefault((pod["metadata"]["name"], container), deque(maxlen=READ_LINES))
         async for line in followed_lines(self._client, pod, container, part):
+            written.append(line)
             self._display.log(who, container, line)
 
     async def _watch_jobset(self) -> None:

@@ -1,12 +1,13 @@
 """The last log lines of the containers that failed first: what somebody who is called at night wants to read.
 
-Of a pod that is gone they stand in the event RankFailed of its job, where the operator kept them.
+Of a pod that is gone they are known to who followed its log, or stand in the event RankFailed of its job, where the operator
+kept them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS
@@ -21,15 +22,20 @@ MOST = 8
 """Ranks whose last words are read: one of those that failed together is the cause of the others."""
 
 
-async def last_words(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, list[str]]:
-    """By label of the pod; empty when nothing failed. A container that was restarted since is asked for the run before."""
+Written = Mapping[tuple[str, str], Sequence[str]]
+"""The last lines of containers, by the names of pod and container."""
+
+
+async def last_words(client: Client, job: Json, pods: Sequence[Json], written: Written | None = None) -> dict[str, list[str]]:
+    """By label of the pod; empty when nothing failed. A container that was restarted since is asked for the run before. Those
+    whose log is gone have the lines in `written`."""
     near = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]
-    read = await asyncio.gather(*(_lines(client, job, fault) for fault in near))
+    read = await asyncio.gather(*(_lines(client, job, fault, written or {}) for fault in near))
     by_name = {pod["metadata"]["name"]: member(job, pod).label for pod in pods}
     return {by_name[fault.pod]: lines for fault, lines in reversed(list(zip(near, read, strict=True)))}
 
 
-async def _lines(client: Client, job: Json, fault: Fault) -> list[str]:
+async def _lines(client: Client, job: Json, fault: Fault, written: Written) -> list[str]:
     ran_before = fault.is_waiting and fault.exit_code is not None
     chunks = client.logs(
         fault.pod, job["metadata"]["namespace"], container=fault.container, previous=ran_before, tail_lines=READ_LINES
@@ -37,7 +43,8 @@ async def _lines(client: Client, job: Json, fault: Fault) -> list[str]:
     try:
         return [line async for line in text_lines(chunks)]
     except ApiError as error:
-        return await _recorded(client, job, fault) or [f"{NO_LOG}{error.message})"]
+        followed = list(written.get((fault.pod, fault.container), ()))
+        return followed or await _recorded(client, job, fault) or [f"{NO_LOG}{error.message})"]
 
 
 async def _recorded(client: Client, job: Json, fault: Fault) -> list[str]:

@@ -47,7 +47,7 @@ async def outcome(client: Client, end: End, applied: Json) -> Outcome:
     row = overview(end.job)
     if row.state == "Succeeded":
         return Outcome(end, row)
-    logs = await last_words(client, end.job, end.pods)
+    logs = await last_words(client, end.job, end.pods, end.written)
     why = headline(end.job, end.pods, [], logs)
     reasons = tuple(text for text in dict.fromkeys((why, row.message)) if text) or ("it does not say why",)
     return Outcome(end, row, reasons, tuple(failure_lines(end.job, end.pods, logs)))
