@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import NODE
 from shunter.cluster.node.images import Images, load_images
-from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.resources import shortfalls
 from shunter.cluster.state_dir import StateDir
 from shunter.errors import InputError
@@ -44,7 +44,7 @@ def require_fabric_device(options: LaunchOptions, allocatable: Json) -> None:
     """InputError for a fabric whose device this machine lacks: its pods are started all the same, without the device, and NCCL
     is told to stop where there is none."""
     fabric = options.fabric
-    if fabric is not None and fabric.device and not int(quantity(allocatable.get(fabric.device, 0))):
+    if fabric is not None and fabric.device and not int(quantity.parse(allocatable.get(fabric.device, 0))):
         raise InputError(
             f"--fabric {fabric.profile.name}: this machine has no {fabric.device}, and the embedded cluster is this machine.",
             f"{ELSEWHERE} --dry-run prints the job.",
@@ -57,7 +57,7 @@ def notes(options: LaunchOptions, allocatable: Json, images: Images) -> list[str
     if options.image and not images.is_known(options.image):
         said.append(f"image {options.image} stands for the Python here; see: shunter images add")
     asked = {"containers": [{"name": NODE, "resources": resources(options)}]}
-    capacity = {name: quantity(amount) for name, amount in allocatable.items()}
+    capacity = {name: quantity.parse(amount) for name, amount in allocatable.items()}
     said += [f"each node {shortfall}" for shortfall in shortfalls(asked, capacity)]
     return said
 

@@ -11,8 +11,8 @@ import pytest
 from shunter.cluster.node.downward import PodContext, field_value, resource_value
 from shunter.cluster.node.environment import declared_environment, program, unknown_program, unsupported_source
 from shunter.cluster.node.expansion import expand
-from shunter.cluster.node.quantities import binary_bytes, quantity
 from shunter.cluster.node.references import MissingSourceError, Sources, TokenKey, references
+from shunter.cluster.node.resources import binary_bytes
 
 CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
 SOURCES = Sources(
@@ -155,28 +155,6 @@ def test_only_a_program_that_nobody_named_is_explained() -> None:
     assert "Set `command`" in unknown_program({"name": "c", "image": "x", "args": ["--epochs"]})
     assert unknown_program({"name": "c", "image": "x", "command": ["nosuch"]}) == ""
     assert unknown_program({"name": "c", "image": "x", "args": ["--epochs"]}, ["train"]) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("500m", "1/2"),
-        ("8Gi", str(8 << 30)),
-        ("1e3", "1000"),
-        ("2", "2"),
-        ("1.5", "3/2"),
-        ("100n", "1/10000000"),
-        ("3E", str(3 * 10**18)),
-    ],
-)
-def test_quantities(text: str, expected: str) -> None:
-    assert quantity(text) == Fraction(expected)
-
-
-@pytest.mark.parametrize("text", ["", "Gi", "1Qi", "a", "1 Gi"])
-def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        quantity(text)
 
 
 def test_sizes_for_people() -> None:

@@ -6,13 +6,14 @@ Source: kubelet 1.36 `fieldpath` and `resource.ExtractContainerResourceValue`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from shunter.api import quantity
 from shunter.api.meta import Json
-from shunter.cluster.node.quantities import in_units_of, quantity
 
 _SUBSCRIPT = re.compile(r"^metadata\.(labels|annotations)\['(.+)'\]$")
 
@@ -58,14 +59,19 @@ def named_container(pod: Json, name: str) -> Json:
 def resource_value(reference: Json, container: Json, context: PodContext) -> str:
     """The text of a `resourceFieldRef` such as `limits.memory`. A limit that is not set is what the machine has."""
     kind, _, name = reference["resource"].partition(".")
-    divisor = quantity(reference.get("divisor") or 1) or Fraction(1)
+    divisor = quantity.parse(reference.get("divisor") or 1) or Fraction(1)
     declared = (container.get("resources", {}).get(kind) or {}).get(name)
     if declared is not None:
-        return in_units_of(quantity(declared), divisor)
+        return _in_units_of(quantity.parse(declared), divisor)
     if kind == "limits":
-        return in_units_of(context.allocatable.get(name, Fraction(0)), divisor)
+        return _in_units_of(context.allocatable.get(name, Fraction(0)), divisor)
     return "0"
 
 
 def _formatted(values: Mapping[str, str]) -> str:
     return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(values.items()))
+
+
+def _in_units_of(value: Fraction, divisor: Fraction) -> str:
+    """How the downward API writes a quantity: whole multiples of the divisor, rounded up."""
+    return str(math.ceil(value / divisor))

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain
 
+from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.cluster.node.containers import Role, declared
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.resources import GPU, amounts_of
 
 Assignment = Mapping[str, list[int]]
@@ -26,7 +26,7 @@ def assign(spec: Json, count: int, users: Mapping[int, int]) -> dict[str, list[i
     assigned: dict[str, list[int]] = {}
     taken = 0
     for container, role in declared(spec):
-        asked = int(quantity(amounts_of(container).get(GPU, 0)))
+        asked = int(quantity.parse(amounts_of(container).get(GPU, 0)))
         if not asked or not count:
             continue
         begin = 0 if role is Role.INIT else taken

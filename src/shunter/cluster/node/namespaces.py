@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from logging import getLogger
 
+from shunter.api import quantity
 from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.cluster.node import images
@@ -18,7 +19,6 @@ from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.mounts import Mount, memory_volumes, uncovered
 from shunter.cluster.node.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.network import PREFIX, Network, choose_network, hosts_file, resolver_file
-from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.runtime import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
 from shunter.cluster.node.service_links import API_SERVER, API_SERVER_NAMESPACE
 from shunter.cluster.node.shims import write_shims
@@ -100,7 +100,7 @@ class NamespaceRuntime:
             hostname=host_name(pod),
             shm_bytes=SHM_BYTES,
             memory_volumes=[
-                {"path": str(directory.volume(name)), "bytes": int(quantity(limit)) if limit else 0}
+                {"path": str(directory.volume(name)), "bytes": int(quantity.parse(limit)) if limit else 0}
                 for name, limit in memory_volumes(pod["spec"]).items()
             ],
             network=None

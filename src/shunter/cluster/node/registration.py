@@ -16,10 +16,10 @@ from logging import getLogger
 from typing import NamedTuple
 
 from shunter import __version__
+from shunter.api import quantity
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
 from shunter.cluster.node.levels import Finding
-from shunter.cluster.node.quantities import quantity
 from shunter.cluster.node.resources import Capacity, written
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
@@ -187,7 +187,7 @@ def is_outdated(description: Description, status: Json, now: datetime) -> bool:
 
 
 def _amounts(written_amounts: Json) -> dict[str, Fraction]:
-    return {name: quantity(amount) for name, amount in written_amounts.items()}
+    return {name: quantity.parse(amount) for name, amount in written_amounts.items()}
 
 
 async def _registered_again(client: Client, description: Description) -> str:

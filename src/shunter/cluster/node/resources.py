@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import may_overcommit
 from shunter.cluster.node.cgroups import Limits
 from shunter.cluster.node.containers import Role, declared
-from shunter.cluster.node.quantities import binary_bytes, quantity
 from shunter.errors import InputError
 
 GPU = "nvidia.com/gpu"
@@ -55,9 +55,9 @@ def requested(spec: Json) -> dict[str, Fraction]:
     for container, role in declared(spec):
         for name, text in amounts_of(container).items():
             if role is Role.INIT:
-                initial[name] = max(initial.get(name, Fraction(0)), quantity(text))
+                initial[name] = max(initial.get(name, Fraction(0)), quantity.parse(text))
             else:
-                total[name] = total.get(name, Fraction(0)) + quantity(text)
+                total[name] = total.get(name, Fraction(0)) + quantity.parse(text)
     return {name: max(total.get(name, Fraction(0)), initial.get(name, Fraction(0))) for name in {**total, **initial}}
 
 
@@ -84,8 +84,8 @@ def limits(container: Json) -> Limits:
     """The cgroup limits of a container; 0 is none."""
     declared_limits = (container.get("resources") or {}).get("limits") or {}
     return Limits(
-        memory=int(quantity(declared_limits.get("memory", 0))) or None,
-        cpu=quantity(declared_limits.get("cpu", 0)) or None,
+        memory=int(quantity.parse(declared_limits.get("memory", 0))) or None,
+        cpu=quantity.parse(declared_limits.get("cpu", 0)) or None,
     )
 
 
@@ -110,9 +110,17 @@ def claimed(text: str) -> dict[str, Fraction]:
         if name not in _NATIVE and not re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9_.-]+", name):
             raise InputError(f"--allocatable: {name!r} is not a resource.", "Write cpu, memory, pods or nvidia.com/gpu.")
         try:
-            claims[name] = quantity(amount)
+            claims[name] = quantity.parse(amount)
         except ValueError as error:
             raise InputError(
                 f"--allocatable {name}{equals}{amount}: {error}.", "Write it like cpu=64 or memory=256Gi."
             ) from error
     return claims
+
+
+def binary_bytes(count: int) -> str:
+    """A size for people: the largest binary unit that keeps a whole number of at least 1, rounded down (`23Gi`)."""
+    for power, suffix in ((4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
+        if count >= 1024**power:
+            return f"{count // 1024**power}{suffix}"
+    return str(count)
