@@ -8,7 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.meta import Json, LabelSelector, ObjectMeta, Struct
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.selectors import LabelSelector
 
 MOST_PODS = 100_000
 """Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation), and of anything else here."""

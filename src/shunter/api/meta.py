@@ -83,30 +83,6 @@ class Condition(Struct, frozen=True):
         return self.status == "True"
 
 
-class LabelSelector(Struct, frozen=True):
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[Json, ...] = ()
-
-    def matches(self, labels: dict[str, str]) -> bool:
-        """Whether all requirements hold; an empty selector matches everything, an unknown operator nothing."""
-        return self.match_labels.items() <= labels.items() and all(_holds(rule, labels) for rule in self.match_expressions)
-
-
-def _holds(rule: Json, labels: dict[str, str]) -> bool:
-    key, values = rule.get("key", ""), rule.get("values") or []
-    match rule.get("operator"):
-        case "In":
-            return key in labels and labels[key] in values
-        case "NotIn":
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case _:
-            return False
-
-
 def stamp(now: datetime, before: Iterable[datetime | None]) -> datetime:
     """The time to write into a status: now in whole seconds, as the server keeps times, but not before what it says already. A
     clock may be set back."""

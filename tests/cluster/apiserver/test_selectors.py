@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements, matcher
+from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError
 from shunter.cluster.apiserver.storage import Entry
 
@@ -86,20 +86,3 @@ def test_field_selectors(text: str, matches: bool) -> None:
 def test_escapes_in_field_selectors_are_taken_off() -> None:
     (term,) = field_terms(r"metadata.name=a\,b\=c\\d", ())
     assert term.value == r"a,b=c\d"
-
-
-@pytest.mark.parametrize(
-    ("selector", "matches"),
-    [
-        (None, True),
-        ({}, True),
-        ({"matchLabels": {"app": "web"}}, True),
-        ({"matchLabels": {"app": "web", "no": "x"}}, False),
-        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, True),
-        ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}, False),
-        ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, True),
-        ({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, False),
-    ],
-)
-def test_selectors_in_objects(selector: dict | None, matches: bool) -> None:  # type: ignore[type-arg]
-    assert matcher(selector)(LABELS) is matches

@@ -81,23 +81,6 @@ def selector_errors(selector: Json | None, field: str) -> list[FieldError]:
     return errors
 
 
-def selects(selector: Json, labels: Json) -> bool:
-    """Whether a metav1.LabelSelector matches; an empty one matches everything."""
-    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
-        return False
-    for requirement in selector.get("matchExpressions", ()):
-        key, values = requirement["key"], requirement.get("values", ())
-        held = {
-            "In": labels.get(key) in values and key in labels,
-            "NotIn": key not in labels or labels[key] not in values,
-            "Exists": key in labels,
-            "DoesNotExist": key not in labels,
-        }
-        if not held.get(requirement["operator"], False):
-            return False
-    return True
-
-
 def prefixed_path_errors(field: str, value: str) -> list[FieldError]:
     """A domain-prefixed path such as `acme.io/foo`."""
     if not value:

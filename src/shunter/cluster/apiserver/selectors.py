@@ -6,10 +6,9 @@ Source: k8s.io/apimachinery `labels.Parse` and `fields.ParseSelector`; refusals 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.status import bad_request
 from shunter.cluster.apiserver.storage import Entry
@@ -205,14 +204,3 @@ def exact_name(text: str) -> str:
         if match is not None and match[1].strip() == "metadata.name" and match[2] != "!=":
             return re.sub(r"\\(.)", r"\1", match[3])
     return ""
-
-
-def matcher(selector: Json | None) -> Callable[[Labels], bool]:
-    """A `metav1.LabelSelector` as a predicate on labels; none and an empty one match everything."""
-    requirements = [
-        Requirement(key, "in", frozenset((value,))) for key, value in ((selector or {}).get("matchLabels") or {}).items()
-    ]
-    for expression in (selector or {}).get("matchExpressions") or ():
-        operator = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}[expression["operator"]]
-        requirements.append(Requirement(expression["key"], operator, frozenset(expression.get("values") or ())))
-    return lambda labels: all(requirement.matches(labels) for requirement in requirements)

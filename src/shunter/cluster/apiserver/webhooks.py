@@ -24,12 +24,13 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.selectors import selects
 from shunter.cluster.apiserver import match_conditions
 from shunter.cluster.apiserver.decoding import conversion_fault
 from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.requests import User
-from shunter.cluster.apiserver.selectors import Labels, matcher
+from shunter.cluster.apiserver.selectors import Labels
 from shunter.cluster.apiserver.status import forbidden, internal, plain
 from shunter.cluster.apiserver.storage import Collection, Store
 from shunter.cluster.apiserver.webhook_answers import Answer, answer, refusal
@@ -105,18 +106,18 @@ class Webhook:
         self.ignores_failure = definition.get("failurePolicy") == "Ignore"
         self.timeout = float(definition.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
         self.may_be_reinvoked = definition.get("reinvocationPolicy") == "IfNeeded"
-        self._namespaces = matcher(definition.get("namespaceSelector"))
-        self._objects = matcher(definition.get("objectSelector"))
+        self._namespaces = definition.get("namespaceSelector") or {}
+        self._objects = definition.get("objectSelector") or {}
         self._conditions: list[Json] = definition.get("matchConditions") or []
 
     def concerns(self, attributes: Attributes, document: Json | None, namespace_labels: Labels | None) -> bool:
         """Whether it is asked about this write. The object selector looks at the new and the old object."""
         if not any(rule.matches(attributes) for rule in self.rules):
             return False
-        if namespace_labels is not None and not self._namespaces(namespace_labels):
+        if namespace_labels is not None and not selects(self._namespaces, namespace_labels):
             return False
         return any(
-            self._objects((version.get("metadata") or {}).get("labels") or {})
+            selects(self._objects, (version.get("metadata") or {}).get("labels") or {})
             for version in (document, attributes.old)
             if version is not None
         )

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
-from shunter.api.meta import Json, LabelSelector
+from shunter.api.meta import Json
+from shunter.api.selectors import selects
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of
@@ -91,7 +90,7 @@ def _closing_policy(case: Case, port: str) -> str:
         policy
         for policy in case.evidence.policies
         if "Ingress" in (policy["spec"].get("policyTypes") or ["Ingress"])
-        and _selects(policy["spec"].get("podSelector") or {}, first)
+        and selects(policy["spec"].get("podSelector") or {}, first)
     ]
     if not selecting or any(_lets_in(rule, port, others) for policy in selecting for rule in policy["spec"].get("ingress") or ()):
         return ""
@@ -105,7 +104,7 @@ def _lets_in(rule: Json, port: str, labels: list[dict[str, str]]) -> bool:
     peers = rule.get("from") or []
     # Namespaces and blocks of addresses may be those of the pods: what cannot be told counts as open.
     return not peers or any(
-        "ipBlock" in peer or "namespaceSelector" in peer or any(_selects(peer.get("podSelector") or {}, one) for one in labels)
+        "ipBlock" in peer or "namespaceSelector" in peer or any(selects(peer.get("podSelector") or {}, one) for one in labels)
         for peer in peers
     )
 
@@ -115,10 +114,6 @@ def _covers(one: Json, port: str) -> bool:
     if first is None or not str(first).isdecimal():
         return True
     return int(first) <= int(port) <= int(one.get("endPort") or first)
-
-
-def _selects(selector: Json, labels: dict[str, str]) -> bool:
-    return msgspec.convert(selector, LabelSelector).matches(labels)
 
 
 def needs(case: Case) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from shunter.api.meta import Json, LabelSelector
+from shunter.api.meta import Json
 from shunter.api.quantity import canonical_resource
+from shunter.api.selectors import selects
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.pods import Replica
@@ -155,14 +156,13 @@ class Side:
         return [*groups.values()] or label
 
     def _selection(self, selector: Json) -> Json:
-        chosen = msgspec.convert(selector, LabelSelector)
-        marks = [mark for mark, labels in self._labels.items() if chosen.matches(dict(labels))]
+        marks = [mark for mark, labels in self._labels.items() if selects(selector, labels)]
         if not marks:
             return selector
-        rules: Iterable[Json] = chosen.match_expressions
+        rules: Iterable[Json] = selector.get("matchExpressions") or ()
         return {
             "selects": marks,
-            "matchLabels": {key: value for key, value in chosen.match_labels.items() if not _is_own(key)},
+            "matchLabels": {key: value for key, value in (selector.get("matchLabels") or {}).items() if not _is_own(key)},
             "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
         }
 

@@ -13,6 +13,7 @@ import re
 from shunter.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long, too_many
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
+from shunter.api.selectors import selects
 from shunter.cluster.apiserver.builtin.job_indexes import IndexesError, parse_indexes
 from shunter.cluster.apiserver.builtin.pod_rules import template_errors
 from shunter.cluster.apiserver.field_rules import (
@@ -22,7 +23,6 @@ from shunter.cluster.apiserver.field_rules import (
     negative,
     prefixed_path_errors,
     selector_errors,
-    selects,
     unsupported,
 )
 

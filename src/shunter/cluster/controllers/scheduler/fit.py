@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from shunter.api.core import Node, Taint
-from shunter.api.meta import Json, LabelSelector
+from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, requested
+from shunter.api.selectors import requirement_holds
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
 from shunter.cluster.controllers.scheduler.resources import left
 
@@ -108,7 +109,7 @@ def _holds(term: Json, node: Node) -> bool:
 
 def _matches(rule: Json, labels: dict[str, str]) -> bool:
     if rule.get("operator") not in ("Gt", "Lt"):
-        return LabelSelector(match_expressions=(rule,)).matches(labels)
+        return requirement_holds(rule, labels)
     try:
         actual, limit = int(labels[rule["key"]]), int(rule["values"][0])
     except (KeyError, ValueError, IndexError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.api.meta import Json, LabelSelector, ObjectMeta, Struct
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.selectors import LabelSelector
 
 PROVISIONER = "shunter.dev/local-path"
 IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

@@ -1,0 +1,45 @@
+"""Label selectors (`metav1.LabelSelector`): which labels they match.
+
+Source: apimachinery `LabelSelectorAsSelector`. A requirement with an unknown operator matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from shunter.api.meta import Json, Struct
+
+
+class LabelSelector(Struct, frozen=True):
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[Json, ...] | None = None
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether all requirements hold; an empty selector matches everything."""
+        return _matches(self.match_labels or {}, self.match_expressions or (), labels)
+
+
+def selects(selector: Json, labels: Mapping[str, str]) -> bool:
+    """The same for a selector as it stands in an object."""
+    return _matches(selector.get("matchLabels") or {}, selector.get("matchExpressions") or (), labels)
+
+
+def requirement_holds(requirement: Json, labels: Mapping[str, str]) -> bool:
+    """Whether one of `matchExpressions` holds."""
+    key, values = requirement.get("key", ""), requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":
+            return key not in labels or labels[key] not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case _:
+            return False
+
+
+def _matches(match_labels: Mapping[str, Any], requirements: Iterable[Json], labels: Mapping[str, str]) -> bool:
+    return match_labels.items() <= labels.items() and all(requirement_holds(rule, labels) for rule in requirements)
