@@ -30,7 +30,7 @@ spec:
             command: [torchrun, --nproc_per_node=1, train.py]
 """
 BLOCKED = JOB.replace("OnFailure", "Always")
-NEVER_IMPORTED = ("cryptography", "aiohttp", "uvloop", "ruamel.yaml", "kubernetes_validate", "cel_expr_python", "asyncio")
+NEVER_IMPORTED = ("cryptography", "aiohttp", "uvloop", "kubernetes_validate", "cel_expr_python", "asyncio")
 
 
 def convert(*arguments: str, given: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
