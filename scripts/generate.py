@@ -3,7 +3,8 @@
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
 package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands'
-help, the page on conformance from what tests expect, the migration's schemas and its page of findings from its types and topics.
+help, the page on conformance from what tests expect, the migration's schemas and its page of findings from its types and topics,
+the tables of the page on sizing from its data and the published measurements.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.inventory.forms.json import schema as inventory_schema
 from shunter.migrate.report.json import schema as report_schema
+from sizing_page import PAGE, sizing_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGED = Path("src/shunter/cluster/apiserver/data")
@@ -55,6 +57,7 @@ def generated_files() -> dict[Path, bytes]:
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
     files[Path("docs/migration/findings.md")] = findings_page()
+    files[PAGE] = sizing_page()
     for name, schema in (("report", report_schema()), ("inventory", inventory_schema())):
         files[Path(f"docs/migration/{name}.schema.json")] = msgspec.json.format(msgspec.json.encode(schema)) + b"\n"
     return files

@@ -33,6 +33,7 @@ VERBS = {
     "describe": Verb("jobs", "describe", "Show one job: conditions, ranks, faults, events."),
     "logs": Verb("jobs", "logs", "Print the logs of a job's ranks."),
     "checkpoints": Verb("checkpoints", "checkpoints", "List the checkpoints that jobs have saved on this machine."),
+    "size": Verb("size", "size", "Say what memory a training needs and on which machines it fits."),
     "scale": Verb("scale", "scale", "Give a job another number of nodes."),
     "delete": Verb("jobs", "delete", "Delete a job and its pods."),
     "up": Verb("clusters", "up", "Start the embedded cluster."),

@@ -1,0 +1,140 @@
+"""`size`: what a training needs and where it fits. Prints what `shunter.sizing` answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.option_groups import grouped
+from shunter.cli.size_options import Form, NameOptions, TrainingOptions
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.sizing import Sizing
+    from shunter.sizing.instances import Instance
+
+NOTHING_FITS = 1
+UNDECIDED = 3
+"""Exit code where holes are left in manifests, or nothing could be judged."""
+STYLES = {"fits": "green", "tight": "yellow", "unknown": "yellow", "no": "red"}
+
+
+@grouped
+def size(
+    model: Annotated[str, typer.Argument(metavar="[MODEL]", help="A known model, like Llama-3.1-8B, or a config.json.")] = "",
+    parameters: Annotated[str, typer.Option("--params", help="In place of a model: its number of parameters, like 8B.")] = "",
+    training: TrainingOptions = TrainingOptions(),  # noqa: B008
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on", help="aws, azure, types like aws:p5.48xlarge,g6e.48xlarge, or cluster: the nodes there are [default: aws]."
+        ),
+    ] = "",
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="YAML file with prices of machines; see docs/sizing.md.")
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("-o", "--output", help="table, json, yaml, or manifests for the first that fits.")
+    ] = Form.table,
+    names: NameOptions = NameOptions(),  # noqa: B008
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+) -> None:
+    """Say what memory a training needs, on which machines it fits, and how long it takes. Nothing is started and no network is
+    asked, but for --on cluster.
+
+    Exit codes: 0 it fits somewhere (or is tight); 1 it fits nowhere; 2 wrong input; 3 manifests have holes, or no verdict is
+    possible.
+    """
+    from shunter import sizing
+    from shunter.sizing.options import amount
+    from shunter.sizing.prices import read_prices
+
+    wanted = training._asdict()
+    wanted |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
+    found = sizing.size(
+        model,
+        sizing.SizeOptions(**wanted),
+        parameters=parameters,
+        on=on,
+        instances=_nodes(kubeconfig, context) if on == "cluster" else None,
+        prices=read_prices(prices) if prices else None,
+    )
+    if form is Form.manifests:
+        _print_manifests(found, names)
+    else:
+        _print(found, form)
+    if not found.of("fits", "tight"):
+        raise typer.Exit(UNDECIDED if found.of("unknown") else NOTHING_FITS)
+
+
+def _nodes(kubeconfig: Path | None, context: str) -> Sequence[Instance]:
+    import asyncio
+
+    from shunter.cli.target import connect
+    from shunter.sizing.nodes import cluster_instances
+
+    async def read() -> Sequence[Instance]:
+        async with connect(kubeconfig, context).client as client:
+            return await cluster_instances(client)
+
+    return asyncio.run(read())
+
+
+def _print(found: Sizing, form: Form) -> None:
+    from rich.text import Text
+
+    from shunter.cli.console import Output, output, print_as
+    from shunter.sizing.report import report
+
+    if form is not Form.table:
+        print_as(found.as_json(), Output(form.value))
+        return
+    for line in report(found, output().width):
+        text = Text(line)
+        word = line.split(" ", 1)[0]
+        if word in STYLES:
+            text.stylize(STYLES[word], 0, len(word))
+        output().print(text, soft_wrap=True)
+
+
+def _print_manifests(found: Sizing, names: NameOptions) -> None:
+    from shunter.cli.console import ObjectForm, print_objects, say
+    from shunter.errors import InputError
+    from shunter.sizing.manifests import manifests
+    from shunter.sizing.options import ManifestOptions
+
+    usable = found.of("fits", "tight")
+    if not usable:
+        reason = found.choices[0].reason
+        raise InputError(f"-o manifests: no machine fits ({found.choices[0].choice.instance.name}: {reason}).", "See -o table.")
+    choice = usable[0].choice
+    made = manifests(
+        choice,
+        ManifestOptions(
+            name=names.name,
+            namespace=names.namespace,
+            api=names.api,
+            image=names.image,
+            role=names.role,
+            subnets=tuple(names.subnet),
+            security_groups=tuple(names.security_group),
+            ami=names.ami,
+            zone=names.zone,
+            reservation=names.capacity_reservation,
+            spot=names.spot,
+            kueue=names.kueue,
+        ),
+    )
+    say(f"for {choice.nodes} x {choice.instance.name}: {usable[0].verdict}{f', {choice.reason}' if choice.reason else ''}")
+    for note in made.notes:
+        say(note)
+    print_objects(made.objects, ObjectForm.yaml)
+    if made.holes:
+        for hole in made.holes:
+            say(f"hole: {hole.object}: {hole.field} is yours to name ({hole.option})")
+        raise typer.Exit(UNDECIDED)

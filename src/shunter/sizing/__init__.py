@@ -1,0 +1,31 @@
+"""What a training needs: memory a GPU by terms, the machines on which it fits, how long it takes, and the manifests for it.
+
+    from shunter.sizing import SizeOptions, size
+
+    result = size("Llama-3.1-8B", SizeOptions(seq=4096))
+    result.choices[0].verdict, result.needs.memory.total       # "fits", bytes a GPU
+
+Pure but for reading a config.json, prices and the nodes of a cluster. models.yaml, gpus.yaml and instances.yaml hold the facts,
+`formulas` the arithmetic, `fits` the verdicts, `manifests` what is applied; docs/sizing.md says how far off the formulas were
+against published measurements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shunter.sizing.options import ManifestOptions, SizeOptions
+
+if TYPE_CHECKING:
+    from shunter.sizing.sizing import Sizing, size
+
+__all__ = ["ManifestOptions", "SizeOptions", "Sizing", "size"]
+
+
+def __getattr__(name: str) -> Any:
+    # The command's help needs the options alone, and neither data nor arithmetic.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from shunter.sizing import sizing
+
+    return getattr(sizing, name)

@@ -1,0 +1,141 @@
+"""The shape of a model from its config.json, as models on Hugging Face have it. Reads nothing else and asks no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shunter.errors import InputError
+from shunter.sizing.shapes import Shape
+
+_TRAITS: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "mistral": {},
+    "mixtral": {},
+    "phi3": {},
+    "qwen2": {"qkv_bias": True},
+    "qwen3": {"qk_norm": True},
+    "qwen3_moe": {"qk_norm": True},
+    "gemma": {"tied": True},
+    "gemma2": {"tied": True, "norms": 4},
+    "gemma3_text": {"tied": True, "norms": 4, "qk_norm": True},
+    "phi": {
+        "gated": False,
+        "norms": 1,
+        "norm_bias": True,
+        "qkv_bias": True,
+        "output_bias": True,
+        "mlp_bias": True,
+        "head_bias": True,
+    },
+    "gpt2": {
+        "tied": True,
+        "gated": False,
+        "norm_bias": True,
+        "qkv_bias": True,
+        "output_bias": True,
+        "mlp_bias": True,
+        "dropout": True,
+    },
+}
+"""What model_type alone says. Others are refused: a shape that is nearly right gives a count that is wrong in silence."""
+_GPT2_NAMES = {
+    "hidden_size": "n_embd",
+    "num_hidden_layers": "n_layer",
+    "num_attention_heads": "n_head",
+    "intermediate_size": "n_inner",
+}
+_REDUCED = ("quantization_config",)
+
+
+def read_shape(path: Path) -> Shape:
+    """The shape that this config.json describes, by the name of its directory. InputError for what is no such file, for missing
+    and impossible values, and for kinds of model whose parameters are not known here."""
+    try:
+        config = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.", "Name a known model, a config.json, or --params 8B.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not JSON: {error}.", "Name the config.json of a model.") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: not an object.", "Name the config.json of a model.")
+    return shape_of(config, str(path), path.resolve().parent.name)
+
+
+def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
+    """The shape that a config.json with this content describes; `title` stands in errors. Raises as `read_shape` does."""
+    kind = config.get("model_type")
+    if kind not in _TRAITS:
+        remedy = "Use --params with its number of parameters, or a known model."
+        raise InputError(f"{title}: model_type {kind!r} is not modelled; there are {', '.join(_TRAITS)}.", remedy)
+    traits = dict(_TRAITS[kind])
+    numbers = _Numbers(config, title, _GPT2_NAMES if kind == "gpt2" else {})
+    hidden = numbers.required("hidden_size")
+    heads = numbers.required("num_attention_heads")
+    ffn = numbers.optional("intermediate_size", 4 * hidden) if kind == "gpt2" else numbers.required("intermediate_size")
+    if kind in ("mixtral", "qwen3_moe"):
+        traits["experts"] = numbers.required("num_local_experts" if kind == "mixtral" else "num_experts")
+        traits["active_experts"] = numbers.required("num_experts_per_tok")
+        if traits["active_experts"] > traits["experts"]:
+            raise InputError(f"{title}: num_experts_per_tok is {traits['active_experts']}, of {traits['experts']} experts.")
+    if kind == "qwen3_moe":
+        ffn = numbers.required("moe_intermediate_size")
+        if config.get("mlp_only_layers") or config.get("decoder_sparse_step", 1) != 1:
+            raise InputError(f"{title}: layers with experts mixed with layers without are not modelled.")
+    if kind == "gpt2":
+        traits["positions"] = numbers.required("n_positions")
+    if "tie_word_embeddings" in config:
+        traits["tied"] = bool(config["tie_word_embeddings"])
+    if kind in ("llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text") and config.get("attention_bias"):
+        traits |= {"qkv_bias": True, "output_bias": True}
+    if kind == "llama" and config.get("mlp_bias"):
+        traits["mlp_bias"] = True
+    head_dim = numbers.optional("head_dim", 256 if kind.startswith("gemma") else 0)
+    if not head_dim and hidden % heads:
+        raise InputError(
+            f"{title}: hidden_size {hidden} is no multiple of num_attention_heads {heads}, and there is no head_dim.",
+            "Correct one of them.",
+        )
+    kv_heads = numbers.optional("num_key_value_heads", heads)
+    if heads % kv_heads:
+        raise InputError(f"{title}: num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}.")
+    return Shape(
+        name=name,
+        hidden=hidden,
+        layers=numbers.required("num_hidden_layers"),
+        vocabulary=numbers.required("vocab_size"),
+        ffn=ffn,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        note="; ".join(f"{key} is ignored: training is sized, in the precision asked for" for key in _REDUCED if key in config),
+        **traits,
+    )
+
+
+class _Numbers:
+    """Positive whole numbers of a config.json, under the names that this kind of model has for them."""
+
+    def __init__(self, config: Mapping[str, Any], title: str, names: Mapping[str, str]) -> None:
+        self._config, self._title, self._names = config, title, names
+
+    def required(self, key: str) -> int:
+        key = self._names.get(key, key)
+        if self._config.get(key) is None:
+            raise InputError(f"{self._title}: {key} is missing.", "Name the config.json of a model as it was published.")
+        return self._number(key)
+
+    def optional(self, key: str, default: int) -> int:
+        key = self._names.get(key, key)
+        return default if self._config.get(key) is None else self._number(key)
+
+    def _number(self, key: str) -> int:
+        value = self._config[key]
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{self._title}: {key} is {value!r}; it must be a whole number of at least 1.")
+        return value

@@ -1,0 +1,208 @@
+"""On which machines a training fits, and why not on others. Pure.
+
+The formulas are off by some tens of per cent (docs/sizing.md), so a verdict is about a band: `fits` only when its upper end does,
+`no` when what no batch makes smaller is larger than the device, or the formula is and no batch is left to lower; between is
+`tight`. What has no measurements behind it (pipeline parallelism, experts) gets no verdict.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from shunter.api.counts import count
+from shunter.sizing.formulas import Memory, Sharding, memory
+from shunter.sizing.instances import MIB, Instance
+from shunter.sizing.options import SizeOptions
+from shunter.sizing.shapes import Shape
+
+Verdict = Literal["fits", "tight", "no", "unknown"]
+
+GIB: Final = 2**30
+USABLE: Final = 0.95
+"""Of a device: CUDA's context and NCCL's buffers take the rest."""
+BELOW: Final = 0.30
+ABOVE: Final = 0.20
+ABOVE_TP: Final = 0.30
+ABOVE_QLORA: Final = 0.30
+HOST_BYTES_A_RANK: Final = 4 * GIB
+"""Of host memory, beside the copies for loading and saving: the interpreter, torch, buffers of the data loader."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Band:
+    """Bytes: what the formula says, and between which ends measurements lie."""
+
+    low: float
+    formula: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A number of machines of one type, and whether the training fits on it."""
+
+    instance: Instance
+    nodes: int
+    sharding: Sharding
+    memory: Memory
+    band: Band
+    usable: float
+    """Bytes of one GPU."""
+    verdict: Verdict
+    reason: str = ""
+
+    @property
+    def gpus(self) -> int:
+        return self.nodes * self.instance.gpus
+
+
+def band(options: SizeOptions, sharding: Sharding, needed: Memory) -> Band:
+    """From 30 % below the formula to 20 % above it; with tensor parallelism or quantization, which measured worse, 30 %."""
+    above = ABOVE_TP if options.tp > 1 else ABOVE_QLORA if sharding == "qlora" else ABOVE
+    return Band(needed.total * (1 - BELOW), needed.total, needed.total * (1 + above))
+
+
+def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Choice:
+    """The fewest machines of this type on which the training fits, else is tight by the formula; else why not, on the most that
+    there are. With `options.nodes` the verdict on exactly so many."""
+    if options.nodes:
+        return judged(shape, options, instance, options.nodes)
+    tight: Choice | None = None
+    for nodes in _node_counts(instance):
+        last = judged(shape, options, instance, nodes)
+        if last.verdict == "fits":
+            if tight is None or tight.verdict != "tight":
+                return last
+            amounts = f"{gib(tight.memory.total)} of {gib(tight.usable)} GiB"
+            return dataclasses.replace(last, reason=f"{tight.nodes} would be tight: {amounts}, {tight.reason}")
+        if tight is None and last.verdict in ("tight", "unknown") and last.memory.total <= last.usable:
+            tight = last
+    if tight is not None:
+        return tight
+    # Any number of GPUs was tried: what is over then is so by what cannot be shared out.
+    return last if last.verdict in ("no", "unknown") else dataclasses.replace(last, verdict="no", reason=_excess(last))
+
+
+def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> Choice:
+    """The verdict on exactly so many machines, with the strategy asked for; `auto` takes DDP where that fits, else FSDP."""
+    gpus = nodes * instance.gpus
+    parts = options.tp * options.pp * options.cp
+    if gpus % parts or (reason := obstacle(options, instance)):
+        reason = f"{count(gpus, 'GPU')}: no multiple of tp x pp x cp = {parts}" if gpus % parts else reason
+        sharding = _shardings(options, gpus)[-1]
+        needed = memory(shape, options, sharding, gpus=max(gpus, parts), gpus_a_node=instance.gpus)
+        usable = instance.gpu.memory_mib * MIB * USABLE
+        return Choice(instance, nodes, sharding, needed, band(options, sharding, needed), usable, "no", reason)
+    choices = [_judged(shape, options, instance, nodes, sharding) for sharding in _shardings(options, gpus)]
+    return next((choice for choice in choices if choice.verdict == "fits"), choices[-1])
+
+
+def obstacle(options: SizeOptions, instance: Instance) -> str:
+    """What speaks against this type of machine whatever the model needs; empty for nothing."""
+    if options.precision != "fp32" and not instance.gpu.bf16:
+        return f"{instance.gpu.name} has no bf16 (--precision fp32 would be slow)"
+    if options.tp > instance.gpus:
+        return f"--tp {options.tp} does not span machines, and this one has {count(instance.gpus, 'GPU')}"
+    return ""
+
+
+def unmodelled(shape: Shape, options: SizeOptions) -> str:
+    """Why no verdict is possible: what the formulas were never held against measurements of; empty for nothing."""
+    if options.pp > 1:
+        return "pipeline parallelism is not modelled (a published run needed half as much again)"
+    if shape.experts:
+        return "mixtures of experts are not modelled (expert parallelism, imbalance between experts)"
+    return ""
+
+
+def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, sharding: Sharding) -> Choice:
+    needed = memory(shape, options, sharding, gpus=nodes * instance.gpus, gpus_a_node=instance.gpus)
+    device = instance.gpu.memory_mib * MIB
+    usable, limits = device * USABLE, band(options, sharding, needed)
+
+    def choice(verdict: Verdict, reason: str = "") -> Choice:
+        return Choice(instance, nodes, sharding, needed, limits, usable, verdict, reason)
+
+    if instance.note:
+        return choice("unknown", instance.note)
+    if needed.states > device:
+        return choice("no", f"parameters, gradients and optimizer alone are {gib(needed.states)} of {gib(usable)} GiB")
+    if reason := unmodelled(shape, options):
+        return choice("unknown", reason)
+    if needed.floor > device:
+        return choice("no", f"states and what is not sharded are {gib(needed.floor)} of {gib(usable)} GiB, at any batch")
+    if limits.high <= usable:
+        short = _loading(shape, options, sharding, nodes * instance.gpus, usable) or _missing_host_memory(
+            instance, sharding, needed
+        )
+        return choice("tight", short) if short else choice("fits")
+    if needed.total <= usable:
+        return choice("tight", f"may need up to {gib(limits.high)}")
+    over = choice("tight", "")
+    if options.batch > 1:
+        single = dataclasses.replace(options, batch=1)
+        one = memory(shape, single, sharding, gpus=nodes * instance.gpus, gpus_a_node=instance.gpus)
+        if one.total <= usable:
+            advice = f"{gib(needed.total)} of {gib(usable)} GiB; try --batch 1: {gib(one.total)}"
+            return dataclasses.replace(over, reason=advice)
+    if needed.total <= device:
+        return dataclasses.replace(
+            over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some have needed less than the formula"
+        )
+    return dataclasses.replace(over, verdict="no", reason=_excess(over))
+
+
+def gib(size: float) -> str:
+    """Bytes in GiB, with a decimal where it matters: 0.52, 8.4, 36.9, 412."""
+    amount = size / GIB
+    return f"{amount:.2f}" if amount < 1 else f"{amount:,.1f}" if amount < 100 else f"{amount:,.0f}"
+
+
+def host_bytes(sharding: Sharding, needed: Memory, gpus: int) -> float:
+    """Host memory of a machine: copies of what each of its GPUs holds, for loading and for saving (adapters are small: one copy),
+    and the processes. A judgement, not a measurement."""
+    copies = 1 if sharding in ("lora", "qlora") else 2
+    return gpus * (copies * needed.states + HOST_BYTES_A_RANK)
+
+
+def _missing_host_memory(instance: Instance, sharding: Sharding, needed: Memory) -> str:
+    wanted, there = host_bytes(sharding, needed, instance.gpus), instance.memory_mib * MIB
+    if not there or wanted <= there:
+        return ""
+    return f"the GPUs have room, the host may not: {gib(wanted)} of {gib(there)} GiB to load and save checkpoints"
+
+
+def _excess(choice: Choice) -> str:
+    """Why there is not enough memory: what could not be shared out if that alone is too much, else the sum."""
+    needed, usable = choice.memory, choice.usable
+    rest = needed.total - needed.states
+    if rest > usable:
+        name, size = next((name, size) for name, size in needed.terms().items() if name != "states")
+        return f"all but the states is {gib(rest)} of {gib(usable)} GiB, on any number of GPUs ({name} {gib(size)})"
+    return f"{gib(needed.total)} of {gib(usable)} GiB a GPU on {count(choice.gpus, 'GPU')}"
+
+
+def _loading(shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, usable: float) -> str:
+    """What is said where adapters train on a sharded model that would not pass through one GPU as a whole: programs that shard a
+    model only once it is there hold all of it and their part (measured with LitGPT)."""
+    width = 4 if options.precision == "fp32" else 2
+    whole = width * shape.total * (1 + 1 / gpus) * (1 + ABOVE)
+    if sharding != "lora" or gpus == 1 or whole <= usable:
+        return ""
+    return f"once it is loaded; a program that shards the model after loading it may need {gib(whole)} of {gib(usable)} GiB then"
+
+
+def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
+    if options.strategy != "auto":
+        return [options.strategy]
+    return ["ddp", "fsdp"] if gpus > 1 else ["ddp"]
+
+
+def _node_counts(instance: Instance) -> Iterator[int]:
+    nodes = 1
+    while nodes < instance.most:
+        yield nodes
+        nodes *= 2
+    yield instance.most

@@ -1,0 +1,87 @@
+"""Machines with GPUs: those of instances.yaml, and the choice of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+import yaml
+
+from shunter.errors import InputError
+from shunter.sizing.options import MOST_NODES
+
+MIB = 2**20
+
+
+class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of GPU. Without `mfu` nothing is known of its speed in training."""
+
+    name: str
+    memory_mib: int
+    bf16: bool = True
+    tflops: float = 0
+    mfu: tuple[float, float] | None = None
+    mfu_long: tuple[float, float] | None = None
+    mfu_gbps: float = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """A type of machine. `cpu` (cores) and `memory_mib` are what pods may request, 0 where that is not known; `most` is how many
+    of them there can be."""
+
+    name: str
+    provider: str
+    gpu: Gpu
+    gpus: int
+    cpu: float = 0
+    memory_mib: int = 0
+    efa: int = 0
+    nvme_gb: int = 0
+    gbps: float = 0
+    most: int = MOST_NODES
+    note: str = ""
+    """Why no verdict is possible on it."""
+    is_type: bool = True
+    """Whether `name` is what nodes carry in the label node.kubernetes.io/instance-type."""
+
+
+@cache
+def known_gpus() -> dict[str, Gpu]:
+    """The GPUs of gpus.yaml by name."""
+    return {gpu.name: gpu for gpu in msgspec.convert(_read("gpus.yaml")["gpus"], list[Gpu])}
+
+
+@cache
+def known_instances() -> dict[str, Instance]:
+    """The machines of instances.yaml by name."""
+    gpus = known_gpus()
+    return {row["name"]: Instance(**{**row, "gpu": gpus[row["gpu"]]}) for row in _read("instances.yaml")["instances"]}
+
+
+def chosen_instances(text: str) -> list[Instance]:
+    """What `aws`, `azure`, `aws:p5.48xlarge,g5.48xlarge` or `p5.48xlarge` name; all of AWS for an empty text. InputError for a
+    name that is not known."""
+    chosen: list[Instance] = []
+    providers = {instance.provider for instance in known_instances().values()}
+    for word in text.split(",") if text else ["aws"]:
+        name = word.strip().rpartition(":")[2]
+        if name in providers:
+            chosen += [instance for instance in known_instances().values() if instance.provider == name]
+        elif name in known_instances():
+            chosen.append(known_instances()[name])
+        else:
+            close = difflib.get_close_matches(name, [*known_instances(), *providers], n=1)
+            remedy = (
+                f"Did you mean {close[0]}?" if close else "There are aws, azure, cluster, or types of machines: docs/sizing.md."
+            )
+            raise InputError(f"--on {word.strip()!r}: not known.", remedy)
+    return list(dict.fromkeys(chosen))
+
+
+def _read(name: str) -> Any:
+    return yaml.load(resources.files(__package__).joinpath(name).read_text(), Loader=yaml.CSafeLoader)

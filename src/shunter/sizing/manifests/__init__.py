@@ -1,0 +1,54 @@
+"""The objects for a choice of machines: the job, its quota, Karpenter's pool, Kueue's queue. Pure.
+
+Whatever is the user's (role, subnets, image, ...) and was not named becomes a hole: a value that starts with `hole-`, or ends so
+where the schema wants a prefix, and that an annotation of its object explains. Objects with holes pass the schemas, and are not
+to be applied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from shunter.api.meta import Json
+from shunter.sizing.fits import Choice
+from shunter.sizing.manifests.holes import HOLES, Hole, Holes
+from shunter.sizing.manifests.job import train_job, v1_job
+from shunter.sizing.manifests.karpenter import node_class, node_pool
+from shunter.sizing.manifests.kueue import queues
+from shunter.sizing.manifests.quotas import limit_range, resource_quota
+from shunter.sizing.nodes import CLUSTER
+from shunter.sizing.options import ManifestOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifests:
+    """Objects as `kubectl apply` takes them, cluster-wide ones first; and what is missing in them."""
+
+    objects: tuple[Json, ...]
+    holes: tuple[Hole, ...]
+    notes: tuple[str, ...]
+    """Sentences for the user about what was chosen."""
+
+
+def manifests(choice: Choice, options: ManifestOptions) -> Manifests:
+    """What has to be applied for a training on these machines. On nodes that a cluster has no pool is made, and none for clouds
+    that Karpenter's AWS provider does not serve."""
+    holes = Holes()
+    notes = []
+    objects: list[Json] = []
+    if choice.instance.provider == "aws":
+        objects += [node_class(choice, options, holes), node_pool(choice, options, holes)]
+        if options.spot:
+            notes.append("spot machines can be taken away at any time: the program must save checkpoints and resume from them")
+    elif choice.instance.provider != CLUSTER:
+        notes.append(f"no node pool for {choice.instance.provider}: Karpenter's objects are made for AWS only")
+    if not choice.instance.memory_mib:
+        notes.append(f"what pods may request of {choice.instance.name} is not published: the job requests its GPUs only")
+    if options.kueue:
+        objects += queues(choice, options)
+    objects += [resource_quota(choice, options), limit_range(options)]
+    objects.append((train_job if options.api == "trainjob" else v1_job)(choice, options, holes))
+    return Manifests(tuple(objects), tuple(holes.found), tuple(notes))
+
+
+__all__ = ["HOLES", "Hole", "Manifests", "manifests"]

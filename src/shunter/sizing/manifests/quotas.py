@@ -1,0 +1,35 @@
+"""The namespace's share: a ResourceQuota that the job just meets, and defaults for containers that say nothing. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shunter.api.meta import Json
+from shunter.sizing.fits import Choice
+from shunter.sizing.manifests.requests import memory_mib
+from shunter.sizing.nodes import GPU
+from shunter.sizing.options import ManifestOptions
+
+INITIALIZERS: Final = 2
+"""Pods beside the training's: of a dataset and of a model."""
+DEFAULT_MEMORY_MIB: Final = 2048
+
+
+def resource_quota(choice: Choice, options: ManifestOptions) -> Json:
+    """A ResourceQuota for one such job at a time. Of extended resources only requests can be limited: the key is
+    `requests.nvidia.com/gpu`, and `nvidia.com/gpu` alone binds nothing."""
+    hard = {f"requests.{GPU}": str(choice.gpus), "pods": str(choice.nodes + INITIALIZERS)}
+    if choice.instance.memory_mib:
+        hard["requests.memory"] = f"{choice.nodes * memory_mib(choice) + INITIALIZERS * DEFAULT_MEMORY_MIB}Mi"
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": _metadata(options), "spec": {"hard": hard}}
+
+
+def limit_range(options: ManifestOptions) -> Json:
+    """Defaults for containers without requests: with a quota on memory, pods that say nothing of it would be refused."""
+    memory = f"{DEFAULT_MEMORY_MIB}Mi"
+    limits = [{"type": "Container", "default": {"memory": memory}, "defaultRequest": {"cpu": "500m", "memory": memory}}]
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": _metadata(options), "spec": {"limits": limits}}
+
+
+def _metadata(options: ManifestOptions) -> Json:
+    return {"name": options.name, "namespace": options.namespace}

@@ -1,0 +1,39 @@
+"""What a pod that has a whole machine for itself requests. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shunter.api.meta import Json
+from shunter.sizing.fits import Choice
+from shunter.sizing.nodes import EFA, GPU
+
+SHARE: Final = 0.9
+"""Of what a node offers; the rest is for the pods of daemon sets."""
+
+
+def pod_resources(choice: Choice) -> Json:
+    """Requests and limits of one pod: all GPUs of its machine, 90 % of the processors and the memory that it offers to pods, and
+    its EFA interfaces when the job spans machines. Memory is limited to what is requested, as a node that runs out of it
+    kills."""
+    machine = choice.instance
+    devices = {GPU: str(machine.gpus)}
+    if efa := efa_count(choice):
+        devices[EFA] = str(efa)
+    if not machine.memory_mib:
+        return {"requests": dict(devices), "limits": devices}
+    memory = f"{memory_mib(choice)}Mi"
+    return {
+        "requests": {"cpu": f"{int(machine.cpu * SHARE * 1000)}m", "memory": memory, **devices},
+        "limits": {"memory": memory, **devices},
+    }
+
+
+def memory_mib(choice: Choice) -> int:
+    """Memory that one pod requests, in MiB."""
+    return int(choice.instance.memory_mib * SHARE)
+
+
+def efa_count(choice: Choice) -> int:
+    """EFA interfaces that each pod needs: all of its machine, when there are others to talk to."""
+    return choice.instance.efa if choice.nodes > 1 else 0

@@ -1,0 +1,121 @@
+"""What a training is to be sized for, as values that are checked when they are made, and the texts in which people write
+numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Final, Literal, get_args
+
+from shunter.api.names import label_faults
+from shunter.errors import InputError
+
+Optimizer = Literal["adamw", "adam8bit", "sgd", "adafactor"]
+Precision = Literal["bf16-mixed", "bf16", "fp32"]
+Strategy = Literal["auto", "ddp", "zero1", "zero2", "fsdp", "lora", "qlora"]
+Checkpointing = Literal["none", "selective", "full"]
+Loss = Literal["eager", "fused"]
+JobApi = Literal["trainjob", "pytorchjob"]
+
+MOST_NODES: Final = 64
+_MAGNITUDES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_MAGNITUDE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmbt]?)", re.ASCII | re.IGNORECASE)
+
+
+@dataclasses.dataclass(frozen=True)
+class SizeOptions:
+    """How the model is trained. InputError for values that cannot be meant."""
+
+    seq: int = 0
+    """Tokens of a sequence; 0: 8192, or what the model can take if that is less."""
+    batch: int = 1
+    """Sequences of one step, on each data-parallel rank."""
+    optimizer: Optimizer = "adamw"
+    precision: Precision = "bf16-mixed"
+    strategy: Strategy = "auto"
+    tp: int = 1
+    pp: int = 1
+    cp: int = 1
+    checkpointing: Checkpointing = "full"
+    loss: Loss = "eager"
+    hsdp: bool = False
+    """Shard within a node and replicate over nodes, where else FSDP shards over all GPUs."""
+    lora_rank: int = 16
+    tokens: int = 10**9
+    """How many the time is told for."""
+    nodes: int = 0
+    """Exactly so many; 0: as few as fit, at most MOST_NODES."""
+
+    def __post_init__(self) -> None:
+        for field, kind in (
+            ("optimizer", Optimizer),
+            ("precision", Precision),
+            ("strategy", Strategy),
+            ("checkpointing", Checkpointing),
+            ("loss", Loss),
+        ):
+            value, known = getattr(self, field), get_args(kind)
+            if value not in known:
+                raise InputError(f"--{field} {value!r} is not known.", f"There are {', '.join(known)}.")
+        for field, least in (
+            ("seq", 0),
+            ("batch", 1),
+            ("tp", 1),
+            ("pp", 1),
+            ("cp", 1),
+            ("lora_rank", 1),
+            ("tokens", 1),
+            ("nodes", 0),
+        ):
+            value = getattr(self, field)
+            if value < least:
+                raise InputError(f"--{field.replace('_', '-')} is {value}; it must be at least {max(least, 1)}.")
+
+
+@dataclasses.dataclass(frozen=True)
+class ManifestOptions:
+    """Names of the user's own things for manifests. What is empty stays a hole in them, by its name: nothing is invented."""
+
+    name: str = "training"
+    namespace: str = "default"
+    api: JobApi = "trainjob"
+    image: str = ""
+    role: str = ""
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+    ami: str = ""
+    """An alias (al2023@v20260801) or an id (ami-0123)."""
+    zone: str = ""
+    reservation: str = ""
+    """Id of a capacity reservation."""
+    spot: bool = False
+    kueue: bool = False
+
+    def __post_init__(self) -> None:
+        for option, value in (("--name", self.name), ("--namespace", self.namespace)):
+            if faults := label_faults(value):
+                raise InputError(f"{option} {value!r}: {faults[0]}.")
+        if self.api not in get_args(JobApi):
+            raise InputError(f"--api {self.api!r} is not known.", f"There are {', '.join(get_args(JobApi))}.")
+        for option, prefix, values in (
+            ("--subnet", "subnet-", self.subnets),
+            ("--security-group", "sg-", self.security_groups),
+            ("--capacity-reservation", "cr-", (self.reservation,) if self.reservation else ()),
+        ):
+            for value in values:
+                if not re.fullmatch(rf"{prefix}[0-9a-z]+", value):
+                    raise InputError(f"{option} {value!r} is no id.", f"Write it like {prefix}0123456789abcdef0.")
+        if self.ami and not re.fullmatch(r"ami-[0-9a-z]+|(al2023|bottlerocket)@v[0-9][0-9.]*", self.ami):
+            raise InputError(
+                f"--ami {self.ami!r} pins no image.",
+                "Write an alias with its version, like al2023@v20260801, or an id, like ami-0123.",
+            )
+
+
+def amount(option: str, text: str) -> int:
+    """`8B`, `70b`, `1.5B`, `350M`, `8030261248` -> a whole number. InputError for what is none."""
+    found = _MAGNITUDE.fullmatch(text.strip())
+    number = round(float(found[1]) * _MAGNITUDES[found[2].lower()]) if found else 0
+    if not 1 <= number <= 10**15:
+        raise InputError(f"{option} {text!r} is no number.", f"Write it like {option} 8B, 350M or 1.5B.")
+    return number

@@ -1,0 +1,227 @@
+"""The whole answer: what a training needs, where it fits, how long it takes and what it costs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from shunter.errors import InputError
+from shunter.sizing.config_json import read_shape
+from shunter.sizing.fits import Choice, Verdict, best_choice, host_bytes
+from shunter.sizing.instances import Instance, chosen_instances
+from shunter.sizing.levers import levers
+from shunter.sizing.options import SizeOptions, amount
+from shunter.sizing.prices import Prices
+from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
+from shunter.sizing.throughput import Pace, pace
+
+LONGEST: Final = 8192
+"""Tokens of a sequence where none are asked for."""
+_ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """Money for all tokens asked for: the least and the most; for an hour where no time is known."""
+
+    currency: str
+    hourly: float
+    total: tuple[float, float] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A choice of machines with its time and its price."""
+
+    choice: Choice
+    pace: Pace
+    cost: Cost | None
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.choice.verdict
+
+    @property
+    def reason(self) -> str:
+        return self.choice.reason
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizing:
+    """What `shunter size` prints. `choices` hold one entry a type of machine, those that fit first."""
+
+    shape: Shape
+    options: SizeOptions
+    choices: tuple[Option, ...]
+    levers: tuple[str, ...]
+    """Options that would let it fit, where nothing does."""
+    prices: Prices | None = None
+
+    @property
+    def needs(self) -> Choice:
+        """The choice whose memory is shown: the first, which fits if any does."""
+        return self.choices[0].choice
+
+    def of(self, *verdicts: Verdict) -> list[Option]:
+        """The choices with one of these verdicts."""
+        return [option for option in self.choices if option.verdict in verdicts]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; bytes, seconds and tokens are in their field's name."""
+        shape, options = self.shape, self.options
+        return {
+            "model": {
+                "name": shape.name,
+                "parameters": shape.total,
+                "activeParameters": active_count(shape),
+                **({"note": shape.note} if shape.note else {}),
+            },
+            "training": {
+                key: value
+                for key, value in dataclasses.asdict(options).items()
+                if key not in ("tokens", "nodes", "lora_rank", "hsdp")
+            }
+            | {"tokens": options.tokens, "hsdp": options.hsdp, "loraRank": options.lora_rank},
+            "needs": {"gpus": self.needs.gpus, **_needs_json(self.needs)},
+            "options": [_option_json(option) for option in self.choices],
+            "levers": list(self.levers),
+            **({"prices": {"date": str(self.prices.date), "currency": self.prices.currency}} if self.prices else {}),
+        }
+
+
+def size(
+    model: str = "",
+    options: SizeOptions | None = None,
+    *,
+    parameters: str = "",
+    on: str = "",
+    instances: Sequence[Instance] | None = None,
+    prices: Prices | None = None,
+) -> Sizing:
+    """What the training of a model needs and where it fits.
+
+    `model` is a known name (`Llama-3.1-8B`) or the path of a config.json; `parameters` (`8B`) stands in its place. Machines are
+    those that `on` names, as `--on` does (all of AWS where it is empty), or `instances`, as `nodes.cluster_instances` reads
+    them. Memory is in bytes, time in seconds. Raises InputError for what cannot be meant. Asks no network.
+    """
+    options = options or SizeOptions()
+    shape = _shape(model, parameters)
+    options = _fitted(shape, options)
+    chosen = list(instances) if instances is not None else chosen_instances(on)
+    choices = [best_choice(shape, options, instance) for instance in chosen]
+    if instances is None and not _names_types(on):
+        choices = _one_a_gpu(choices)
+    found = [Option(choice, pace(shape, options, choice), _cost(shape, options, choice, prices)) for choice in choices]
+    found.sort(key=lambda option: _rank(option))
+    usable = [option for option in found if option.verdict in ("fits", "tight")]
+    return Sizing(shape, options, tuple(found), () if usable else tuple(levers(shape, options, chosen)), prices)
+
+
+def _shape(model: str, parameters: str) -> Shape:
+    if bool(model) == bool(parameters):
+        raise InputError("size: name a model, a config.json, or --params; one of them.", "As in: shunter size Llama-3.1-8B")
+    if parameters:
+        return assumed(amount("--params", parameters))
+    path = Path(model)
+    if path.suffix == ".json" or path.is_file():
+        return read_shape(path)
+    if path.is_dir() and (path / "config.json").is_file():
+        return read_shape(path / "config.json")
+    return shape_named(model)
+
+
+def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
+    """The options with the length of sequences filled in. InputError for those that this model cannot have."""
+    seq = options.seq or min(LONGEST, shape.positions or LONGEST)
+    if shape.positions and seq > shape.positions:
+        raise InputError(f"--seq {seq}: {shape.name} has {shape.positions} positions.", f"Use --seq {shape.positions}, or less.")
+    if shape.heads % options.tp or shape.kv_heads % options.tp:
+        possible = [number for number in (1, 2, 4, 8, 16) if not shape.heads % number and not shape.kv_heads % number]
+        raise InputError(
+            f"--tp {options.tp}: {shape.name} has {shape.heads} heads and {shape.kv_heads} of keys; tp must divide both.",
+            f"Use --tp {' or '.join(map(str, possible))}.",
+        )
+    if options.pp > shape.layers:
+        raise InputError(f"--pp {options.pp}: {shape.name} has {shape.layers} layers.", "Use fewer stages.")
+    if seq % options.cp:
+        raise InputError(f"--cp {options.cp} does not divide --seq {seq}.", "Use a power of two.")
+    if options.strategy in ("lora", "qlora") and options.tp * options.pp * options.cp > 1:
+        raise InputError(
+            f"--strategy {options.strategy} with tensor, pipeline or context parallelism is not modelled.",
+            "Leave --tp, --pp and --cp out.",
+        )
+    if options.strategy == "qlora" and shape.experts:
+        raise InputError(
+            f"--strategy qlora: {shape.name} has experts, whose quantization is not modelled.", "Use --strategy lora."
+        )
+    return dataclasses.replace(options, seq=seq)
+
+
+def _names_types(on: str) -> bool:
+    """Whether machines are named one by one, so that each is to be answered for."""
+    return any(char.isdigit() for char in on)
+
+
+def _one_a_gpu(choices: Sequence[Choice]) -> list[Choice]:
+    """Of each kind of GPU the best machine: the fewest of it that fit, then the smallest."""
+    best: dict[str, Choice] = {}
+    for choice in choices:
+        known = best.get(choice.instance.gpu.name)
+        if known is None or _preference(choice) < _preference(known):
+            best[choice.instance.gpu.name] = choice
+    return list(best.values())
+
+
+def _preference(choice: Choice) -> tuple[int, int, int]:
+    # Where nothing fits the largest machine speaks for its GPU.
+    sign = 1 if choice.verdict in ("fits", "tight") else -1
+    return _ORDER.index(choice.verdict), sign * choice.nodes, sign * choice.gpus
+
+
+def _rank(option: Option) -> tuple[float, ...]:
+    """The cheapest training first, then those with a price but no time, then those without a price, the fewest machines first."""
+    choice, cost = option.choice, option.cost
+    price = (2.0, 0.0) if cost is None else (1.0, cost.hourly) if cost.total is None else (0.0, cost.total[1])
+    speed = option.pace.tokens_a_second[1]
+    return (_ORDER.index(option.verdict), *price, choice.nodes, choice.gpus, choice.instance.gpu.memory_mib, -speed)
+
+
+def _cost(shape: Shape, options: SizeOptions, choice: Choice, prices: Prices | None) -> Cost | None:
+    if prices is None or choice.instance.name not in prices.hourly:
+        return None
+    hourly = prices.hourly[choice.instance.name] * choice.nodes
+    seconds = pace(shape, options, choice).seconds
+    total = (hourly * seconds[0] / 3600, hourly * seconds[1] / 3600) if seconds[1] else None
+    return Cost(prices.currency, hourly, total)
+
+
+def _needs_json(choice: Choice) -> dict[str, Any]:
+    return {
+        "strategy": choice.sharding,
+        "bytesPerGpu": round(choice.band.formula),
+        "bandBytes": [round(choice.band.low), round(choice.band.high)],
+        "terms": {name: round(value) for name, value in choice.memory.terms().items()},
+        "hostBytesPerNode": round(host_bytes(choice.sharding, choice.memory, choice.instance.gpus)),
+    }
+
+
+def _option_json(option: Option) -> dict[str, Any]:
+    choice, pace, cost = option.choice, option.pace, option.cost
+    return {
+        "verdict": choice.verdict,
+        "instance": choice.instance.name,
+        "provider": choice.instance.provider,
+        "nodes": choice.nodes,
+        "gpus": choice.gpus,
+        "gpu": choice.instance.gpu.name,
+        "usableBytesPerGpu": round(choice.usable),
+        **_needs_json(choice),
+        **({"reason": choice.reason} if choice.reason else {}),
+        "tokensPerSecond": [round(value) for value in pace.tokens_a_second] if not pace.unknown else None,
+        "mfu": list(pace.mfu) if not pace.unknown else None,
+        "seconds": [round(value) for value in pace.seconds] if not pace.unknown else None,
+        **({"noTime": pace.unknown} if pace.unknown else {}),
+        **({"cost": {"currency": cost.currency, "hourly": cost.hourly, "total": cost.total}} if cost else {}),
+    }

@@ -1,0 +1,160 @@
+"""config.json of models: read into the same shapes as the known ones, or refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from shunter.errors import InputError
+from shunter.sizing.config_json import read_shape, shape_of
+from shunter.sizing.shapes import known_models
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "intermediate_size": 14336,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+
+
+def without(*keys: str, **changes: Any) -> dict[str, Any]:
+    return {key: value for key, value in LLAMA.items() if key not in keys} | changes
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        (LLAMA, "Llama-3.1-8B"),
+        (
+            {
+                "model_type": "qwen2",
+                "hidden_size": 3584,
+                "num_hidden_layers": 28,
+                "num_attention_heads": 28,
+                "num_key_value_heads": 4,
+                "intermediate_size": 18944,
+                "vocab_size": 152064,
+                "tie_word_embeddings": False,
+            },
+            "Qwen2.5-7B",
+        ),
+        ({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024}, "GPT-2"),
+        (without(model_type="mixtral", num_local_experts=8, num_experts_per_tok=2, vocab_size=32000), "Mixtral-8x7B"),
+        (
+            {
+                "model_type": "gemma2",
+                "hidden_size": 2304,
+                "num_hidden_layers": 26,
+                "num_attention_heads": 8,
+                "num_key_value_heads": 4,
+                "head_dim": 256,
+                "intermediate_size": 9216,
+                "vocab_size": 256000,
+            },
+            "Gemma-2-2B",
+        ),
+        (
+            {
+                "model_type": "qwen3_moe",
+                "hidden_size": 2048,
+                "num_hidden_layers": 48,
+                "num_attention_heads": 32,
+                "num_key_value_heads": 4,
+                "head_dim": 128,
+                "intermediate_size": 6144,
+                "moe_intermediate_size": 768,
+                "num_experts": 128,
+                "num_experts_per_tok": 8,
+                "decoder_sparse_step": 1,
+                "mlp_only_layers": [],
+                "vocab_size": 151936,
+                "tie_word_embeddings": False,
+            },
+            "Qwen3-30B-A3B",
+        ),
+        (
+            {
+                "model_type": "phi",
+                "hidden_size": 2560,
+                "num_hidden_layers": 32,
+                "num_attention_heads": 32,
+                "intermediate_size": 10240,
+                "vocab_size": 51200,
+                "tie_word_embeddings": False,
+            },
+            "Phi-2",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_published_config_gives_the_known_count(config: dict[str, Any], name: str) -> None:
+    assert shape_of(config, "config.json", "x").total == known_models()[name].shape.total
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (without("hidden_size"), "config.json: hidden_size is missing."),
+        (without(hidden_size="4096"), "hidden_size is '4096'; it must be a whole number of at least 1"),
+        (without(num_hidden_layers=0), "num_hidden_layers is 0; it must be a whole number"),
+        (without(vocab_size=True), "vocab_size is True"),
+        (without(model_type="mamba"), "model_type 'mamba' is not modelled; there are llama, mistral"),
+        (without("model_type"), "model_type None is not modelled"),
+        (without(num_attention_heads=33, num_key_value_heads=33), "4096 is no multiple of num_attention_heads 33"),
+        (without(num_key_value_heads=5), "num_attention_heads 32 is no multiple of num_key_value_heads 5"),
+        (without(model_type="mixtral", num_local_experts=2, num_experts_per_tok=8), "num_experts_per_tok is 8, of 2 experts"),
+        (without(model_type="mixtral"), "num_local_experts is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_key_and_value(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        shape_of(config, "config.json", "x")
+    assert message in raised.value.message
+
+
+def test_a_quantized_model_is_sized_in_the_precision_asked_for_and_says_so() -> None:
+    shape = shape_of(without(quantization_config={"bits": 4}), "config.json", "x")
+    assert shape.total == 8_030_261_248
+    assert "quantization_config is ignored" in shape.note
+
+
+def test_biases_that_a_config_switches_on_are_counted() -> None:
+    plain, biased = (shape_of(without(attention_bias=bias), "c", "x").total for bias in (False, True))
+    assert biased - plain == 32 * (4096 + 2 * 1024 + 4096)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[]", "not an object"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b'{"model_type": "llama"}', "hidden_size is missing"),
+    ],
+)
+def test_files_that_are_no_config_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_shape(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_shape(tmp_path / "config.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_shape(tmp_path)
+
+
+def test_a_shape_is_called_as_its_directory(tmp_path: Path) -> None:
+    path = tmp_path / "my-model" / "config.json"
+    path.parent.mkdir()
+    path.write_bytes(msgspec.json.encode(LLAMA))
+    assert read_shape(path).name == "my-model"

@@ -1,0 +1,33 @@
+"""docs/sizing.md: its tables are made of the data, its commands are those of the tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shunter.sizing import SizeOptions, size
+
+PAGE = Path(__file__).parents[2] / "docs" / "sizing.md"
+ROWS = yaml.safe_load(Path(__file__).with_name("seed_rows.yaml").read_text())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['model']} on {row['nodes']} {row['machine']} {row['options']}")
+def test_the_usual_table_is_answered_row_by_row(row: dict[str, Any]) -> None:
+    found = size(row["model"], SizeOptions(nodes=row["nodes"], **row["options"]), on=row["machine"])
+    assert [option.verdict for option in found.choices] == [row["verdict"]]
+
+
+def test_the_python_of_the_page_works() -> None:
+    result = size("Llama-3.1-8B", SizeOptions(seq=4096), on="p5.48xlarge")
+    assert result.choices[0].verdict == "fits"
+    assert set(result.needs.memory.terms()) == {"states", "logits", "unsharded", "activations", "recomputation"}
+
+
+def test_every_made_block_of_the_page_is_full() -> None:
+    blocks = re.findall(r"<!-- made: ([a-z-]+) -->\n(.*?)<!-- end -->", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 9
+    assert all(len(content) > 50 for _, content in blocks)
