@@ -1,6 +1,6 @@
 """Checkpoints at a URL, for lm.py: s3:// by Amazon's own connector, gs://, abfs:// and others by fsspec.
 
-    pip install s3torchconnector[dcp]    # s3://; credentials, AWS_REGION and AWS_ENDPOINT_URL as for every tool of AWS
+    pip install s3torchconnector[dcp]    # s3://; credentials, AWS_REGION and AWS_ENDPOINT_URL as for every AWS tool
     pip install gcsfs                    # gs://; adlfs for abfs://
 
 A bucket has no directories, and an object appears whole or not at all. So the rules of lm.py hold: complete is what has a
@@ -22,7 +22,7 @@ def bucket(url):
     import s3torchconnector as library
     import s3torchconnector.dcp as connector
 
-    # A server of one's own has no host name for each bucket.
+    # Self-hosted servers rarely have a host name for each bucket.
     config = library.S3ClientConfig(force_path_style="AWS_ENDPOINT_URL" in os.environ, max_attempts=3)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     client = {"region": region, "s3client_config": config}
@@ -80,7 +80,7 @@ class S3:
         self.objects, self.listed = objects, listed
 
     def names(self, url):
-        """Of the objects whose URL begins so, what follows."""
+        """The names of objects below the URL, without it."""
         return [f"s3://{one.bucket}/{one.key}".removeprefix(url) for one in self.listed(url)]
 
     def create(self, url):

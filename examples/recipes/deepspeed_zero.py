@@ -29,7 +29,7 @@ from torch import nn
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all ranks but the one that reports."""
+    """Stands in for progress.py where that is missing, and on all ranks but the one that reports."""
 
     def nothing(self, *_, **__): ...
 
@@ -44,8 +44,8 @@ parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.Ar
 parser.add_argument("--stage", type=int, choices=[0, 1, 2, 3], default=2, help="of ZeRO; 0 divides nothing, as DDP")
 parser.add_argument("--bf16", action="store_true", help="weights in bfloat16, optimizer in float32")
 parser.add_argument("--steps", type=int, default=60)
-parser.add_argument("--global-batch", type=int, default=32, help="samples of a step, all ranks together")
-parser.add_argument("--accumulate", type=int, default=1, help="passes a step: more passes need less memory")
+parser.add_argument("--global-batch", type=int, default=32, help="samples per step, over all ranks")
+parser.add_argument("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
 parser.add_argument("--width", type=int, default=64, help="of the hidden layers")
 parser.add_argument("--lr", type=float, default=3e-3, help="learning rate")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")

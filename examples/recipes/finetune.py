@@ -36,7 +36,7 @@ from transformers import (
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all ranks but the first."""
+    """Stands in for progress.py where that is missing, and on all ranks but the first."""
 
     def nothing(self, *_, **__): ...
 
@@ -52,8 +52,8 @@ parser.add_argument("--model", help="a directory, or a name on the Hub (default:
 parser.add_argument("--data", help='a file of JSON lines {"prompt": ..., "answer": ...} (default: sums)')
 parser.add_argument("--rank", type=int, default=8, help="of LoRA's matrices")
 parser.add_argument("--steps", type=int, default=60)
-parser.add_argument("--global-batch", type=int, default=16, help="samples of a step, all ranks together")
-parser.add_argument("--accumulate", type=int, default=1, help="passes a step: more passes need less memory")
+parser.add_argument("--global-batch", type=int, default=16, help="samples per step, over all ranks")
+parser.add_argument("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
 parser.add_argument("--length", type=int, default=512, help="the most tokens of a sample; longer ones are left out")
 parser.add_argument("--lr", type=float, default=1e-3, help="learning rate")
 parser.add_argument("--bf16", action="store_true", help="compute in bfloat16")
@@ -72,7 +72,7 @@ def say(line):
 def refuse(sentence):
     say(f"error: {sentence}")
     if dist.is_initialized():
-        dist.barrier()  # torchrun ends all ranks when one goes: not before rank 0 has said why
+        dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
     sys.exit(2)
 
 

@@ -1,11 +1,11 @@
-"""Trains a small network to tell pictures apart, with DDP: the shortest script that goes on where it stopped.
+"""Trains a small image classifier with DDP: the shortest script that resumes where it stopped.
 
     python images.py                                                         # one process on a laptop's CPU
     torchrun --nproc-per-node 2 -- images.py --checkpoint /tmp/images.pt
     shunter run images.py --nodes 2 --gpus 1                                 # the same on GPUs
 
-With DDP every rank holds the whole model, so rank 0 may save it alone, in one file. Models that are divided among the ranks, and
-saves that training does not wait for, are in lm.py.
+With DDP every rank holds the whole model, so rank 0 can save it alone, in one file. For sharded models, and for saves in the
+background, see lm.py.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SHARED = os.environ.get("SHUNTER_CHECKPOINT_DIR")
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all ranks but the first."""
+    """Stands in for progress.py where that is missing, and on all ranks but the first."""
 
     def nothing(self, *_, **__): ...
 
@@ -40,7 +40,7 @@ parser.add_argument(
     "--data", help='a file that torch.save wrote: {"images": bytes of N x channels x height x width, "labels": N numbers}'
 )
 parser.add_argument("--epochs", type=int, default=3)
-parser.add_argument("--global-batch", type=int, default=64, help="pictures of a step, all ranks together")
+parser.add_argument("--global-batch", type=int, default=64, help="pictures per step, over all ranks")
 parser.add_argument("--lr", type=float, default=2e-3, help="learning rate")
 parser.add_argument("--checkpoint", default=f"{SHARED}/images.pt" if SHARED else None, help="a file that rank 0 can write")
 parser.add_argument("--save-every", type=int, default=20, help="steps between checkpoints")
@@ -85,7 +85,7 @@ def from_rank_0(work):
 
 
 def save(path, state):
-    """Under another name first: a kill in the middle leaves the one before."""
+    """Writes under another name first: a kill in the middle leaves the checkpoint before intact."""
     torch.save(state, f"{path}.tmp")
     os.replace(f"{path}.tmp", path)
 
@@ -124,7 +124,7 @@ def main():
     training = len(labels) * 4 // 5  # the last fifth is for the test
     if args.global_batch % world or not 0 < args.global_batch <= training:
         say(f"error: --global-batch {args.global_batch} must be a multiple of {world} ranks and at most {training} pictures.")
-        dist.barrier()  # torchrun ends all ranks when one goes: not before rank 0 has said why
+        dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
         raise SystemExit(2)
     images, labels = images.to(device) / 255, labels.to(device)
     steps_per_epoch = training // args.global_batch
@@ -139,13 +139,13 @@ def main():
         model.module.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
     for group in optimizer.param_groups:
-        group["lr"] = args.lr  # a checkpoint remembers the one of before
+        group["lr"] = args.lr  # not the one that the checkpoint was made with
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     progress = Progress() if rank == 0 else Silent()
     last_step = args.epochs * steps_per_epoch
     say(f"{world} ranks ({device.type}), from step {step} to {last_step}")
     while step < last_step and not stop:
-        # Which pictures: a function of the step alone. A restart in the middle of an epoch goes on with the next ones.
+        # Which pictures it takes depends on the step alone, so a restart in the middle of an epoch goes on with the next ones.
         epoch, place = divmod(step, steps_per_epoch)
         order = torch.randperm(training, generator=torch.Generator().manual_seed(epoch))
         mine = order[place * args.global_batch :][: args.global_batch][rank::world]

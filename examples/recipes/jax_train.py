@@ -26,7 +26,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all processes but the first."""
+    """Stands in for progress.py where that is missing, and on all processes but the first."""
 
     def nothing(self, *_, **__): ...
 

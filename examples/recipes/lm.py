@@ -24,7 +24,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 
-class Silent:  # in place of a file beside this one that was left out
+class Silent:  # takes the place of a helper file that is not there
     __init__ = report = checkpoint = note = log = close = begin = finish = lambda *_, **__: None
 
 
@@ -37,17 +37,17 @@ with contextlib.suppress(ImportError):
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 option = parser.add_argument
 option("--parallel", choices=["ddp", "fsdp"], default="ddp", help="each rank holds the whole model, or a shard of it")
-option("--recompute", action="store_true", help="activation checkpointing: compute again instead of keeping in memory")
+option("--recompute", action="store_true", help="activation checkpointing: recompute activations instead of keeping them")
 option("--bf16", action="store_true", help="compute in bfloat16; weights and optimizer stay float32")
 option("--compile", action="store_true", help="torch.compile each block")
-option("--global-batch", type=int, default=24, help="samples of a step, all ranks together")
-option("--accumulate", type=int, default=1, help="passes a step: more passes need less memory")
+option("--global-batch", type=int, default=24, help="samples per step, over all ranks")
+option("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
 option("--data", help="a text file (default: the numbers from 0 to 19999)")
-option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="what all nodes share: a directory or a URL")
-option("--keep-every", type=int, help="keep for good the checkpoints of steps that are a multiple of this, too")
+option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share, or a URL")
+option("--keep-every", type=int, help="also keep, for good, the checkpoint of every step that is a multiple of this")
 option("--log", help="a file for the loss of each step, as JSON lines")
-numbers = {"steps": 100, "save-every": 50, "keep": 3, "lr": 3e-3, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}
-for name, default in numbers.items():
+defaults = {"steps": 100, "save-every": 50, "keep": 3, "lr": 3e-3, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}
+for name, default in defaults.items():
     option(f"--{name}", type=type(default), default=default, help=" ")
 
 
@@ -58,12 +58,12 @@ def say(line):
 
 def refuse(sentence):
     say(f"error: {sentence}")
-    dist.barrier()  # torchrun ends all ranks when one goes: not before rank 0 has said why
+    dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
     raise SystemExit(2)
 
 
 def together(work, remedy, alone=False):
-    """What `work()` returns here, or on rank 0 if `alone`. Where it fails on one rank all end, not to wait for it for ever."""
+    """Returns what `work()` returns on this rank, or on rank 0 if `alone`. If it fails on any rank, all end with its error."""
     result = error = None
     try:
         result = work() if not alone or dist.get_rank() == 0 else None
@@ -99,35 +99,35 @@ def epoch_order(seed, epoch, samples):
 
 
 def rank_batch(text, args, step):
-    """This rank's samples of a step. All epochs make one endless row, cut into batches; each is dealt out to the ranks."""
+    """This rank's samples of a step. The epochs form one endless sequence, cut into batches, which the ranks share out."""
     samples = (len(text) - 1) // args.sequence
-    places = range(step * args.global_batch, (step + 1) * args.global_batch)[dist.get_rank() :: dist.get_world_size()]
-    chosen = torch.stack([epoch_order(args.seed, place // samples, samples)[place % samples] for place in places])
+    positions = range(step * args.global_batch, (step + 1) * args.global_batch)[dist.get_rank() :: dist.get_world_size()]
+    chosen = torch.stack([epoch_order(args.seed, position // samples, samples)[position % samples] for position in positions])
     return text[chosen[:, None] * args.sequence + torch.arange(args.sequence + 1)].long()
 
 
 class Checkpoints:
     def __init__(self, args, settings, model, optimizer, progress):
         self.args, self.model, self.optimizer, self.progress = args, model, optimizer, progress
-        self.settings = together(lambda: settings, "", alone=True)  # where ranks differ, all of them refuse or none
+        self.settings = together(lambda: settings, "", alone=True)  # those of rank 0: all ranks refuse a checkpoint, or none
         self.place, self.reader, self.writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
-        if "://" in args.checkpoint_dir:  # then they are those of the file beside this one
+        if "://" in args.checkpoint_dir:
             remedy = "A URL needs buckets.py beside lm.py, and the packages that it names."
             self.place, self.reader, self.writer = together(lambda: import_module("buckets").bucket(args.checkpoint_dir), remedy)
-        self.group, self.pending = dist.new_group(backend="gloo"), None  # its own: saves must not meet training's collectives
+        self.group, self.pending = dist.new_group(backend="gloo"), None  # of its own: saves run beside training's collectives
 
     def complete(self):  # DCP writes .metadata last
         return sorted(int(found.parent.name[5:]) for found in self.place.glob("step-[0-9]*/.metadata"))
 
     def state(self):
-        model, optimizer = get_state_dict(self.model, self.optimizer)  # the same form for DDP, FSDP and any number of ranks
+        model, optimizer = get_state_dict(self.model, self.optimizer)  # the same format for DDP, FSDP and any number of ranks
         return {"model": model, "optimizer": optimizer, "settings": json.dumps(self.settings)}
 
     def load(self):  # puts the newest complete checkpoint into model and optimizer; returns its step, 0 if there is none
         shared = "--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change."
         mark = self.place / together(lambda: f"tried-{os.urandom(8).hex()}", shared, alone=True)
         together(lambda: self.place.mkdir(parents=True, exist_ok=True) or mark.touch(), shared, alone=True)
-        together(mark.stat, shared)  # not shared, shards end on disks that go with their nodes
+        together(mark.stat, shared)  # on disks of their own the ranks' shards would never be read together
         step = together(lambda: mark.unlink() or max(self.complete(), default=0), shared, alone=True)
         if step:
             path = self.place / f"step-{step}"
@@ -138,9 +138,9 @@ class Checkpoints:
         return step
 
     def read(self, path):
-        self.reader(path).read_metadata()  # DCP would print a traceback of its own
+        self.reader(path).read_metadata()  # first: DCP would print a traceback of its own
         saved, state = {"settings": ""}, self.state()
-        dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)  # first: it says why the rest may not fit
+        dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)  # they say why the rest may not fit
         for name, value in json.loads(saved["settings"]).items():
             if value != (own := self.settings[name]):
                 refuse(f"{path} was made with {name} {value}, this run has {own}. Use {value}, or another --checkpoint-dir.")
@@ -157,7 +157,7 @@ class Checkpoints:
         self.progress.checkpoint(step, seconds, self.args.save_every)
         say(f"saved step {step}")
 
-    def finish(self):  # then none is being written, and old ones may go
+    def finish(self):  # waits for the save that is under way, then removes old checkpoints
         if self.pending:
             (step, future), self.pending = self.pending, None
             together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.")
@@ -168,7 +168,7 @@ class Checkpoints:
         for step in [step for step in self.complete()[: -self.args.keep] if not every or step % every]:
             path = self.place / f"step-{step}"
             (path / ".metadata").unlink()  # first: what is half removed must not look complete
-            with contextlib.suppress(OSError):  # the rest is only in the way
+            with contextlib.suppress(OSError):  # what stays of the rest only takes up room
                 for file in path.glob("*"):
                     file.unlink()
                 path.rmdir()
@@ -188,14 +188,14 @@ def main():
     if args.global_batch % (world * args.accumulate):
         refuse(f"--global-batch {args.global_batch} must be a multiple of {world} ranks x --accumulate {args.accumulate}.")
     numbers = " ".join(map(str, range(20_000))).encode()
-    text = together(lambda: Path(args.data).read_bytes() if args.data else numbers, "Each node needs the text.")
+    text = together(lambda: Path(args.data).read_bytes() if args.data else numbers, "Each node needs the file of --data.")
     together(lambda: text[args.sequence], "--data must have more bytes than --sequence.")
     text = torch.frombuffer(bytearray(text), dtype=torch.uint8)
     torch.manual_seed(args.seed)  # the same first weights on all ranks
     model = together(lambda: LanguageModel(args), "Change --dim, --heads or --layers.")  # on the CPU: GPUs get shards only
     for block in model.blocks if args.compile else ():
         block.compile()
-    for part in (*model.blocks, model) if fsdp else ():  # a block is gathered when it is needed, and let go after it
+    for part in (*model.blocks, model) if fsdp else ():  # a block's weights are gathered to compute it, then freed
         fully_shard(part, mp_policy=MixedPrecisionPolicy(torch.bfloat16 if args.bf16 else None, reduce_dtype=torch.float32))
     if not fsdp:
         model = nn.parallel.DistributedDataParallel(model.to(device))
@@ -206,14 +206,14 @@ def main():
         settings = {name: vars(args)[name] for name in ("seed", "global_batch", "sequence", "dim", "heads", "layers")}
         checkpoints = Checkpoints(args, settings | {"bytes": len(text)}, model, optimizer, progress)
         step = checkpoints.load()
-    optimizer.param_groups[0]["lr"] = args.lr  # a checkpoint remembers the one of before
+    optimizer.param_groups[0]["lr"] = args.lr  # not the one that the checkpoint was made with
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     log = open((rank == 0 and args.log) or os.devnull, "a", buffering=1)  # noqa: SIM115
     say(f"{args.parallel} on {world} ranks ({device.type}), from step {step} to {args.steps}")
     while step < args.steps and not stop:
         loss_sum = torch.zeros((), device=device)
         for number, rows in enumerate(rank_batch(text, args, step).to(device).chunk(args.accumulate), start=1):
-            last = number == args.accumulate  # the gradients of all ranks are joined once a step
+            last = number == args.accumulate  # gradients are averaged over the ranks once a step
             if fsdp:
                 model.set_requires_gradient_sync(last)
             with contextlib.nullcontext() if fsdp or last else model.no_sync():
@@ -227,14 +227,14 @@ def main():
         optimizer.zero_grad()
         step += 1
         report = torch.tensor([loss_sum.item() / world, bool(stopping)], dtype=torch.float64)
-        dist.all_reduce(report)  # on the CPU, in one message: the mean loss, and whether a rank was told to stop
+        dist.all_reduce(report)  # on the CPU, in one message: the mean loss, and whether any rank was told to stop
         loss, stop = report.tolist()
         print(json.dumps({"step": step, "loss": loss, "ranks": world, "time": time.time()}), file=log)
         progress.report(step=step, steps=args.steps, loss=loss)
         tracking.log(step, loss=loss)
         if step % 10 == 0 or step == args.steps:
             say(f"step {step} loss {loss:.4f}")
-        if not loss < float("inf"):  # nan, too
+        if not loss < float("inf"):  # true for nan, too
             refuse(f"the loss of step {step} is {loss}: go on from the newest checkpoint with a smaller --lr.")
         if stop or step == args.steps or step % args.save_every == 0:
             checkpoints.begin(step)

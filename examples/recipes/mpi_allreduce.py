@@ -22,7 +22,7 @@ from mpi4py import MPI
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all ranks but the one that reports."""
+    """Stands in for progress.py where that is missing, and on all ranks but the one that reports."""
 
     def nothing(self, *_, **__): ...
 
@@ -35,7 +35,7 @@ with contextlib.suppress(ImportError):
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--steps", type=int, default=200)
-parser.add_argument("--global-batch", type=int, default=60, help="samples of a step, all ranks together")
+parser.add_argument("--global-batch", type=int, default=60, help="samples per step, over all ranks")
 parser.add_argument("--lr", type=float, default=0.5, help="learning rate")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=50, help="steps between checkpoints")

@@ -5,9 +5,9 @@
         loss = train(step)
         progress.report(step=step, steps=steps, loss=loss)
 
-Rank 0 sends reports by a thread of their own, the newest at most every five seconds. What cannot be sent is dropped: a server
-that is slow, away or unwilling never slows or stops a training. Where there is none (a PyTorchJob, a laptop), nothing happens.
-Needs Python 3.8, and nothing else.
+Rank 0 sends reports from a background thread, at most one in five seconds and always the newest. What cannot be sent is dropped:
+a server that is slow or unreachable, or that refuses, never slows or stops the training. Without a server (a PyTorchJob, a
+laptop) nothing happens. Needs Python 3.8, and nothing else.
 """
 
 import atexit
@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from http.client import HTTPException
 
 PERIOD, TIMEOUT, PAUSE = 5.0, 5.0, 60.0
-"""Seconds between two reports; that one may take; without any after one that failed."""
+"""Seconds between two reports; that a report may take; of silence after one that failed."""
 
 
 class Progress:
@@ -38,7 +38,7 @@ class Progress:
             atexit.register(self.close)
 
     def report(self, step, steps=None, **metrics):
-        """Tells that `step` is done, of `steps`, and whatever else is known of it, such as its loss. Numbers or tensors."""
+        """Reports that `step` of `steps` is done, with other metrics of it, such as its loss. Numbers or tensors."""
         if not self._url:
             return
         self._pace.append((time.monotonic(), step))
@@ -49,8 +49,8 @@ class Progress:
         self._changed.set()
 
     def checkpoint(self, step, seconds=None, every=None):
-        """Tells that the checkpoint of `step` is complete, how long saving it took, and how many steps lie between two. Without
-        seconds it is one that was loaded, of unknown age."""
+        """Reports that the checkpoint of `step` is complete, how long saving took, and how many steps lie between two. Without
+        `seconds` it is one that was loaded, of unknown age."""
         saved = {"checkpoint.step": step}
         if seconds is not None:
             saved.update({"checkpoint.seconds": round(seconds, 2), "checkpoint.time": round(time.time())})
@@ -59,12 +59,12 @@ class Progress:
         self._changed.set()
 
     def note(self, name, text):
-        """Tells a text of at most 64 characters, which goes along with every report."""
+        """Sets a text of at most 64 characters that every report carries."""
         self._notes = {**self._notes, name: text}
         self._changed.set()
 
     def close(self):
-        """Sends what was told last; takes no longer than one report may."""
+        """Sends the newest values; takes no longer than one report may."""
         self._closing.set()
         if self._sender.is_alive():
             self._sender.join(TIMEOUT)

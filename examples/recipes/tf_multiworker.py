@@ -25,7 +25,7 @@ import tensorflow as tf
 
 
 class Silent:
-    """In place of a progress.py that was left out, and on all workers but the first."""
+    """Stands in for progress.py where that is missing, and on all workers but the first."""
 
     def nothing(self, *_, **__): ...
 

@@ -184,7 +184,7 @@ def page_example(before: str, after: str) -> str:
 def test_the_objects_of_the_page_are_made_without_a_cluster_and_train_when_they_are_applied(
     cluster: Cluster, namespace: str, project: Path
 ) -> None:
-    example = page_example("the ConfigMaps with the code, and the TrainJob.\n", "\nWhat it prints")
+    example = page_example("the ConfigMaps with the code, and the TrainJob.\n", "\nPipe what it prints")
     (project / "train.py").write_text("import os, sys\nprint('rank', os.environ['RANK'], sys.argv[1:])\n")
     nowhere = {key: value for key, value in cluster.environment.items() if key not in ("KUBECONFIG", "SHUNTER_STATE_DIR")}
     made = subprocess.run(
