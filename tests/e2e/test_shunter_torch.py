@@ -123,7 +123,7 @@ def test_a_killed_rank_starts_all_anew_from_their_checkpoint_and_the_restart_is_
     (told / "go").touch()
     said, _ = following.communicate(timeout=60)
     assert following.returncode == 0, said
-    assert "all pods are made anew; restarts: 1 of 3 used\n" in said
+    assert "all pods are recreated; restarts: 1 of 3 used\n" in said
 
 
 def test_a_disruption_starts_all_anew_and_uses_no_restart(cluster: Cluster, namespace: str, told: Path) -> None:

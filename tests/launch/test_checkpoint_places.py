@@ -57,7 +57,7 @@ REFUSED = {
     "runs/lm": "--checkpoints 'runs/lm' is neither a claim",
     " ": "is neither a claim",
     "": "is neither a claim",
-    "~nobody-of-this-name/ck": "~nobody-of-this-name is nobody's home directory here",
+    "~nobody-of-this-name/ck": "~nobody-of-this-name names no home directory of this machine",
 }
 
 

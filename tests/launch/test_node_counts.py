@@ -181,7 +181,7 @@ FIXED = {
     "claims of the JobSet": (
         trainjob(runtime="torchtune-llama3.2-1b"),
         RUNTIMES["torchtune-llama3.2-1b"],
-        "the volumes of its JobSet (volumeClaimPolicies) would go with it",
+        "the volumes of its JobSet (volumeClaimPolicies) would be deleted with it",
     ),
     "a command that says --nnodes": (
         trainjob(trainer={"command": ["sh", "-c", "torchrun --nnodes=2 t.py"]}),
@@ -196,12 +196,12 @@ FIXED = {
     "an mpirun with hosts": (
         trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-x", "A", "--host", "a,b", "t"]}),
         RUNTIMES["deepspeed-distributed"],
-        "its mpirun is told its processes or hosts (--host)",
+        "its mpirun command fixes its processes or hosts (--host)",
     ),
     "an mpirun with a number": (
         trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-np", "2", "t"]}),
         RUNTIMES["deepspeed-distributed"],
-        "its mpirun is told its processes or hosts (-np)",
+        "its mpirun command fixes its processes or hosts (-np)",
     ),
 }
 

@@ -286,7 +286,7 @@ REFUSED = {
     "half of the metadata": (lose_metadata, (), "step-6 is damaged: remove it"),
     "a save that fails": (block_step_7, ("--save-every", 7), "Step 7 is not saved"),
     "a directory that is a file": (change_nothing, ("--checkpoint-dir", LM), "must be a directory that all nodes share"),
-    "no text": (change_nothing, ("--data", "/nowhere"), "No such file or directory: '/nowhere'. Each node needs the file of --data"),
+    "no text": (change_nothing, ("--data", "/nowhere"), "'/nowhere'. Each node needs the file of --data"),
     "a text of less than a sample": (change_nothing, ("--data", "/dev/null"), "--data must have more bytes than --sequence"),
     "heads that do not fit": (change_nothing, ("--heads", 5), "Change --dim, --heads or --layers"),
     "a loss that is not finite": (change_nothing, ("--lr", 1e30), "go on from the newest checkpoint with a smaller --lr"),

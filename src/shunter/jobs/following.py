@@ -204,7 +204,7 @@ class JobFollower:
                 continue
             counts = restarts(seen.object)
             if counts is not None and made is not None and counts.made > made:
-                self._display.note(f"all pods are made anew; restarts: {counts}")
+                self._display.note(f"all pods are recreated; restarts: {counts}")
             made = counts.made if counts is not None else 0
 
     async def _watch_events(self) -> None:

@@ -9,7 +9,7 @@ from shunter.operator.diagnosis import faults
 from shunter.operator.overview import member
 
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
-"""Label of a JobSet's pods: how often all had been made anew before."""
+"""Label of a JobSet's pods: how often all had been recreated before."""
 
 
 def last_pods(job: Json, pods: Sequence[Json], gone: Collection[str]) -> list[Json]:

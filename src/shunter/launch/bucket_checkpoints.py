@@ -1,4 +1,4 @@
-"""Checkpoints in buckets, listed with the credentials of whoever asks: s3:// by boto3, other URLs by fsspec, where those are
+"""Checkpoints in buckets, listed with the credentials of the user: s3:// by boto3, other URLs by fsspec, where those are
 installed. Which of them are complete is said by `checkpoints.steps_of`, as for directories.
 """
 

@@ -29,7 +29,7 @@ def read_place(text: str) -> Checkpoints:
     if text[:1] in ("/", ".", "~"):
         directory = os.path.expanduser(text)
         if directory.startswith("~"):
-            raise InputError(f"--checkpoints {text!r}: {text.partition('/')[0]} is nobody's home directory here.", _FORMS)
+            raise InputError(f"--checkpoints {text!r}: {text.partition('/')[0]} names no home directory of this machine.", _FORMS)
         return Checkpoints(directory=os.path.abspath(directory))
     claim, _, inside = text.partition(":")
     if claim.lower() in SCHEMES and inside[:1] in ("", "/"):

@@ -113,9 +113,9 @@ def with_saved(found: Progress | None, job: Json) -> Progress | None:
     newest = newest_complete(place.directory)
     if newest is None:
         return found
-    told = found or Progress()
-    reported = told.checkpoint or Checkpoint(0)
-    return msgspec.structs.replace(told, checkpoint=msgspec.structs.replace(reported, step=newest[0], saved=newest[1]))
+    known = found or Progress()
+    reported = known.checkpoint or Checkpoint(0)
+    return msgspec.structs.replace(known, checkpoint=msgspec.structs.replace(reported, step=newest[0], saved=newest[1]))
 
 
 class SavedCheckpoints(Struct, frozen=True):
@@ -130,8 +130,8 @@ class SavedCheckpoints(Struct, frozen=True):
 
 
 def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> list[SavedCheckpoints]:
-    """What jobs have saved in the directories of this machine: below `root`, where the embedded cluster keeps those of which it
-    was told no place, also of jobs that are gone; and in those that `jobs` keep theirs in. Sorted by namespace and name."""
+    """What jobs have saved in the directories of this machine: below `root`, where the embedded cluster keeps those without a
+    place of their own, of deleted jobs too; and where `jobs` keep theirs. Sorted by namespace and name."""
     places = {(place.parent.name, place.name): place for place in root.glob("*/*")}
     for job in jobs:
         if (place := saving_place(job)) is not None and place.directory is not None:
@@ -173,8 +173,8 @@ async def with_resumed_place(
     client: Client, namespace: str, options: LaunchOptions, tell: Callable[[str], None]
 ) -> LaunchOptions:
     """The options with the place of the checkpoints of the job to resume, as that job says it. `tell` gets a sentence where
-    nobody has looked whether some are there. InputError where only a job that is gone could say so, and for a place that is
-    another than the job's: the program would begin anew."""
+    it is not checked that there are some. InputError if only a deleted job could name the place, and for another place than the
+    job's: the program would train from the beginning."""
     if not options.resume:
         return options
     option, given = f"--resume {options.resume}", options.checkpoints

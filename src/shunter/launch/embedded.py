@@ -1,5 +1,5 @@
 """What options of a program mean on the embedded cluster: one machine, on which images stand for its own Python environments, and
-where nobody but the operator acts on a job. What would be dropped in silence is said or refused."""
+where only the operator acts on a job. What would have no effect is reported or refused."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ async def allocatable(client: Client) -> Json:
 
 
 def require_fabric_device(options: LaunchOptions, allocatable: Json) -> None:
-    """InputError for a fabric whose device this machine lacks: its pods are started all the same, without the device, and NCCL
-    is told to stop where there is none."""
+    """InputError for a fabric whose device this machine lacks: its pods would start without the device, and the profile
+    makes NCCL stop then."""
     fabric = options.fabric
     if fabric is not None and fabric.device and not int(quantity.parse(allocatable.get(fabric.device, 0))):
         raise InputError(

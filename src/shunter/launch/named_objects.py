@@ -26,8 +26,8 @@ async def require_claims(client: Client, namespace: str, options: LaunchOptions)
 
 
 async def require_queue(client: Client, namespace: str, options: LaunchOptions) -> None:
-    """InputError for a queue that is not there, and on a cluster without Kueue, where nobody would act on it. One that may not be
-    read is taken as it is given."""
+    """InputError for a queue that does not exist, and on a cluster without Kueue, where the label has no effect. One that may not
+    be read is accepted unchecked."""
     if not options.queue:
         return
     group, discovery = QUEUE_LABEL.partition("/")[0], Discovery(client)

@@ -52,7 +52,7 @@ def require_scalable(job: Json, nodes: int) -> None:
     if (queue := queue_name(job)) and not is_suspended(job):
         raise InputError(
             f"{title} was admitted by queue {queue} with the nodes that it has.",
-            "Run it again with that many nodes, and the queue admits it anew.",
+            "Run it again with that many nodes, and the queue admits the new job.",
         )
 
 
@@ -87,23 +87,23 @@ def wanted_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
     """The `pod_counts` of a TrainJob's JobSet with so many nodes. InputError where the runtime, a command or the JobSet's claims
     fix the number."""
     title = _title(job)
-    wanted, other = (
+    requested, other = (
         jobset_for(_with_nodes(job, number), runtime) for number in (nodes, nodes + 2)
     )  # of an MPI job the launcher may be one
-    if pod_counts(wanted) == pod_counts(other):
+    if pod_counts(requested) == pod_counts(other):
         name = ((job.get("spec") or {}).get("runtimeRef") or {}).get("name", "")
         raise InputError(
             f"{title}: its runtime {name} has a fixed number of pods; numNodes changes nothing there.",
             f"In the runtime the Jobs that train need the label {ANCESTOR_LABEL}: {ANCESTOR_TRAINER}.",
         )
-    if wanted["spec"].get("volumeClaimPolicies"):
+    if requested["spec"].get("volumeClaimPolicies"):
         raise InputError(
-            f"{title}: the volumes of its JobSet (volumeClaimPolicies) would go with it when it is made anew.",
+            f"{title}: the volumes of its JobSet (volumeClaimPolicies) would be deleted with it when it is recreated.",
             "Create it again with that many nodes.",
         )
     is_mpi = bool(((runtime.get("spec") or {}).get("mlPolicy") or {}).get("mpi"))
-    require_unfixed(title, list(_words(wanted)), nodes, is_mpi=is_mpi)
-    return pod_counts(wanted)
+    require_unfixed(title, list(_words(requested)), nodes, is_mpi=is_mpi)
+    return pod_counts(requested)
 
 
 def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: bool) -> None:
@@ -118,7 +118,7 @@ def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: boo
             )
     if is_mpi and (fixed := _FIXED_MPI.search(text)):
         raise InputError(
-            f"{title}: its mpirun is told its processes or hosts ({fixed[1]}), which other nodes would not change.",
+            f"{title}: its mpirun command fixes its processes or hosts ({fixed[1]}), so other nodes would not train.",
             f"Create it again without {fixed[1]}: the operator writes the hosts.",
         )
 
@@ -134,7 +134,7 @@ def worker_count(job: Json, nodes: int) -> int:
     policy = spec.elastic_policy
     if policy is None or WORKER not in spec.pytorch_replica_specs:
         raise InputError(
-            f"{title} has no elasticPolicy: its ranks were told their number when they started.",
+            f"{title} has no elasticPolicy: the number of its ranks is fixed when they start.",
             "Create it again with another number of Workers, or with spec.elasticPolicy.",
         )
     least, most = policy.min_replicas or 1, policy.max_replicas or 1

@@ -43,7 +43,7 @@ MANAGER = "shunter.dev/run"
 _MANAGERS = (MANAGER, FABRIC_MANAGER)
 CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
 MUST_RESUME_VARIABLE = "SHUNTER_MUST_RESUME"
-"""`true` tells a program that there is a checkpoint to go on from: one that finds none is to refuse, and not to begin anew."""
+"""`true` tells a program that there is a checkpoint: one that finds none must fail, and not train from the beginning."""
 SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 _UNPACK = """\
 import glob, hashlib, io, sys, tarfile

@@ -77,7 +77,7 @@ def duration(option: str, text: str) -> int | None:
 
 
 def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
-    """EnvVars of `K=V`, and of `K`, whose value is taken from `mine`, the environment of whoever starts the job."""
+    """EnvVars of `K=V`, and of `K`, whose value is taken from `mine`, the environment of the user who starts the job."""
     found = []
     for text in texts:
         name, given, value = text.partition("=")

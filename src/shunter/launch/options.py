@@ -92,7 +92,7 @@ class LaunchOptions:
     tracking: Tracking | None = None
     """The MLflow that the program logs to."""
     restarts: int | None = None
-    """How often all pods are made anew when one fails, before the job fails."""
+    """How often all pods are recreated after a failure, before the job fails."""
     fabric: Fabric | None = None
     """The fast network; see `fabric.find_fabric`."""
 

@@ -45,7 +45,7 @@ def program_of(
 def code_of(
     program: Program, root: Path, *, is_embedded: bool = False, is_in_image: bool = False, is_copied: bool = False
 ) -> Code:
-    """How the program's files get to its pods. On the embedded cluster the directory is mounted, unless a copy is wanted."""
+    """How the program's files get to its pods. On the embedded cluster the directory is mounted, unless a copy is asked for."""
     if is_in_image:
         return ImageCode()
     if is_embedded and not is_copied:

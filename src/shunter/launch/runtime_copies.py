@@ -18,7 +18,7 @@ DISRUPTION_RULE: Json = {
     "onJobFailureReasons": ["PodFailurePolicy"],
 }
 FAIL_ON_DISRUPTION: Json = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
-"""Together: an eviction starts all pods anew, and uses up no restart (docs/training/runtime.md)."""
+"""Together: after an eviction all pods are recreated, which uses up no restart (docs/training/runtime.md)."""
 _LABELS = "trainer.kubeflow.org/"
 _NOT_VALIDATED = "trainer.kubeflow.org/webhook-validation"
 
@@ -57,8 +57,8 @@ def rerun_runtime(runtime: Json, job: str) -> Json:
 
 
 def with_restarts(runtime: Json, restarts: int) -> Json:
-    """The runtime, whose training pods are all made anew up to so many times: no container and no pod is started again alone, and
-    disruptions count only where the runtime has a failure policy of its own."""
+    """The runtime with so many restarts: when a training pod fails all are recreated. No container and no pod is restarted alone,
+    and disruptions count only where the runtime has a failure policy of its own."""
     changed = copy.deepcopy(runtime)
     spec = changed["spec"]["template"].setdefault("spec", {})
     trained = [job for job in spec.get("replicatedJobs") or () if templates.ancestor(job) == ANCESTOR_TRAINER]

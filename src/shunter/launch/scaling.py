@@ -31,7 +31,7 @@ from shunter.operator.trainer.views import ConfigMap, Runtime
 
 LOOK_SECONDS = 0.2
 QUIET_SECONDS = 3.0
-"""How long pods may take to end before one is told what is waited for."""
+"""How long pods may take to end before a message says what is waited for."""
 STOP_SECONDS = 60.0
 """How long the operator may take to begin."""
 

@@ -32,8 +32,8 @@ async def runtime_made_for(client: Client, job: Json) -> Json | None:
 
 
 async def own_runtime(client: Client, job: Json, runtime: Json, made: Json) -> None:
-    """Makes the job the owner of its runtime; `made` is that as the server stored it. One that somebody deleted meanwhile is
-    created anew. EnvironmentProblem, and the job is deleted, where another took its place: the job might train with that."""
+    """Makes the job the owner of its runtime; `made` is that as the server stored it. One that was deleted meanwhile is
+    created again. EnvironmentProblem, and the job is deleted, if another took its place: the job might train with that."""
     metadata = job["metadata"]
     owners = [owner_reference(job)]
     patch = {"metadata": {"uid": made["metadata"]["uid"], "ownerReferences": owners}}

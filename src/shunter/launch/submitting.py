@@ -39,7 +39,7 @@ class Submitted(NamedTuple):
 
 
 def silent(_: str) -> None:
-    """Tells nobody."""
+    """Drops the sentence."""
 
 
 async def submit(

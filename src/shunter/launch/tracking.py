@@ -1,4 +1,4 @@
-"""Where a job logs its metrics to MLflow: the server's address, and the variables that tell a program of it. Pure.
+"""Where a job logs its metrics to MLflow: the server's address, and the variables that a program gets. Pure.
 
 They are MLflow's own, and two that say who the job is, so that all of its starts go on with one run, as
 examples/recipes/tracking.py does. A manifest that sets them by hand gets the same.
@@ -46,7 +46,7 @@ class Tracking:
 
 
 class TrackedRun(Struct, frozen=True):
-    """Where a job logs to. The ids are empty until its program has told them."""
+    """Where a job logs to. The ids are empty until its program has reported them."""
 
     uri: str
     experiment: str
@@ -145,19 +145,19 @@ def with_uri(job: Json, uri: str) -> Json:
 
 
 def tracked_run(job: Json) -> TrackedRun | None:
-    """Where a TrainJob logs to, by its own variables and what its program told; None where nothing says so."""
+    """Where a TrainJob logs to, by its own variables and what its program reported; None where neither says so."""
     trainer = job["spec"].get("trainer") or {}
     values = {variable["name"]: variable.get("value", "") for variable in trainer.get("env") or ()}
     if URI not in values:
         return None
     metrics = ((job.get("status") or {}).get("trainerStatus") or {}).get("metrics") or ()
-    told = {metric["name"]: metric.get("value", "") for metric in metrics}
+    reported = {metric["name"]: metric.get("value", "") for metric in metrics}
     return TrackedRun(
         values[URI],
         values.get(EXPERIMENT) or "Default",
         values.get(RUN, ""),
-        told.get("mlflow.experiment", ""),
-        told.get("mlflow.run", ""),
+        reported.get("mlflow.experiment", ""),
+        reported.get("mlflow.run", ""),
     )
 
 
