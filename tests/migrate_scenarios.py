@@ -1,7 +1,8 @@
 """Cases of the migration, as files under tests/scenarios/migrate/AREA/:
 
     CASE.yaml        the input; its first comment line says what it is about, a line `# options: {...}` sets Options
-                     (camelCase), a line `# --mpi-operator` takes MPIJobs of mpi-operator for jobs
+                     (camelCase), a line `# --mpi-operator` takes MPIJobs of mpi-operator for jobs, `# --update-selectors`
+                     rewrites selectors
     CASE.out.yaml    what `shunter migrate convert` prints; not there when all of its jobs are blocked
     CASE.findings    what it tells, a line each: LINE:COLUMN ID MESSAGE, `(accepted)` where --accept took it on
 
@@ -23,6 +24,7 @@ from shunter.migrate import batch
 from shunter.migrate.emit import files
 from shunter.migrate.findings import Finding
 from shunter.migrate.gitops import helm
+from shunter.migrate.neighbours.checks import neighbours
 from shunter.migrate.options import Options
 from shunter.migrate.provenance import MADE_BY
 from shunter.migrate.source.files import text_file
@@ -30,6 +32,7 @@ from shunter.migrate.source.provider import Input
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
 OPTIONS = "# options:"
+UPDATE_SELECTORS = "# --update-selectors"
 MPI_OPERATOR = "# --mpi-operator"
 
 
@@ -72,9 +75,13 @@ def seen(case: Path) -> Expectation:
     given = _given(case)
     converted = _converted(given, options_of(case))
     templates, told = helm.skeletons(given.templates, options_of(case))
+    beside = neighbours(given, converted, update_selectors=UPDATE_SELECTORS in given.files[0].text)
+    templates = {**templates, **beside.texts}
     out = files.stream(given, converted, templates) if files.usable(converted) or templates else ""
     out = out.replace(MADE_BY, "shunter/VERSION")
-    return Expectation(out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *told, *converted.findings]))
+    return Expectation(
+        out, "".join(f"{_told(finding)}\n" for finding in [*given.findings, *told, *beside.findings, *converted.findings])
+    )
 
 
 def write(case: Path) -> None:

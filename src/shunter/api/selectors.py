@@ -25,6 +25,23 @@ def selects(selector: Json, labels: Mapping[str, str]) -> bool:
     return _matches(selector.get("matchLabels") or {}, selector.get("matchExpressions") or (), labels)
 
 
+def notation(selector: Json | None) -> str:
+    """A selector as kubectl shows it: `app=web,tier in (back,front),!old`; empty for one that selects everything."""
+    found = selector or {}
+    terms = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
+    for rule in found.get("matchExpressions") or ():
+        key, operator = rule.get("key", ""), rule.get("operator", "")
+        values = ",".join(sorted(rule.get("values") or ()))
+        words = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        terms.append(words.get(operator, f"{key} {operator} ({values})"))
+    return ",".join(terms)
+
+
 def requirement_holds(requirement: Json, labels: Mapping[str, str]) -> bool:
     """Whether one of `matchExpressions` holds."""
     key, values = requirement.get("key", ""), requirement.get("values") or ()

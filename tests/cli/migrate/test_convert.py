@@ -193,3 +193,40 @@ def test_two_jobs_that_would_take_each_others_place_are_refused(tmp_path: Path) 
     assert convert("a/one.yaml", "b", folder=tmp_path).returncode == 0
     in_namespaces = JOB.replace("name: bert", "name: bert\n  namespace: x") + "---\n" + JOB
     assert convert("-f", "-", given=in_namespaces).returncode == 0
+
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: board}   # TensorBoard
+spec:
+  selector:
+    training.kubeflow.org/job-name: bert
+  ports: [{port: 6006}]
+"""
+
+
+def test_a_service_that_selects_a_job_in_another_file_is_named_with_its_new_selector(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    done = convert("-f", ".", "--output-dir", "out", folder=tmp_path)
+    assert done.returncode == 0
+    assert "service.yaml:5:3: warning SELECT001 Service board selects 1 pod of PyTorchJob bert" in done.stderr
+    assert "Select jobset.sigs.k8s.io/jobset-name=bert; --update-selectors writes that." in done.stderr
+    assert (tmp_path / "out" / "service.yaml").read_text() == SERVICE
+
+
+@pytest.mark.parametrize("where", [["--output-dir", "out"], ["--in-place", "--force"]], ids=["output-dir", "in-place"])
+def test_selectors_are_updated_where_files_are_written(tmp_path: Path, where: list[str]) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    assert convert("-f", ".", *where, "--update-selectors", folder=tmp_path).returncode == 0
+    written = tmp_path / ("out" if "out" in where else ".") / "service.yaml"
+    assert written.read_text() == SERVICE.replace("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+
+
+def test_a_stream_has_the_file_whose_selectors_are_updated(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    documents = [*yaml.safe_load_all(convert("-f", ".", "--update-selectors", folder=tmp_path).stdout)]
+    assert {"jobset.sigs.k8s.io/jobset-name": "bert"} in [document["spec"].get("selector") for document in documents]

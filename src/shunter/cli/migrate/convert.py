@@ -49,6 +49,10 @@ def convert(
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
     suffix: SuffixOption = "",
+    update_selectors: Annotated[
+        bool,
+        typer.Option("--update-selectors", help="Rewrite selectors that select the jobs' pods: of Services, policies, monitors."),
+    ] = False,
     suspend: Annotated[bool, typer.Option("--suspend", help="Make the results suspended.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing; the exit code says it.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell notes too: what changes without loss.")] = False,
@@ -78,13 +82,14 @@ def convert(
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
     templates, told = templates_of(given, options)
     usable, _ = taken_on(batch, [], configuration)
-    texts, overlays = texts_of(given, usable, templates, [Path(name) for name in source.files or ()], output_dir, in_place)
-    batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays], configuration)
+    changed_texts, beside = neighbours_of(given, usable, templates, update_selectors=update_selectors)
+    texts, overlays = texts_of(given, usable, changed_texts, [Path(name) for name in source.files or ()], output_dir, in_place)
+    batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays, *beside], configuration)
     if texts is not None and in_place and not force:
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
     elif texts is not None and not force:
         refuse_others(texts)
-    changed = write(given, batch, templates, form, texts)
+    changed = write(given, batch, changed_texts, form, texts)
     write_reports(reports, batch, faults)
     findings = [*faults, *batch.findings]
     if not quiet:
@@ -131,6 +136,18 @@ def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[F
     from shunter.migrate.gitops import helm
 
     return helm.skeletons(given.templates, options)
+
+
+def neighbours_of(
+    given: Input, batch: Batch, templates: dict[int, str], *, update_selectors: bool
+) -> tuple[dict[int, str], list[Finding]]:
+    """New texts of documents, with those whose selectors are rewritten, and what there is to tell of what is passed on."""
+    if not given.passed_on and len(batch.outcomes) < 2:
+        return templates, []
+    from shunter.migrate.neighbours.checks import neighbours
+
+    found = neighbours(given, batch, update_selectors=update_selectors)
+    return {**templates, **found.texts}, found.findings
 
 
 def texts_of(

@@ -108,6 +108,17 @@ class Input:
         return [found for found in self.objects if not self._is_job(found)]
 
     @property
+    def passed_on(self) -> list[Document]:
+        """Documents that hold something beside v1 jobs: other objects, values of charts, templates."""
+        return [
+            document
+            for file in self.files
+            for document in file.documents
+            if (document.node is not None or document.is_template or document.objects)
+            and (not document.objects or any(not self._is_job(found) for found in document.objects))
+        ]
+
+    @property
     def templates(self) -> list[Document]:
         """Documents with v1 jobs that Helm has to fill in first."""
         return [

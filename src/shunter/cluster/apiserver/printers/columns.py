@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.selectors import notation
 from shunter.cluster.apiserver.kinds import Column
 
 Cells = list[Any]
@@ -129,22 +130,7 @@ def format_labels(labels: Json | None) -> str:
 
 
 def format_selector(selector: Json | None) -> str:
-    """A `metav1.LabelSelector` in the notation of selectors."""
-    if not selector:
-        return "<none>"
-    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for expression in selector.get("matchExpressions") or ():
-        key, operator = expression["key"], expression["operator"]
-        values = ",".join(sorted(expression.get("values") or ()))
-        terms.append(
-            {
-                "In": f"{key} in ({values})",
-                "NotIn": f"{key} notin ({values})",
-                "Exists": key,
-                "DoesNotExist": f"!{key}",
-            }[operator]
-        )
-    return ",".join(terms) or "<none>"
+    return notation(selector) or "<none>"
 
 
 def containers_and_images(pod_spec: Json) -> tuple[str, str]:

@@ -1,0 +1,68 @@
+"""What is told of objects that select the pods of converted jobs."""
+
+from __future__ import annotations
+
+from shunter.migrate.findings import Topic
+
+_REMEDY = "Select the labels that pods of v2 have, as the finding says, or add --update-selectors."
+
+LOST = Topic(
+    id="SELECT001",
+    title="an object selects no pod of a job any more",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "A Service, NetworkPolicy, PodMonitor, PodDisruptionBudget, affinity or spread constraint of the input selects pods of a "
+        "v1 job by labels that the pods of its TrainJob do not have. Kubernetes reports no error: the Service has no endpoints, "
+        "the policy does not apply. The selector was evaluated against the labels of the pods of both sides."
+    ),
+    remedy=_REMEDY,
+    effort=1,
+    traps=("T21", "T23", "NX23"),
+)
+DIFFERENT = Topic(
+    id="SELECT002",
+    title="an object selects other pods of a job than before",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A selector of the input selects some pods of a v1 job and others of its TrainJob: a requirement such as NotIn or "
+        "DoesNotExist also holds where a label is missing, and pods of one group of v2 have the same labels."
+    ),
+    remedy=_REMEDY,
+    effort=1,
+    traps=("T21", "NX23"),
+)
+GAINED = Topic(
+    id="SELECT003",
+    title="an object selects pods of a TrainJob that it did not select before",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A selector of the input selects no pod of a v1 job and pods of its TrainJob, because v1's labels are missing there or "
+        "those of JobSet and Job are present: a NetworkPolicy or a PodDisruptionBudget now applies to the training."
+    ),
+    remedy=_REMEDY,
+    effort=1,
+    traps=("T21", "NX23"),
+)
+REWRITTEN = Topic(
+    id="SELECT004",
+    title="a selector is rewritten to the labels of v2",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "With --update-selectors a selector that would select no pod of v2, or others than before, is replaced by one that "
+        "selects exactly the counterparts of the pods that it selected. Selectors of which that is not certain are left."
+    ),
+    remedy="Nothing to do. v1 jobs that still run are not selected any more.",
+    traps=("T21", "NX23"),
+)
