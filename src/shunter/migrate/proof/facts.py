@@ -14,9 +14,11 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.quantity import canonical_resource
 from shunter.api.selectors import selects
+from shunter.cluster.controllers.jobset.names import JOBSET_NAME
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
 from shunter.migrate.proof.pods import Replica
+from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 
 Place: TypeAlias = tuple[str, ...]
 """Where a fact stands: `("containers", "node", "env", "RANK")`."""
@@ -27,6 +29,7 @@ TRAINING = "node"
 """What the container that trains is called in places, whatever its name."""
 _KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
+_JOB_NAMES = {JOB_NAME: JOBSET_NAME}
 _OWN_LABELS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
 """Labels that operators and controllers give to pods begin with these."""
 
@@ -158,7 +161,7 @@ class Side:
     def _selection(self, selector: Json) -> Json:
         marks = [mark for mark, labels in self._labels.items() if selects(selector, labels)]
         if not marks:
-            return selector
+            return _of_other_jobs(selector)
         rules: Iterable[Json] = selector.get("matchExpressions") or ()
         return {
             "selects": marks,
@@ -172,6 +175,17 @@ def _beside_training(replica: Replica) -> str:
     spec = replica.pod["spec"]
     known = {container["name"] for field in ("containers", "initContainers") for container in spec.get(field) or ()}
     return next(name for number in count(1) if (name := f"{TRAINING}-{number}") not in known)
+
+
+def _of_other_jobs(selector: Json) -> Json:
+    """A selector of pods that are none of the job's, with JobSet's label of the job's name in the place of v1's."""
+    given = selector.get("matchLabels") or {}
+    labels = {_JOB_NAMES.get(key, key): value for key, value in given.items() if key != OPERATOR_NAME or JOB_NAME not in given}
+    rules = [
+        {**rule, "key": _JOB_NAMES.get(rule.get("key", ""), rule.get("key"))} for rule in selector.get("matchExpressions") or ()
+    ]
+    changed: Json = {"matchLabels": labels, "matchExpressions": rules}
+    return {**selector, **{field: value for field, value in changed.items() if field in selector}}
 
 
 def _is_own(label: str) -> bool:

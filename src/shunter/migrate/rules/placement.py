@@ -11,6 +11,8 @@ from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.migrate.rules import names
+from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
 
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -47,6 +49,22 @@ NO_SUCH_LABEL = Topic(
     effort=3,
     traps=("NX23",),
     acceptable=True,
+)
+
+RENAMED = Topic(
+    id="POD017",
+    title="a selector of pods names another job, which gets a new name",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "An affinity or spread constraint of the job selects the pods of another job of the input, and that one has another name "
+        "in v2. The selector has the new name, so it selects nothing while the other job is still a v1 job."
+    ),
+    remedy="Apply both jobs as they were converted together.",
+    effort=1,
+    traps=("NX23",),
 )
 
 
@@ -92,6 +110,7 @@ def _rewrite(draft: Draft, group: Group, path: Path, term: Json) -> None:
             new_key, (new_value,) = new
             rewritten[new_key] = new_value
             _carry(draft, group, place, (*path, "labelSelector", "matchLabels", new_key), new_key)
+            _report_new_names(draft, group, place, [value] if key == JOB_NAME else [])
         else:
             for template in draft.template_paths(group):
                 draft.default((*template, *place), "the selector names the job already")
@@ -101,6 +120,7 @@ def _rewrite(draft: Draft, group: Group, path: Path, term: Json) -> None:
         place = (*path, "labelSelector", "matchExpressions", index)
         new = _counterpart(draft, expression.get("key", ""), expression.get("values") or [], has_job=False)
         if new:
+            _report_new_names(draft, group, place, (expression.get("values") or []) if new[0] == JOBSET_NAME else [])
             expression["key"] = new[0]
             if expression.get("values"):
                 expression["values"] = new[1]
@@ -124,7 +144,7 @@ def _counterpart(draft: Draft, key: str, values: list[str], *, has_job: bool) ->
     if key in kept_labels(draft):
         return None
     if key == JOB_NAME:
-        return JOBSET_NAME, [draft.name if value == draft.job.name else value for value in values]
+        return JOBSET_NAME, [_new_name(draft, value) for value in values]
     if key == OPERATOR_NAME and has_job:
         return ()
     if key == REPLICA_TYPE:
@@ -133,6 +153,25 @@ def _counterpart(draft: Draft, key: str, values: list[str], *, has_job: bool) ->
         if all(len(found) == 1 for found in names) and all(len(group.roles) == 1 for group in draft.groups):
             return REPLICATED_JOB, [next(iter(found)) for found in names]
     return None
+
+
+def _new_name(draft: Draft, name: str) -> str:
+    """That of the TrainJob that the v1 job becomes; of a job that is not in the input, its own."""
+    if name == draft.job.name:
+        return draft.name
+    kinds = draft.surroundings.job_kinds.get((draft.source.namespace, name), ())
+    if len(kinds) != 1:
+        return name
+    other = SourceObject({"kind": kinds[0], "metadata": {"name": name, "namespace": draft.source.namespace}}, "")
+    return names.wanted(other, draft.options, draft.surroundings)
+
+
+def _report_new_names(draft: Draft, group: Group, path: Path, values: list[str]) -> None:
+    for value in values:
+        new = _new_name(draft, value)
+        if value not in (new, draft.job.name):
+            message = f"This selects pods of {new}, which {value} becomes when it is converted in the same way."
+            draft.report(RENAMED, (*draft.template_paths(group)[0], *path), message)
 
 
 def _carry(draft: Draft, group: Group, source: Path, target: Path, key: str) -> None:
