@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
-from shunter.kube.manifests import Loader
+from shunter.api.yaml import Loader
 from shunter.kube.positions import followed
 from shunter.migrate.emit.job import plain_text
 from shunter.migrate.neighbours.selections import Selection
