@@ -16,6 +16,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
 MANIFESTS = Path(__file__).parent / "manifests/migration"
+EXAMPLES = Path(__file__).parents[2] / "examples/v1"
 STEPS = 8
 RANKS = 2
 
@@ -59,3 +60,23 @@ def losses(cluster: Cluster, job: Json) -> dict[tuple[str, str], str]:
     assert done.returncode == 0, done.stderr + done.stdout
     found = re.findall(r"rank=(\d+/\d+) step=(\d+) loss=(\S+)", done.stdout)
     return {(rank, step): loss for rank, step, loss in found}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("example", ["tfjob-multiworker", "mpijob-allreduce", "paddlejob-collective"])
+def test_a_shipped_example_and_its_conversion_are_found_equal(cluster: Cluster, namespace: str, example: str) -> None:
+    """They print no loss: what can be seen decides, and what could not is said."""
+    source = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())
+    source["metadata"]["namespace"] = namespace
+    conversion = convert(SourceObject(source, "job.yaml"), Options(accepted=("MPI001",)))
+    assert conversion.runtime is not None
+    name, kind = source["metadata"]["name"], source["kind"].lower()
+    for objects, job, end in (
+        ([source], kind, "Succeeded"),
+        ([conversion.runtime, conversion.train_job], "trainjob", "Complete"),
+    ):
+        cluster.apply(*objects)
+        cluster.kubectl("wait", f"{job}/{name}", "-n", namespace, f"--for=condition={end}", "--timeout=120s")
+    done = cluster.shunter("migrate", "compare", f"{kind}/{name}", f"trainjob/{name}", "-n", namespace)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r": equal; not seen: .*final metrics", done.stderr), done.stderr

@@ -69,7 +69,7 @@ def test_runs_with_equal_logs_are_equal() -> None:
         "restarts": "equal",
         "first steps of loss": "equal",
         "final loss": "equal",
-        "throughput": "not comparable",
+        "throughput": "not seen",
         "wall time": "within tolerance",
         "time to first step": "within tolerance",
     }
@@ -125,6 +125,74 @@ def test_a_run_is_compared_with(successor: Run, verdict: str) -> None:
     assert compared(trained(2, LOSSES), successor, Tolerance()).verdict == verdict
 
 
+SILENT = run(["hello"], ["hello"])
+GONE = trained(2, [], pods=(), processes=(), planned=({"cpu": "2"}, {"cpu": "2"}))
+NEVER_RAN = msgspec.structs.replace(GONE, state="Suspended", ran=False, started=None, finished=None)
+MOVED = trained(2, LOSSES[:2], state="Running", moved=True, finished=None)
+CONTINUED = msgspec.structs.replace(trained(2, []), series=run(["step=3 loss=0.6"], ["step=3 loss=0.6"]).series)
+WORLD = ("world size", "ranks", "process group")
+BY_WHAT_THERE_IS: dict[str, tuple[Run, Run, tuple[str, ...]]] = {
+    "programs that print nothing": (SILENT, SILENT, (*WORLD, "final metrics", "throughput")),
+    "an original whose pods are gone": (GONE, trained(2, LOSSES), (*WORLD, "final metrics", "throughput")),
+    "an original that never ran": (NEVER_RAN, trained(2, LOSSES), ("status", *WORLD, "final metrics", "throughput")),
+    "a moved one, and a successor that began again": (MOVED, trained(2, LOSSES), ("status", "final loss", "throughput")),
+    "a moved one, and a successor that went on from its checkpoint": (
+        MOVED, CONTINUED, ("status", "first steps of loss", "final loss", "throughput")),
+    "a successor whose other pods went with the first": (
+        SILENT, msgspec.structs.replace(SILENT, pods=SILENT.pods[:1], gone=1, planned=({"cpu": "2"}, {"cpu": "2"})),
+        (*WORLD, "final metrics", "throughput")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("original", "successor", "unseen"), BY_WHAT_THERE_IS.values(), ids=BY_WHAT_THERE_IS)
+def test_runs_in_which_nothing_differs_are_equal_and_what_was_not_seen_is_named(
+    original: Run, successor: Run, unseen: tuple[str, ...]
+) -> None:
+    comparison = compared(original, successor, Tolerance())
+    assert comparison.verdict == "equal", aspects(comparison)
+    assert comparison.unseen == unseen
+
+
+ALONE = run(*(spoken(0, 1, LOSSES) for _ in range(2)))
+ALONE_AND_SILENT = run(["rank=0 world_size=1"], ["rank=0 world_size=1"])
+STILL_DIFFERENT = {
+    "processes that each train alone where the original said nothing": (SILENT, ALONE_AND_SILENT),
+    "processes that each train alone where the original is gone": (GONE, ALONE),
+    "processes that each train alone where the original never ran": (NEVER_RAN, ALONE),
+    "a pod less than the original asked for": (NEVER_RAN, trained(1, LOSSES)),
+    "less of the processor than the original asked for": (
+        NEVER_RAN, trained(2, LOSSES, pods=tuple(Pod(label=f"node-{n}", rank=n, requests={"cpu": "1"}) for n in (0, 1)))),
+    "other values in the steps that a moved one did": (MOVED, trained(2, [2.5, 1.9, 0.6])),
+    "a failed successor of a moved one": (MOVED, trained(2, LOSSES, state="Failed")),
+    "a failed successor of one that never ran": (NEVER_RAN, trained(2, LOSSES, state="Failed")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("original", "successor"), STILL_DIFFERENT.values(), ids=STILL_DIFFERENT)
+def test_what_can_be_seen_decides_all_the_same(original: Run, successor: Run) -> None:
+    comparison = compared(original, successor, Tolerance())
+    assert (comparison.verdict, comparison.unseen) == ("different", ())
+
+
+TO_BE_DONE = {
+    "wait for the original": (trained(2, LOSSES, state="Running"), trained(2, LOSSES), "wait until it has finished"),
+    "wait for the successor": (trained(2, LOSSES), trained(2, LOSSES, state="Running"), "wait until it has finished"),
+    "use what apply kept": (
+        trained(2, [], state="Suspended", pods=(), processes=()), trained(2, LOSSES), "compare with what was kept of it (--plan"),
+    "look for a metric that one run printed": (trained(2, LOSSES), trained(2, []), "name one with --metric"),
+    "let the successor say its rank": (
+        trained(2, []), SILENT, "TrainJob bert did not; have it print rank=R world_size=N"),
+    "run both with one seed": (run(["seed=1", "step=1 loss=1"]), run(["seed=2", "step=1 loss=2"]), "run both with one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("original", "successor", "remedy"), TO_BE_DONE.values(), ids=TO_BE_DONE)
+def test_not_comparable_says_what_to_do(original: Run, successor: Run, remedy: str) -> None:
+    comparison = compared(original, successor, Tolerance())
+    assert comparison.verdict == "not comparable", aspects(comparison)
+    assert any(remedy in aspect.why for aspect in comparison.aspects if aspect.verdict == "not comparable")
+
+
 def test_two_runs_that_both_diverged_are_equal_in_that() -> None:
     diverged = trained(2, [2.5, float("nan")])
     assert compared(diverged, diverged, Tolerance()).verdict == "equal"
@@ -133,12 +201,12 @@ def test_two_runs_that_both_diverged_are_equal_in_that() -> None:
 def test_a_world_of_no_processes_is_none() -> None:
     """`world_size=0` is what torch.cuda.device_count() makes of a machine without GPUs."""
     silent = run(["rank=0 world_size=0", "step=1 loss=2.5"])
-    assert aspects(compared(silent, silent, Tolerance()))["process group"] == "not comparable"
+    assert aspects(compared(silent, silent, Tolerance()))["process group"] == "not seen"
 
 
 def test_a_speed_that_is_printed_as_0_is_none() -> None:
     slow = [f"{BEGUN + timedelta(seconds=300 * step):%Y-%m-%dT%H:%M:%SZ} step={step} 0.00 steps/s" for step in range(1, 4)]
-    assert aspects(compared(run(slow), run(slow), Tolerance()))["throughput"] == "not comparable"
+    assert aspects(compared(run(slow), run(slow), Tolerance()))["throughput"] == "not seen"
 
 
 def test_a_metric_of_one_run_only_is_told() -> None:
@@ -147,7 +215,7 @@ def test_a_metric_of_one_run_only_is_told() -> None:
     comparison = compared(one.with_series([more]), other, Tolerance())
     assert comparison.verdict == "equal"
     assert why(comparison, "other metrics") == "only one run reports them"
-    assert aspects(comparison)["other metrics"] == "not comparable"
+    assert aspects(comparison)["other metrics"] == "not seen"
 
 
 def test_tolerances_are_the_users() -> None:
@@ -167,7 +235,7 @@ def test_runs_with_other_seeds_are_not_comparable() -> None:
     other = run(["seed=2", *spoken(0, 1, [9.0])])
     comparison = compared(one, other, Tolerance())
     assert comparison.verdict == "not comparable"
-    assert why(comparison, "first steps of loss") == "their seeds differ: 1 and 2"
+    assert why(comparison, "first steps of loss") == "their seeds differ: 1 and 2; run both with one"
 
 
 def test_a_trial_on_fewer_nodes_is_judged_by_its_process_group_alone() -> None:
@@ -210,7 +278,7 @@ def paced(seconds: float) -> Run:
 PACES = {
     "four percent slower": (100, 104, "within tolerance"),
     "ten percent slower": (100, 110, "different"),
-    "ten percent slower, over a second": (1, 1.1, "not comparable"),
+    "ten percent slower, over a second": (1, 1.1, "not seen"),
 }
 
 

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from shunter.migrate.runs.comparison import Comparison, Tolerance
     from shunter.migrate.runs.record import Run
 
-VERDICT_COLOURS = {"equal": "green", "within tolerance": "green", "different": "bold red", "not comparable": "yellow"}
+VERDICT_COLOURS = {
+    "equal": "green",
+    "within tolerance": "green",
+    "different": "bold red",
+    "not comparable": "yellow",
+    "not seen": "dim",
+}
 
 
 SourcesOption = Annotated[
@@ -213,7 +219,8 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
         print_table(table)
         titles = f"{comparison.original.title} and {comparison.successor.title}"
         colour = VERDICT_COLOURS[comparison.verdict]
-        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]", soft_wrap=True)
+        unseen = f"; not seen: {', '.join(comparison.unseen)}" if comparison.unseen else ""
+        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
     codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
     return codes.get(comparison.verdict, exit_codes.OK)
 
@@ -224,5 +231,6 @@ def plain(comparison: Comparison) -> Json:
         "verdict": comparison.verdict,
         "original": comparison.original.title,
         "successor": comparison.successor.title,
+        "notSeen": list(comparison.unseen),
         "aspects": [aspect._asdict() for aspect in comparison.aspects],
     }

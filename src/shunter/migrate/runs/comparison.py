@@ -2,23 +2,28 @@
 
 Of aspects that say what was learned and by whom a difference decides; how long something took is shown, but two runs on a shared
 cluster never take equally long, so it decides only as throughput, and only where there was time enough to measure it.
+
+What could not be seen of either run makes no difference and is named (`not seen`). Runs are `not comparable` only for a reason
+that somebody can remove, and each such reason says how.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from shunter.api.counts import count
 from shunter.api.meta import Struct
 from shunter.api.quantity import parse
 from shunter.jobs.log_metrics import RATE
 from shunter.jobs.metrics import Series
 from shunter.migrate.runs.integrity import grouping
 from shunter.migrate.runs.learning import learning
-from shunter.migrate.runs.record import Pod, Run
+from shunter.migrate.runs.record import Run
 
 Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
+AspectVerdict = Verdict | Literal["not seen"]
 
 MEASURABLE_SECONDS = 10.0
 """A shorter stretch says more of the machine's other work than of the program's speed."""
@@ -39,7 +44,7 @@ class Tolerance(Struct, frozen=True):
 
 class Aspect(NamedTuple):
     name: str
-    verdict: Verdict
+    verdict: AspectVerdict
     original: str
     successor: str
     why: str = ""
@@ -53,16 +58,22 @@ class Comparison(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """That of all deciding aspects together. Runs of which no metric, or not the process group, could be compared are not
-        comparable, whatever else is equal: they may have trained anything."""
+        """That of all deciding aspects together: runs in which nothing differs are equal, as far as they were seen. Not
+        comparable are runs of which one has not ended or did something else on purpose, or of which only one spoke."""
         decisive = {aspect.name: aspect.verdict for aspect in self.aspects if aspect.decides}
         if "different" in decisive.values():
             return "different"
-        metrics = [aspect.verdict for aspect in self.aspects if aspect.name.startswith(_METRICS)]
-        learned = [verdict for verdict in metrics if verdict != "not comparable"]
-        if not learned or any(decisive[name] == "not comparable" for name in ("status", "process group")):
+        metrics = {aspect.verdict for aspect in self.aspects if aspect.name.startswith(_METRICS)}
+        if metrics == {"not comparable"} or any(decisive[name] == "not comparable" for name in _REQUIRED):
             return "not comparable"
         return "within tolerance" if "within tolerance" in decisive.values() else "equal"
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The deciding aspects that could not be compared, and stand in nobody's way."""
+        if self.verdict in ("different", "not comparable"):
+            return ()
+        return tuple(one.name for one in self.aspects if one.decides and one.verdict in ("not seen", "not comparable"))
 
     @property
     def is_as_wanted(self) -> bool:
@@ -74,6 +85,8 @@ class Comparison(NamedTuple):
 
 
 _METRICS = ("first steps of ", "final ")
+_REQUIRED = ("status", "world size", "process group")
+_SPEAK = "have it print rank=R world_size=N"
 
 
 def compared(original: Run, successor: Run, tolerance: Tolerance) -> Comparison:
@@ -93,34 +106,70 @@ def compared(original: Run, successor: Run, tolerance: Tolerance) -> Comparison:
 
 
 def _status(original: Run, successor: Run) -> Aspect:
-    running = next((run for run in (original, successor) if not run.is_finished), None)
-    if running is not None:
-        why = f"{running.title} is not finished"
-        return Aspect("status", "not comparable", original.state, successor.state, why)
-    return _same("status", original.state, successor.state, successor.message if successor.state == "Failed" else "")
+    shown = _ending(original), _ending(successor)
+    if not successor.is_finished:
+        return Aspect("status", "not comparable", *shown, f"{successor.title} is {successor.state}: wait until it has finished")
+    failed = successor.message if successor.state == "Failed" else ""
+    if original.is_finished:
+        return _same("status", *shown, failed)
+    if original.state == "Suspended" and original.ran and not original.moved:
+        why = f"{original.title} was suspended while it ran: compare with what was kept of it (--plan, --baseline)"
+        return Aspect("status", "not comparable", *shown, why)
+    if not original.moved and original.ran:
+        return Aspect("status", "not comparable", *shown, f"{original.title} is {original.state}: wait until it has finished")
+    if failed or successor.state == "Failed":
+        return Aspect("status", "different", *shown, failed)
+    why = "its TrainJob went on with it" if original.moved else "it never ran"
+    return Aspect("status", "not seen", *shown, why)
+
+
+def _ending(run: Run) -> str:
+    return f"{run.state}, then moved" if run.moved else run.state if run.ran else "never ran"
 
 
 def _integrity(original: Run, successor: Run) -> Iterator[Aspect]:
     one, other = grouping(original), grouping(successor)
-    silent = next((run.title for run, seen in ((original, one), (successor, other)) if not seen.world_sizes), "")
-    why = f"no process of {silent} printed its rank and world size; have it print rank=R world_size=N" if silent else ""
-    reason = why or _of_nodes(original, successor)
+    unsaid, unheard = _silence(original, successor, bool(one.world_sizes), bool(other.world_sizes), "its rank and world size")
+    verdict: AspectVerdict = "not comparable" if unheard else "not seen"
+    why = f"{unheard}; {_SPEAK}" if unheard else f"{unsaid}; {_SPEAK}" if unsaid else ""
+    on_purpose = _of_nodes(original, successor)
     shown = one.shown_world_size, other.shown_world_size
-    yield Aspect("world size", "not comparable", *shown, reason) if reason else _same("world size", *shown)
+    if on_purpose:
+        yield Aspect("world size", "not comparable", *shown, on_purpose)
+    else:
+        yield Aspect("world size", verdict, *shown, why) if why else _same("world size", *shown)
     shown = one.shown_ranks, other.shown_ranks
-    if reason or not (one.ranks and other.ranks):
-        yield Aspect("ranks", "not comparable", *shown, reason or "no rank was printed")
+    if on_purpose or why or not (one.ranks and other.ranks):
+        yield Aspect("ranks", "not seen", *shown, on_purpose or why or "no rank was printed")
     elif one.is_complete != other.is_complete and (one.groups, other.groups) == (1, 1):
-        yield Aspect("ranks", "not comparable", *shown, "in one run not every rank spoke")
+        yield Aspect("ranks", "not seen", *shown, "in one run not every rank spoke")
     else:
         yield _same("ranks", *shown)
     shown = one.shown_groups, other.shown_groups
-    if one.groups is None or other.groups is None:
-        yield Aspect("process group", "not comparable", *shown, why or "the ranks printed do not tell")
-    elif one.groups == 1 < other.groups:
+    if (other.groups or 1) > 1 and one.groups in (None, 1):
         yield Aspect("process group", "different", *shown, f"its {other.groups} groups each train a model of their own")
+    elif one.groups is None or other.groups is None:
+        yield Aspect("process group", verdict, *shown, why or "the ranks printed do not tell")
     else:
         yield _same("process group", *shown)
+
+
+def _silence(original: Run, successor: Run, original_spoke: bool, successor_spoke: bool, what: str) -> tuple[str, str]:
+    """Why something was not seen that programs print: the first when that can be so, the second when one run should have said it,
+    as the other did. Both are empty when both said it."""
+    if original_spoke and successor_spoke:
+        return "", ""
+    if not original_spoke and not successor_spoke:
+        return f"neither printed {what}", ""
+    if not original_spoke and _is_past(original):
+        return f"{original.title} {'never ran' if not original.ran else 'has no logs any more'}", ""
+    silent, heard = (original, successor) if successor_spoke else (successor, original)
+    return "", f"{heard.title} printed {what}, {silent.title} did not"
+
+
+def _is_past(run: Run) -> bool:
+    """Whether nothing more can be learned of a run: it never was, or its pods are gone with all that they said."""
+    return not run.pods and not run.series and not run.processes
 
 
 def _of_nodes(original: Run, successor: Run) -> str:
@@ -130,35 +179,56 @@ def _of_nodes(original: Run, successor: Run) -> str:
 
 
 def _pods(original: Run, successor: Run) -> Aspect:
-    shown = str(len(original.pods)), str(len(successor.pods))
-    why = _gone(original, successor) or _of_nodes(original, successor)
-    return Aspect("pods", "not comparable", *shown, why) if why else _same("pods", *shown)
+    one, other = _asked_for(original), _asked_for(successor)
+    shown = str(len(one)), str(len(other))
+    if why := _of_nodes(original, successor) or _unknown(original, one) or _unknown(successor, other):
+        return Aspect("pods", "not seen", *shown, why)
+    return _same("pods", *shown)._replace(why=_by_its_job(original, successor))
 
 
 def _resources(original: Run, successor: Run) -> Aspect:
-    one, other = _totals(original.pods), _totals(successor.pods)
+    asked = _asked_for(original), _asked_for(successor)
+    one, other = map(_totals, asked)
+    if original.gone or not original.pods:
+        # The cluster may have added requests to the pods that are there.
+        other = {name: amount for name, amount in other.items() if name in one}
     shown = _shown_totals(one), _shown_totals(other)
-    if why := _gone(original, successor) or _of_nodes(original, successor):
-        return Aspect("resources", "not comparable", *shown, why)
-    return Aspect("resources", "equal" if one == other else "different", *shown)
+    if why := _of_nodes(original, successor) or _unknown(original, asked[0]) or _unknown(successor, asked[1]):
+        return Aspect("resources", "not seen", *shown, why)
+    verdict: Verdict = "equal" if one == other else "different"
+    return Aspect("resources", verdict, *shown, _by_its_job(original, successor))
+
+
+def _asked_for(run: Run) -> Sequence[Mapping[str, str]]:
+    """What each pod asks for: those that are there, or, where some are gone, those that the job asks for."""
+    return run.planned if run.gone or not run.pods else [pod.requests for pod in run.pods]
+
+
+def _unknown(run: Run, asked_for: Sequence[Mapping[str, str]]) -> str:
+    return "" if asked_for else f"pods of {run.title} are gone"
+
+
+def _by_its_job(original: Run, successor: Run) -> str:
+    """Of which run, and why, what its job asks for stands for its pods; empty when all are there."""
+    run = next((run for run in (original, successor) if run.gone or not run.pods), None)
+    if run is None:
+        return ""
+    return f"as {run.title} says: " + (
+        f"{count(run.gone, 'pod')} gone" if run.gone else "no pod is there" if run.ran else "it never ran"
+    )
 
 
 def _restarts(original: Run, successor: Run) -> Aspect:
     one, other = (str(sum(pod.restarts for pod in run.pods)) for run in (original, successor))
-    if why := _gone(original, successor):
-        return Aspect("restarts", "not comparable", one, other, why, decides=False)
+    if why := _by_its_job(original, successor):
+        return Aspect("restarts", "not seen", one, other, why, decides=False)
     return _same("restarts", one, other)._replace(decides=False)
 
 
-def _gone(original: Run, successor: Run) -> str:
-    run = next((run for run in (original, successor) if run.gone or not run.pods), None)
-    return f"{run.gone or 'all'} pods of {run.title} are gone" if run else ""
-
-
-def _totals(pods: tuple[Pod, ...]) -> dict[str, float]:
+def _totals(pods: Sequence[Mapping[str, str]]) -> dict[str, float]:
     amounts: dict[str, float] = {}
-    for pod in pods:
-        for name, quantity in pod.requests.items():
+    for requests in pods:
+        for name, quantity in requests.items():
             amounts[name] = amounts.get(name, 0.0) + float(parse(quantity))
     return amounts
 
@@ -175,7 +245,7 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
         shown = part.original, part.successor
         why = reason or part.obstacle
         if why:
-            yield Aspect(part.name, "not comparable", *shown, why)
+            yield Aspect(part.name, "not seen" if original.moved and not reason else "not comparable", *shown, why)
             continue
         if part.mismatch:
             yield Aspect(part.name, "different", *shown, part.mismatch)
@@ -190,15 +260,21 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
             largest = max(part.pairs, key=lambda pair: abs(pair.values[0] - pair.values[1]) if pair.is_finite else 0.0)
             yield Aspect(part.name, "within tolerance", *shown, f"at most {largest.deviation}, {largest.where}")
     if not found:
-        silent = next((run.title for run in (original, successor) if not run.series), "")
-        why = f"{silent} printed no metric that is known" if silent else "they have no metric in common"
-        yield Aspect("final metrics", "not comparable", "", "", f"{why}; name one with --metric")
+        yield _without_metrics(original, successor)
         return
     names = [[series.name for series in run.series if series.name != RATE] for run in (original, successor)]
     alone = [[name for name in dict.fromkeys(ours) if name not in theirs] for ours, theirs in (names, names[::-1])]
     if any(alone):
         shown = ", ".join(alone[0]), ", ".join(alone[1])
-        yield Aspect("other metrics", "not comparable", *shown, "only one run reports them", decides=False)
+        yield Aspect("other metrics", "not seen", *shown, "only one run reports them", decides=False)
+
+
+def _without_metrics(original: Run, successor: Run) -> Aspect:
+    if original.series and successor.series:
+        return Aspect("final metrics", "not comparable", "", "", "they have no metric in common; name one with --metric")
+    unsaid, unheard = _silence(original, successor, bool(original.series), bool(successor.series), "a metric that is known")
+    verdict: AspectVerdict = "not comparable" if unheard else "not seen"
+    return Aspect("final metrics", verdict, "", "", f"{unheard or unsaid}; name one with --metric")
 
 
 def _incomparable(original: Run, successor: Run) -> str:
@@ -206,7 +282,7 @@ def _incomparable(original: Run, successor: Run) -> str:
     if why := _of_nodes(original, successor):
         return f"{why}: each step sees other data"
     if original.seed and successor.seed and original.seed != successor.seed:
-        return f"their seeds differ: {original.seed} and {successor.seed}"
+        return f"their seeds differ: {original.seed} and {successor.seed}; run both with one"
     return ""
 
 
@@ -219,13 +295,13 @@ class _Stretch(NamedTuple):
 def _throughput(original: Run, successor: Run, tolerance: Tolerance) -> Aspect:
     one, other = _stretches(original, successor)
     if one is None or other is None:
-        return Aspect("throughput", "not comparable", "", "", "the logs do not say when steps were done")
+        return Aspect("throughput", "not seen", "", "", "the logs do not say when steps were done")
     shown = f"{one.rate:.4g} {one.unit}", f"{other.rate:.4g} {other.unit}"
     if min(one.seconds, other.seconds) < MEASURABLE_SECONDS:
         why = f"measured over {min(one.seconds, other.seconds):.1f} s; {MEASURABLE_SECONDS:.0f} s are needed"
-        return Aspect("throughput", "not comparable", *shown, why)
+        return Aspect("throughput", "not seen", *shown, why)
     if why := _of_nodes(original, successor) or ("" if one.rate else "the original's speed is printed as 0"):
-        return Aspect("throughput", "not comparable", *shown, why)
+        return Aspect("throughput", "not seen", *shown, why)
     change = other.rate / one.rate - 1
     verdict: Verdict = "equal" if change == 0 else "within tolerance" if abs(change) <= tolerance.throughput else "different"
     return Aspect("throughput", verdict, *shown, f"{change:+.1%}" if change else "")
@@ -259,7 +335,7 @@ def _stretch(series: Series, twin: Series) -> _Stretch | None:
 def _seconds(name: str, one: float | None, other: float | None, tolerance: Tolerance) -> Aspect:
     shown = tuple("unknown" if seconds is None else f"{seconds:.1f} s" for seconds in (one, other))
     if one is None or other is None:
-        return Aspect(name, "not comparable", shown[0], shown[1], "times are not known of both", decides=False)
+        return Aspect(name, "not seen", shown[0], shown[1], "times are not known of both", decides=False)
     is_close = math.isclose(one, other, rel_tol=tolerance.throughput)
     return Aspect(name, "within tolerance" if is_close else "different", shown[0], shown[1], decides=False)
 

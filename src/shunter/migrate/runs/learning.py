@@ -96,7 +96,7 @@ def _final(name: str, original: Run, successor: Run, twins: list[tuple[Series, S
         if one.points[-1].at == other.points[-1].at or one.source != other.source:
             continue
         ends = f"one ends at {_step(one, one.points[-1])}, the other at {_step(other, other.points[-1])}"
-        if original.changed or successor.changed:
+        if original.changed or successor.changed or original.moved:
             return Part(title, *shown, obstacle=f"{ends}, on purpose")
         if not (original.is_finished and successor.is_finished):
             return Part(title, *shown, obstacle=ends)

@@ -38,6 +38,10 @@ class Run(Struct, frozen=True):
     uid: str = ""
     state: str = "Created"
     """As `operator.overview` names states, the same for both generations."""
+    ran: bool = True
+    """Whether it ever ran, as far as it is known."""
+    moved: bool = False
+    """Whether it was stopped after this was seen, and its TrainJob goes on with the training."""
     message: str = ""
     changed: dict[str, str] = {}
     """How a trial run differs from the job on purpose: `{"nodes": "1 of 3", "steps": "20"}`; empty for a full run."""
@@ -51,6 +55,8 @@ class Run(Struct, frozen=True):
     """Those that train, by rank, as far as they are still there."""
     gone: int = 0
     """How many were there, as the job's spec says, and are deleted since: by cleanPodPolicy, or when the first rank succeeded."""
+    planned: tuple[dict[str, str], ...] = ()
+    """What each pod asks for that is to train, as the job says, whether it is there or not; empty when that is not known."""
     processes: tuple[Process, ...] = ()
     series: tuple[Series, ...] = ()
 
