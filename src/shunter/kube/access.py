@@ -13,7 +13,8 @@ from shunter.kube.client import Client
 
 
 class Request(NamedTuple):
-    """A verb on a resource, in one namespace or (empty) on one that is in none, or in all of them."""
+    """A verb on a resource, in one namespace or (empty) on one that is in none, or in all of them. `pods/log` is a resource's
+    plural as well."""
 
     verb: str
     resource: Resource
@@ -49,7 +50,10 @@ def listed(requests: Iterable[Request]) -> str:
 
 
 async def _is_allowed(client: Client, request: Request) -> bool:
-    attributes = {"verb": request.verb, "group": request.resource.group, "resource": request.resource.plural}
+    plural, _, subresource = request.resource.plural.partition("/")
+    attributes = {"verb": request.verb, "group": request.resource.group, "resource": plural}
+    if subresource:
+        attributes["subresource"] = subresource
     if request.namespace:
         attributes["namespace"] = request.namespace
     resource = SELF_SUBJECT_ACCESS_REVIEWS

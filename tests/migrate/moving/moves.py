@@ -31,12 +31,12 @@ from shunter.kube.transport import HttpTransport
 from shunter.kube.watch_events import Change
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.backup.taking import listed
-from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running
+from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions, planned
-from shunter.migrate.moving.tidying import tidied
+from shunter.migrate.moving.tidying import Tidying, tidied
 from shunter.migrate.moving.undoing import Undo
 from shunter.migrate.options import Options
 from shunter.migrate.runs.record import Run
@@ -75,6 +75,7 @@ class Moves:
         self.directory = directory
         self.connection = connection
         self.definitions = directory / "definitions"
+        self.runs = directory / "runs"
 
     async def make_namespace(self) -> None:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
@@ -95,7 +96,9 @@ class Moves:
         with self.journal(plan, client) as journal:
             await journal.load()
             backup = self.directory / "backup"
-            return await running.run(client, plan, journal, Screen(), waves=waves, backup=backup, now=NOW, timeouts=QUICK)
+            return await running.run(
+                client, plan, journal, Screen(), waves=waves, backup=backup, runs=self.runs, now=NOW, timeouts=QUICK
+            )
 
     async def roll_back(self, plan: Plan, *, client: Client | None = None) -> list[tuple[Undo, str]]:
         client = client or self.client
@@ -107,11 +110,17 @@ class Moves:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
-            jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
-            train_jobs = await listed(client, TRAIN_JOBS, plan.namespaces)
-            found = tidied(plan, jobs, train_jobs, journal.records, i_know=i_know)
-            steps = [tidying.step for tidying in found if tidying.step is not None]
-            return await applying.apply(client, steps, journal, Screen(), QUICK)
+            steps = [tidying.step for tidying in await self.tidied(plan, journal, i_know=i_know) if tidying.step is not None]
+            return await applying.apply(client, steps, journal, Screen(), QUICK, runs=self.runs)
+
+    async def tidied(self, plan: Plan, journal: Journal, *, i_know: bool = False) -> list[Tidying]:
+        """What becomes of each v1 job."""
+        found = await gathering.read(self.client, plan.namespaces)
+        train_jobs = await listed(self.client, TRAIN_JOBS, plan.namespaces)
+        runtimes = await listed(self.client, TRAINING_RUNTIMES, plan.namespaces)
+        objections = stand_ins.objections(plan, found, train_jobs, runtimes, journal)
+        jobs = [source.value for source in found.jobs]
+        return list(tidied(plan, jobs, train_jobs, journal.records, objections=objections, i_know=i_know))
 
     async def finalize(self, plan: Plan, definitions: Sequence[str], *, client: Client | None = None) -> list[Outcome]:
         """Deletes some of v1's definitions."""

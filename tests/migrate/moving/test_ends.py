@@ -49,8 +49,16 @@ TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {
     "not complete": (v1(), [twin("Suspended")], False, False, "TrainJob bert is Suspended, not Complete"),
     "no twin": (v1(), [], False, False, "it has no TrainJob"),
     "no twin, and known": (v1(), [], True, False, "it has no TrainJob"),
-    "finished without a twin": (v1("Succeeded"), [], False, False, "it has no TrainJob; it is its only record"),
-    "finished without a twin, and known": (v1("Succeeded"), [], True, True, "--i-know: it has no TrainJob"),
+    "finished without a twin": (
+        v1("Succeeded"), [], False, True, "it has finished (Succeeded); its record is archived"),
+    "failed without a twin": (v1("Failed"), [], False, True, "it has finished (Failed); its record is archived"),
+    "finished beside a twin that never started": (
+        v1("Succeeded"), [twin("Suspended")], False, True,
+        "it has finished (Succeeded), and TrainJob bert waits; its record is archived"),
+    "finished beside a twin that trained and was not compared": (
+        v1("Succeeded"), [twin("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
+    "finished beside a twin that failed": (
+        v1("Succeeded"), [twin("Failed")], False, False, "TrainJob bert is Failed, not Complete"),
     "another plan's twin": (v1(), [twin("Complete", compared="equal", plan_id="other")], False, False, "it has no TrainJob"),
     "running, and known": (v1("Running"), [twin("Complete", compared="equal")], True, False, "it is Running"),
     "somebody's, and known": (

@@ -313,18 +313,23 @@ async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
 ALL_OF_JOBS = {"apiGroups": ["kubeflow.org", "trainer.kubeflow.org"], "resources": ["*"], "verbs": ["*"]}
 CONFIG = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}
 READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+READ_LOGS = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
 READ_JOBSETS = {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": ["get"]}
 
 
 @pytest.mark.parametrize(
-    ("rule", "missing"),
-    [(READ_JOBSETS, "list pods in namespace"), (READ_PODS, r"get jobsets\.jobset\.x-k8s\.io in namespace")],
-    ids=["who may not see pods", "who may not see JobSets"],
+    ("rules", "missing"),
+    [
+        ([READ_JOBSETS, READ_LOGS], "list pods in namespace"),
+        ([READ_PODS, READ_LOGS], r"get jobsets\.jobset\.x-k8s\.io in namespace"),
+        ([READ_PODS, READ_JOBSETS], "get pods/log in namespace"),
+    ],
+    ids=["who may not see pods", "who may not see JobSets", "who may not keep what its pods said"],
 )
-async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves: Moves, rule: Json, missing: str) -> None:
+async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves: Moves, rules: list[Json], missing: str) -> None:
     await moves.submit("bert")
     plan = await moves.plan(PlanOptions(running="move", freeze="none"))
-    async with moves.acting_with(ALL_OF_JOBS, CONFIG, rule) as user:
+    async with moves.acting_with(ALL_OF_JOBS, CONFIG, *rules) as user:
         with pytest.raises(EnvironmentProblem, match=missing):
             await moves.apply(plan, client=user)
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is False
@@ -334,7 +339,7 @@ async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves
 async def test_who_may_do_all_that_a_move_asks_for_can_move(moves: Moves) -> None:
     await moves.submit("bert")
     plan = await moves.plan(PlanOptions(running="move", freeze="none"))
-    async with moves.acting_with(ALL_OF_JOBS, CONFIG, READ_PODS, READ_JOBSETS) as user:
+    async with moves.acting_with(ALL_OF_JOBS, CONFIG, READ_PODS, READ_LOGS, READ_JOBSETS) as user:
         assert (await moves.apply(plan, client=user)).is_complete
 
 

@@ -189,7 +189,9 @@ def applied(
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 backup = path.parent / plan.backup
-                done = await running.run(client, plan, written, screen, waves=waves, backup=backup, now=datetime.now(UTC))
+                done = await running.run(
+                    client, plan, written, screen, waves=waves, backup=backup, runs=beside(path, "runs"), now=datetime.now(UTC)
+                )
             tell_each(f"{backup} has these, but the server would not take them back as they are:", done.unrestorable.items())
             return done.is_complete
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.console import errors
+from shunter.cli.console import errors, say
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.moving_options import (
     DryRunOption,
@@ -14,6 +14,7 @@ from shunter.cli.migrate.moving_options import (
     MovingScreen,
     PlanOption,
     YesOption,
+    beside,
     confirm,
     journal_of,
     known_journal,
@@ -28,24 +29,28 @@ def cleanup(
     context: ContextOption = "",
     journal: JournalOption = None,
     i_know: Annotated[
-        bool, typer.Option("--i-know", help="Delete v1 jobs that do not run though their TrainJobs proved nothing yet.")
+        bool, typer.Option("--i-know", help="Delete v1 jobs that do not run even where none of this holds yet.")
     ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete the v1 jobs whose TrainJobs are Complete and were compared (`migrate compare`). Shows them, asks, deletes.
+    """Delete the v1 jobs that the migration is through with. Shows them, asks, archives, deletes.
 
-    Jobs that run, that are not as they were planned for, or that somebody else looks after, stay in any case. What is deleted
-    is in the journal: a rollback brings it back, suspended. Trials whose time is over go as well, without a question. Exit
-    codes: 0, 6 when a deletion was refused.
+    Those are jobs whose TrainJobs are Complete and compare (`migrate compare --plan`), jobs that have finished by themselves, and
+    jobs that never ran and whose TrainJobs, proved pod by pod, wait in their place. Jobs that run, that are not as they were
+    planned for, or that somebody else looks after, stay in any case. The manifest of each goes into PLAN.archive, a backup that
+    `migrate restore` reads, and its run into PLAN.runs, with which `migrate compare --baseline` compares; a rollback brings back,
+    suspended, what had not finished. Trials whose time is over go as well, without a question. Exit codes: 0, 6 when a deletion
+    was refused.
     """
     import asyncio
+    from datetime import UTC, datetime
 
-    from shunter.api.resources import TRAIN_JOBS
+    from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
     from shunter.cli.migrate.trial import remove_leftovers
     from shunter.cli.target import connect
-    from shunter.migrate.backup.taking import listed
-    from shunter.migrate.moving import applying, gathering
+    from shunter.migrate.backup import taking
+    from shunter.migrate.moving import applying, gathering, stand_ins
     from shunter.migrate.moving.plan import read
     from shunter.migrate.moving.tidying import tidied
 
@@ -55,10 +60,13 @@ def cleanup(
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            jobs = [source.value for source in (await gathering.read(client, plan.namespaces)).jobs]
+            there = await gathering.read(client, plan.namespaces)
+            jobs = [source.value for source in there.jobs]
             known = await known_journal(plan, path, journal, client)
-            train_jobs = await listed(client, TRAIN_JOBS, plan.namespaces)
-            found = list(tidied(plan, jobs, train_jobs, known.records, i_know=i_know))
+            train_jobs = await taking.listed(client, TRAIN_JOBS, plan.namespaces)
+            runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
+            objections = stand_ins.objections(plan, there, train_jobs, runtimes, known)
+            found = list(tidied(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
             tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
             going = [tidying for tidying in found if tidying.step is not None]
             tell_each("these go:", ((tidying.job, tidying.why) for tidying in going))
@@ -71,7 +79,12 @@ def cleanup(
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 steps = [tidying.step for tidying in going if tidying.step is not None]
-                outcomes = await applying.apply(client, steps, written, screen)
+                titles = {tidying.job for tidying in going}
+                archive, runs = beside(path, "archive"), beside(path, "runs")
+                those = [source.value for source in there.jobs if source.title in titles]
+                taking.add(archive, those, server=target.description, now=datetime.now(UTC))
+                outcomes = await applying.apply(client, steps, written, screen, runs=runs)
+            say(f"their manifests are in {archive}, their runs in {runs}")
             return all(outcome.is_complete for outcome in outcomes)
 
     if not asyncio.run(run()):

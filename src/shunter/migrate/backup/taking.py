@@ -90,6 +90,22 @@ async def take(
     return index
 
 
+def add(directory: Path, objects: Iterable[Json], *, server: str, now: datetime) -> None:
+    """Puts objects into a backup, which is made where there is none; each takes the place of what had its name. The server is not
+    asked. InputError when the directory holds something else, EnvironmentProblem when it cannot be written."""
+    there = read_index(directory).objects if (directory / INDEX).exists() else ()
+    entries = {entry.title: entry for entry in (*there, *(_write(directory, obj, "") for obj in objects))}
+    index = Index(
+        format=FORMAT,
+        tool=f"shunter {__version__}",
+        server=server,
+        made=rfc3339(now),
+        verified=False,
+        objects=tuple(entries.values()),
+    )
+    write_whole(directory / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
+
+
 def _begun(directory: Path) -> Path:
     """A new folder beside the one that it is going to be."""
     try:

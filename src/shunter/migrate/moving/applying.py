@@ -9,6 +9,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -19,7 +20,7 @@ from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
 from shunter.migrate.backup.cleaning import digest
-from shunter.migrate.moving import deciding
+from shunter.migrate.moving import deciding, past_runs
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step, v1_job_of
 from shunter.operator.overview import is_pod_of, pod_selector
@@ -34,6 +35,7 @@ LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
 PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
 """No answer, or none that says anything of the object: the next one may."""
+PODS_LOG = PODS._replace(plural="pods/log")
 POD_IS_OVER = ("Succeeded", "Failed")
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
@@ -86,11 +88,13 @@ async def apply(
     screen: Screen,
     timeouts: GateTimeouts = DEFAULT_TIMEOUTS,
     *,
+    runs: Path | None = None,
     jobs_at_once: int = JOBS_AT_ONCE,
 ) -> list[Outcome]:
     """What became of each step. Those of one job, and those that belong to none (the freeze), are carried out in their order, and
-    one that is not done keeps those after it back; different jobs are worked on at once. The journal is entered and loaded. A
-    server that fails, and connections that break, are tried again for some seconds."""
+    one that is not done keeps those after it back; different jobs are worked on at once. What is to be seen of a v1 job's run is
+    kept in the folder `runs` before the job is suspended or deleted. The journal is entered and loaded. A server that fails, and
+    connections that break, are tried again for some seconds."""
     screen.begin(len(steps))
     by_job: dict[str, list[int]] = {}
     for index, step in enumerate(steps):
@@ -109,7 +113,7 @@ async def apply(
                 else:
                     # Jobs that share a runtime have its step in common: one makes it, the others find it made.
                     async with shared[step.id]:
-                        outcome = await _carried_out(client, step, journal, timeouts)
+                        outcome = await _carried_out(client, step, journal, timeouts, runs)
                 if not outcome.is_complete and stopped_at is None:
                     stopped_at = step
                 outcomes[index] = outcome
@@ -139,6 +143,8 @@ def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
         if step.gate:
             looks = Request("get", JOBSETS, step.namespace) if step.gate == "made" else Request("list", PODS, step.namespace)
             found |= {Request("get", v1_job_of(step.job).resource, step.namespace), looks}
+        if step.ends_run:
+            found |= {Request("list", PODS, step.namespace), Request("get", PODS_LOG, step.namespace)}
     return found | {Request(verb, CONFIG_MAPS, journal.namespace) for verb in ("list", "create", "patch") if left}
 
 
@@ -171,7 +177,7 @@ async def found(client: Client, step: Step) -> Json | None:
     return obj
 
 
-async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts) -> Outcome:
+async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
     last = journal.last(step.id)
     if last is not None and last.phase == "done":
         return Outcome(step, "before")
@@ -180,12 +186,12 @@ async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: G
     try:
         if why := await _why_closed(client, step, timeouts):
             return why
-        return await _written(client, step, journal, last)
+        return await _written(client, step, journal, last, runs)
     except ApiError as error:
         return Outcome(step, "refused", f"{error.message} {error.remedy}".strip())
 
 
-async def _written(client: Client, step: Step, journal: Journal, last: Record | None) -> Outcome:
+async def _written(client: Client, step: Step, journal: Journal, last: Record | None, runs: Path | None) -> Outcome:
     for attempt in range(ATTEMPTS):
         try:
             present = await found(client, step)
@@ -200,6 +206,8 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
             if decision.verdict == "written":
                 _note_done(journal, last or deciding.intended(step, None), present)
                 return Outcome(step, "done", "an earlier run wrote it")
+            if runs is not None and present is not None and step.ends_run:
+                await past_runs.keep(client, runs, present, moved=step.verb == "patch")
             last = await journal.announce(deciding.intended(step, present))
             _note_done(journal, last, await _write(client, step, present))
             return Outcome(step, "done")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE, mark
+from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN, SOURCE, mark
 from shunter.migrate.moving.steps import V1_JOBS
 from shunter.migrate.runs.marks import SOURCE_UID
 from shunter.migrate.runs.record import Run
 
 
-async def note(client: Client, original: Run, successor: Run, verdict: str) -> str:
-    """Notes the verdict on the successor, where that is a TrainJob that a plan made of this original (a trial is none); cleanup
-    deletes the original because of it. Why it is not noted on a twin that is another's; empty when there is nothing to say.
-    ApiError when the twin may not be patched."""
+async def note(client: Client, original: Run, successor: Run, verdict: str, unseen: Sequence[str] = ()) -> str:
+    """Notes the verdict, and what was not seen, on the successor, where that is a TrainJob that a plan made of this original (a
+    trial is none); cleanup deletes the original because of it. Why it is not noted on a twin that is another's; empty when there
+    is nothing to say. ApiError when the twin may not be patched."""
     if successor.kind != TRAIN_JOBS.kind:
         return ""
     try:
@@ -29,7 +31,8 @@ async def note(client: Client, original: Run, successor: Run, verdict: str) -> s
         return f"{successor.title} is the twin of {mark(twin, SOURCE)}, not of {original.title or 'a run without a name'}"
     if original.uid and any(uid not in ("", original.uid) for uid in (mark(twin, SOURCE_UID), await _uid_now(client, original))):
         return f"the run is of another {original.title} than {successor.title} is the twin of"
-    metadata = {"uid": twin["metadata"]["uid"], "annotations": {COMPARED: verdict}}
+    annotations = {COMPARED: verdict, NOT_SEEN: ", ".join(unseen) or None}
+    metadata = {"uid": twin["metadata"]["uid"], "annotations": annotations}
     await client.patch(TRAIN_JOBS, successor.name, successor.namespace, {"metadata": metadata})
     return ""
 

@@ -14,6 +14,8 @@ ACTION = "migrate.shunter.dev/action"
 """Annotation on a TrainJob: the action by which its plan made it, `create` or `move`. Who plans again goes on with it."""
 COMPARED = "migrate.shunter.dev/compared"
 """Annotation on a TrainJob whose run was compared with that of its v1 job: `equal` or `within tolerance` when it passed."""
+NOT_SEEN = "migrate.shunter.dev/not-seen"
+"""Annotation beside `COMPARED`: what could not be seen of the runs."""
 QUEUE = "migrate.shunter.dev/queue"
 """Annotation on a TrainJob: the queue that it gets, by its label, when it is to train. With the label Kueue would start it."""
 PASSED = ("equal", "within tolerance")

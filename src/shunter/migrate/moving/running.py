@@ -94,12 +94,13 @@ async def run(
     *,
     waves: Sequence[str] = (),
     backup: Path,
+    runs: Path,
     now: datetime,
     timeouts: GateTimeouts = DEFAULT_TIMEOUTS,
 ) -> Run:
     """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
-    v1 job runs, and until all of them are in `backup`, which is taken before new ones are denied where none runs. Killed at any
-    point and run again it ends the same."""
+    v1 job runs, and until all of them are in `backup`, which is taken before new ones are denied where none runs. The runs
+    of jobs that are moved are kept in `runs`. Killed at any point and run again it ends the same."""
     todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
     await access.require(client, applying.requests([*todo.first, *todo.steps], journal), "Let an administrator apply the plan.")
     warning = [step for step in todo.first if step.verb == "create"]
@@ -122,7 +123,7 @@ async def run(
         await _back_up(client, plan, journal, backup, now)
     outcomes = []
     for steps in _by_wave(plan, todo.steps):
-        outcomes += await applying.apply(client, steps, journal, screen, timeouts)
+        outcomes += await applying.apply(client, steps, journal, screen, timeouts, runs=runs)
     unrestorable = {entry.title: entry.refused for entry in read_index(backup).refused} if plan.strategy == "replacement" else {}
     return Run([*frozen, *outcomes], todo.refused, todo.patches, unrestorable=unrestorable)
 

@@ -65,6 +65,11 @@ class Step(NamedTuple):
     """The v1 job whose step it is."""
 
     @property
+    def ends_run(self) -> bool:
+        """Whether it suspends or deletes a v1 job, whose pods go with their logs."""
+        return self.resource in V1_JOBS.values() and self.verb != "create"
+
+    @property
     def title(self) -> str:
         """What people are told: the id without the uid that makes it the step of one object."""
         return step_title(self.id, self.uid)

@@ -1,15 +1,21 @@
-"""Which v1 jobs of a plan may be deleted: those whose TrainJobs have trained to the end, with results that compare. Pure."""
+"""Which v1 jobs of a plan may be deleted: pure. Each has one of three ends that lose nothing.
+
+compared   its TrainJob has trained to the end, and compares
+finished   it has finished by itself: its manifest and its run are archived
+waiting    it never ran, and its TrainJob, whose pods are proved to be those of v1, waits in its place
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.migrate.backup.cleaning import digest
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PASSED, mark, twins_of
 from shunter.migrate.moving.origins import digests_by_suspension, is_planned_for
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step
@@ -25,11 +31,17 @@ class Tidying(NamedTuple):
 
 
 def tidied(
-    plan: Plan, v1_jobs: Iterable[Json], train_jobs: Iterable[Json], records: Iterable[Record], *, i_know: bool = False
+    plan: Plan,
+    v1_jobs: Iterable[Json],
+    train_jobs: Iterable[Json],
+    records: Iterable[Record],
+    *,
+    objections: Mapping[str, str] = MappingProxyType({}),
+    i_know: bool = False,
 ) -> Iterator[Tidying]:
-    """What becomes of each v1 job of the plan that is still there; `records` are the journal's. With `i_know` it is enough that
-    the TrainJob is there, or that the v1 job has finished; one that runs, and one that is not as it was planned for and as we
-    left it, is deleted in no case."""
+    """What becomes of each v1 job of the plan that is still there. `records` are the journal's, `objections` those against
+    TrainJobs that wait for jobs that never ran (`stand_ins`). With `i_know` it is enough that the TrainJob is there; a job that
+    runs, and one that is not as it was planned for and as we left it, is deleted in no case."""
     twins = twins_of(plan.id, train_jobs)
     jobs = {f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}": job for job in v1_jobs}
     written: dict[tuple[str, str, str], list[Record]] = {}
@@ -38,10 +50,12 @@ def tidied(
     for item in plan.items:
         if (job := jobs.get(item.title)) is not None:
             ours = written.get((item.kind, item.namespace, item.name), ())
-            yield _tidied(item, job, twins.get(item.title), ours, i_know=i_know)
+            yield _tidied(item, job, twins.get(item.title), ours, objections.get(item.title), i_know=i_know)
 
 
-def _tidied(item: Item, job: Json, twin: Json | None, records: Sequence[Record], *, i_know: bool) -> Tidying:
+def _tidied(
+    item: Item, job: Json, twin: Json | None, records: Sequence[Record], objection: str | None, *, i_know: bool
+) -> Tidying:
     state = overview(job).state
     if another := _why_another(item, job, records):
         return Tidying(item.title, another)
@@ -49,11 +63,9 @@ def _tidied(item: Item, job: Json, twin: Json | None, records: Sequence[Record],
         return Tidying(item.title, f"it belongs to {owner}")
     if state not in (*FINISHED_STATES, "Suspended"):
         return Tidying(item.title, f"it is {state}")
-    if twin is None and not (i_know and state in FINISHED_STATES):
-        return Tidying(item.title, "it has no TrainJob" + ("; it is its only record" if state in FINISHED_STATES else ""))
-    why = _why_not_proved(twin)
-    if why and not i_know:
-        return Tidying(item.title, why)
+    end = _finished(item, state, twin) if state in FINISHED_STATES else _unfinished(twin, objection)
+    if not end.goes and not (i_know and (twin is not None or state in FINISHED_STATES)):
+        return Tidying(item.title, end.why)
     resource, metadata = V1_JOBS[item.kind], job["metadata"]
     step = Step(
         f"delete {item.title} {metadata['uid']}",
@@ -65,7 +77,44 @@ def _tidied(item: Item, job: Json, twin: Json | None, records: Sequence[Record],
         uid=metadata["uid"],
         job=item.title,
     )
-    return Tidying(item.title, (why and f"--i-know: {why}") or "its TrainJob is Complete, and compares", step)
+    return Tidying(item.title, end.why if end.goes else f"--i-know: {end.why}", step)
+
+
+class _End(NamedTuple):
+    goes: bool
+    why: str
+
+
+def _finished(item: Item, state: str, twin: Json | None) -> _End:
+    """Of a v1 job that has finished nothing is left but its record, which is archived; but a TrainJob that trained is compared
+    first."""
+    if twin is None and item.action == "leave":
+        return _End(False, "the plan leaves it on v1; to let it go, set its action to archive")
+    if twin is None:
+        return _End(True, f"it has finished ({state}); its record is archived")
+    if overview(twin).state == "Suspended":
+        return _End(True, f"it has finished ({state}), and TrainJob {twin['metadata']['name']} waits; its record is archived")
+    return _compared(twin)
+
+
+def _unfinished(twin: Json | None, objection: str | None) -> _End:
+    if twin is None:
+        return _End(False, "it has no TrainJob")
+    if objection is None:
+        return _compared(twin)
+    waits = f"it never ran, and TrainJob {twin['metadata']['name']}, proved pod by pod, waits in its place"
+    return _End(not objection, objection or waits)
+
+
+def _compared(twin: Json) -> _End:
+    name, state, verdict = twin["metadata"]["name"], overview(twin).state, mark(twin, COMPARED)
+    if state != "Succeeded":
+        return _End(False, f"TrainJob {name} is {state}, not Complete")
+    if verdict not in PASSED:
+        why = f"TrainJob {name} was compared: {verdict}" if verdict else f"TrainJob {name} was not compared (migrate compare)"
+        return _End(False, why)
+    unseen = f" (not seen: {mark(twin, NOT_SEEN)})" if mark(twin, NOT_SEEN) else ""
+    return _End(True, f"its TrainJob is Complete, and compares{unseen}")
 
 
 def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
@@ -74,16 +123,4 @@ def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
         return "another job has that name since the plan was made; plan again"
     if not {*digests_by_suspension(job)} & {item.sha256, *(record.after for record in records)}:
         return "it was changed since the plan was made; plan again"
-    return ""
-
-
-def _why_not_proved(twin: Json | None) -> str:
-    if twin is None:
-        return "it has no TrainJob"
-    name, state = twin["metadata"]["name"], overview(twin).state
-    if state != "Succeeded":
-        return f"TrainJob {name} is {state}, not Complete"
-    verdict = mark(twin, COMPARED)
-    if verdict not in PASSED:
-        return f"TrainJob {name} was compared: {verdict}" if verdict else f"TrainJob {name} was not compared (migrate compare)"
     return ""

@@ -30,7 +30,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], job
         name=seen.name,
         uid=seen.uid,
         state=seen.state,
-        ran=bool(pods) or seen.is_finished or _has_run(job),
+        ran=bool(pods) or seen.is_finished or has_run(job),
         message=seen.message,
         changed=marks.changes(job),
         seed=next((one.seed for one in tellings if one.seed), ""),
@@ -45,7 +45,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], job
     )
 
 
-def _has_run(job: Json) -> bool:
+def has_run(job: Json) -> bool:
     """By a condition that stays when a job is suspended: Running of v1, with status False then."""
     return any(condition["type"] == "Running" for condition in job.get("status", {}).get("conditions") or ())
 

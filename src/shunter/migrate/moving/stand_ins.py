@@ -1,0 +1,63 @@
+"""TrainJobs that wait in the place of v1 jobs that never ran: there are no runs to compare, so the proof has to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAINING_RUNTIMES
+from shunter.migrate.conversion import Conversion
+from shunter.migrate.moving import gathering
+from shunter.migrate.moving.deciding import holds
+from shunter.migrate.moving.gathering import Input
+from shunter.migrate.moving.journal import Journal
+from shunter.migrate.moving.marks import queue_of, twins_of
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.options import Options
+from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.runs.observation import has_run
+from shunter.operator.overview import overview
+
+
+def objections(
+    plan: Plan, found: Input, train_jobs: Iterable[Json], runtimes: Iterable[Json], journal: Journal
+) -> Mapping[str, str]:
+    """Of each v1 job of the plan that never ran, by its title, why its TrainJob does not stand for it; empty when it does. Jobs
+    whose TrainJob does not wait are left out."""
+    twins = twins_of(plan.id, train_jobs)
+    waiting = {title: twin for title, twin in twins.items() if overview(twin).state == "Suspended"}
+    jobs = {source.title: source.value for source in found.jobs}
+    never_ran = [
+        item
+        for item in plan.items
+        if item.title in waiting and item.title in jobs and overview(jobs[item.title]).state == "Suspended"
+        if not has_run(jobs[item.title])
+    ]
+    ready = gathering.ready(plan, never_ran, found, journal)
+    specs = {(runtime["metadata"]["namespace"], runtime["metadata"]["name"]): runtime["spec"] for runtime in runtimes}
+    objections = dict(ready.refused)
+    for item in never_ran:
+        if conversion := ready.conversions.get(item.title):
+            twin, job = waiting[item.title], jobs[item.title]
+            objections[item.title] = _queue(job, twin) or _objection(item, conversion, twin, specs, plan.options_of(item))
+    return objections
+
+
+def _queue(job: Json, twin: Json) -> str:
+    """Kueue would start the v1 job when its turn comes, and starts its TrainJob only when that has the queue's label."""
+    queue = queue_of(job)
+    return f"it waits in queue {queue}, and TrainJob {twin['metadata']['name']} does not" if queue and not queue_of(twin) else ""
+
+
+def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping[tuple[str, str], Json], options: Options) -> str:
+    name, wanted = twin["metadata"]["name"], conversion.train_job["spec"]
+    if not holds({**twin["spec"], "suspend": True}, {**wanted, "suspend": True}):
+        return f"TrainJob {name} was changed since it was made: let it train, and compare"
+    if (runtime := conversion.runtime) is not None:
+        place = item.namespace, runtime["metadata"]["name"]
+        if not holds(runtimes.get(place), runtime["spec"]):
+            return f"{TRAINING_RUNTIMES.kind} {place[1]} is gone or was changed: let TrainJob {name} train, and compare"
+    ladder = climbed(conversion, options)
+    if not ladder.holds or ladder.unproved:
+        return f"its pods are not proved to be those of v1 (validate): let TrainJob {name} train, and compare"
+    return ""
