@@ -162,9 +162,14 @@ def test_definitions_of_v2_are_none_of_v1s() -> None:
 
 STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
     "nothing done": ([v1()], [], "to do", "apply"),
-    "made": ([v1()], [twin("Suspended")], "made", "resume it when it is to train: spec.suspend"),
+    "made": (
+        [v1()],
+        [twin("Suspended")],
+        "made",
+        "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished",
+    ),
     "running": ([v1()], [twin()], "running", "wait until it has finished"),
-    "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert"),
+    "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert: migrate compare --plan"),
     "compared": ([v1()], [twin("Complete", compared="equal")], "compared", "cleanup"),
     "cleaned up": ([], [twin("Complete", compared="equal")], "compared", "nothing"),
     "gone": ([], [], "gone", "nothing"),

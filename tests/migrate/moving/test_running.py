@@ -364,6 +364,7 @@ async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
     await moves.roll_back(plan)
     later = msgspec.structs.replace(plan, id="later")
     await moves.submit("new", suspend=True)
+    await moves.until_state("new", "Suspended")
     with pytest.raises(InputError, match="backup: this backup is of another time"):
         await moves.apply(later)
 

@@ -157,6 +157,37 @@ def test_a_deleted_job_comes_back_suspended() -> None:
     assert "uid" not in found.body["metadata"]
 
 
+IN_QUEUE = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}}
+QUEUED_V1 = merge_patch(V1_STOPPED, IN_QUEUE)
+TWINS = {
+    "waits": (Twin(), True, ""),
+    "has finished": (Twin(is_finished=True), False, "its TrainJob has finished: resumed, it would train again"),
+    "runs": (Twin(is_running=True), False, "its TrainJob runs, and both would train"),
+    "is in a queue of its own": (Twin(queue="gpus"), False, "its TrainJob is in queue gpus, and both would train"),
+    "may have trained": (Twin(is_lost=True), False, "its TrainJob was started and is gone: it may have trained to the end."),
+}
+
+
+@pytest.mark.parametrize(("twin", "is_queued", "why"), TWINS.values(), ids=TWINS)
+def test_a_deleted_job_comes_back_into_its_queue_only_where_kueue_may_start_it(twin: Twin, is_queued: bool, why: str) -> None:
+    found = undone(record(DELETE, QUEUED_V1, None), None, Knowledge("p1", twin=twin))
+    assert is_suspended(found.body)
+    assert ("kueue.x-k8s.io/queue-name" in (found.body["metadata"].get("labels") or {})) is is_queued
+    assert why in found.why
+    undoing = msgspec.structs.replace(record(DELETE, QUEUED_V1, None), phase="undoing")
+    present = merge_patch(found.body, {"metadata": {"uid": "9"}})
+    assert undone(undoing, present, Knowledge("p1", twin=twin)).uid == "9"
+
+
+def test_nobody_is_told_to_resume_a_job_that_a_queue_resumes() -> None:
+    stopped = record(SUSPEND, merge_patch(V1, IN_QUEUE), QUEUED_V1)
+    lost = Knowledge("p1", twin=Twin(is_lost=True))
+    by_hand, queued = undone(STOPPED, V1_STOPPED, lost), undone(stopped, QUEUED_V1, lost)
+    assert "suspend: false" in by_hand.why
+    assert "suspend: false" not in queued.why
+    assert "take the v1 job out of queue gpus" in queued.why
+
+
 def test_the_freeze_goes_first_then_the_last_write() -> None:
     policy = Step("freeze", "create", freeze.POLICIES, "", "x", freeze.policy("p1"))
     steps = [policy, SHARED, CREATE, SUSPEND]

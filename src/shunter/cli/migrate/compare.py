@@ -64,7 +64,13 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[ORIGINAL] [SUCCESSOR]",
-            help="NAME or KIND/NAME. No SUCCESSOR: the latest trial of ORIGINAL, or its twin.",
+            help="NAME or KIND/NAME. No SUCCESSOR: the latest trial of ORIGINAL, or the TrainJob made of it.",
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare the jobs of this plan (all, or the one named) with their TrainJobs, by what apply kept of their runs."
         ),
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="A file that --export-baseline wrote, in place of ORIGINAL.")] = None,
@@ -79,6 +85,9 @@ def compare(
 ) -> None:
     """Compare what two runs did: process groups, outcome, resources, metrics step by step, speed.
 
+    Runs in which nothing differs are equal, and what could not be seen of them is named. Not comparable are runs of which one has
+    not finished, or is silent where the other speaks: each reason says what to do. A verdict on the TrainJob of a plan is noted
+    on it for `migrate cleanup`.
     Exit codes: 0 equal or within tolerance, 1 not comparable (or no such job), 5 different.
     """
     import asyncio
@@ -90,6 +99,12 @@ def compare(
     from shunter.migrate.writing import require_writable, write_whole
 
     names = list(jobs or [])
+    if plan is not None:
+        if baseline or export_baseline or original_metrics or successor_metrics or len(names) > 1:
+            raise InputError(
+                "--plan takes both runs of each job itself.", "Name at most ORIGINAL, and none of the other sources."
+            )
+        raise typer.Exit(_by_plan(plan, kubeconfig, context, names, comparing, form))
     if not names or len(names) > (1 if baseline else 2) or (baseline and export_baseline):
         raise InputError(
             f"{len(names)} jobs are named{' beside --baseline' if baseline else ''}.",
@@ -114,22 +129,51 @@ def compare(
         raise typer.Exit(shown(comparison, form))
 
 
+def _by_plan(
+    plan: Path, kubeconfig: Path | None, context: str, names: Sequence[str], comparing: ComparisonOptions, form: Form
+) -> int:
+    """Shows the comparisons of a plan's jobs; the exit code of the worst."""
+    import asyncio
+
+    from shunter.cli.console import Output, errors, print_as
+    from shunter.cli.migrate.compare_plan import compared_by_plan, print_list
+    from shunter.cli.target import connect
+
+    target = connect(kubeconfig, context)
+    found = asyncio.run(compared_by_plan(plan, target, names, comparing.tolerance(), comparing.patterns()))
+    if form is Form.json:
+        print_as([plain(comparison) for comparison in found], Output.json)
+    elif names and len(found) == 1:
+        return shown(found[0])
+    elif found:
+        print_list(found)
+    else:
+        errors().print("nothing to compare")
+    return max((exit_code(comparison) for comparison in found), default=exit_codes.OK)
+
+
 async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
-    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original."""
+    from shunter.cli.target import connect
+
+    async with connect(kubeconfig, context).client as client:
+        await noted(client, comparison)
+
+
+async def noted(client: Client, comparison: Comparison) -> None:
+    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
     from rich.markup import escape
 
     from shunter.cli.console import errors
-    from shunter.cli.target import connect
     from shunter.kube.errors import ApiError
     from shunter.migrate.moving import comparisons
 
-    async with connect(kubeconfig, context).client as client:
-        try:
-            why = await comparisons.note(client, comparison.original, comparison.successor, comparison.verdict)
-        except ApiError as error:
-            why = error.message
-        if why:
-            errors().print(f"[bold]note:[/] the verdict is not noted for cleanup: {escape(why)}", soft_wrap=True)
+    original, successor = comparison.original, comparison.successor
+    try:
+        why = await comparisons.note(client, original, successor, comparison.verdict, comparison.unseen)
+    except ApiError as error:
+        why = error.message
+    if why:
+        errors().print(f"[bold]note:[/] the verdict is not noted for cleanup: {escape(why)}", soft_wrap=True)
 
 
 async def _runs(
@@ -221,6 +265,11 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
         colour = VERDICT_COLOURS[comparison.verdict]
         unseen = f"; not seen: {', '.join(comparison.unseen)}" if comparison.unseen else ""
         errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
+    return exit_code(comparison)
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What the comparison means to scripts."""
     codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
     return codes.get(comparison.verdict, exit_codes.OK)
 

@@ -14,10 +14,10 @@ from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
-from shunter.migrate.backup.cleaning import digest, is_suspended, suspended
+from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.backup.taking import BY_KIND, listed
-from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.marks import SOURCE, mark, parked, queue_of
 from shunter.migrate.moving.undoing import Twin
 from shunter.migrate.runs.marks import is_trial
 from shunter.operator.overview import overview
@@ -47,7 +47,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
     """`obj` is what the backup holds, `present` what the cluster has by that name now, `twins` the TrainJobs that were made of
     the job."""
     if present is not None:
-        if digest(present) == digest(obj) or (is_job(obj) and digest(suspended(present)) == digest(suspended(obj))):
+        if digest(present) == digest(obj) or (is_job(obj) and digest(parked(present)) == digest(parked(obj))):
             return Decision(entry, "unchanged", "it is there as it was")
         return Decision(entry, "refuse", "another object of that name is there; delete or rename that one first")
     if not is_job(obj):
@@ -57,14 +57,18 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
             entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it comes back suspended"
         )
     if entry.is_finished:
-        return Decision(
-            entry, "create suspended", f"it had finished ({entry.state}): resumed, it would run again", suspended(obj)
-        )
+        return _suspended(entry, obj, f"it had finished ({entry.state}): resumed, it would run again")
     if choice.resume and not is_suspended(obj):
         if objection := next(filter(None, map(_objection, twins)), ""):
-            return Decision(entry, "create suspended", objection, suspended(obj))
+            return _suspended(entry, obj, objection)
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
-    return Decision(entry, "create suspended", "resume it when you mean it to run", suspended(obj))
+    return _suspended(entry, obj, "resume it when you mean it to run")
+
+
+def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
+    queue = queue_of(obj)
+    out = f"; it is out of queue {queue}, whose label (kueue.x-k8s.io/queue-name) lets Kueue start it" if queue else ""
+    return Decision(entry, "create suspended", why + out, parked(obj))
 
 
 async def decisions(client: Client, directory: Path, index: Index, choice: Choice, only: Iterable[str] = ()) -> list[Decision]:

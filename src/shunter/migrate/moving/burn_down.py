@@ -100,8 +100,8 @@ def _stage(item: Item, v1: str, twin: Json | None, past: Past) -> tuple[Stage, s
         match item.action:
             case "create" | "move":
                 return "to do", "apply"
-            case "wait" if v1 in FINISHED_STATES:
-                return "not moved", "nothing: it has finished on v1"
+            case "wait" | "archive" if v1 in FINISHED_STATES:
+                return "not moved", "cleanup: it has finished on v1, and is archived"
             case "wait":
                 return "not moved", "wait until it has finished"
             case "source":
@@ -114,9 +114,9 @@ def _stage(item: Item, v1: str, twin: Json | None, past: Past) -> tuple[Stage, s
         case "Suspended":
             if queue := mark(twin, QUEUE):
                 return "made", f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}"
-            return "made", "resume it when it is to train: spec.suspend"
+            return "made", "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished"
         case "Succeeded" | "Failed":
-            return "finished", f"compare it with {item.title}"
+            return "finished", f"compare it with {item.title}: migrate compare --plan"
         case _:
             return "running", "wait until it has finished"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
+from shunter.migrate.backup.cleaning import suspended
 from shunter.migrate.provenance import SOURCE as SOURCE
 from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
@@ -17,7 +18,7 @@ COMPARED = "migrate.shunter.dev/compared"
 NOT_SEEN = "migrate.shunter.dev/not-seen"
 """Annotation beside `COMPARED`: what could not be seen of the runs."""
 QUEUE = "migrate.shunter.dev/queue"
-"""Annotation on a TrainJob: the queue that it gets, by its label, when it is to train. With the label Kueue would start it."""
+"""Annotation on a job: the queue that it gets, by its label, when it is to train. With the label Kueue would start it."""
 PASSED = ("equal", "within tolerance")
 
 
@@ -36,6 +37,11 @@ def without_queue(obj: Json) -> Json:
     labels = {key: value for key, value in obj["metadata"]["labels"].items() if key != KUEUE_QUEUE}
     metadata = {key: value for key, value in obj["metadata"].items() if key != "labels"} | ({"labels": labels} if labels else {})
     return marked({**obj, "metadata": metadata}, {QUEUE: queue_of(obj)})
+
+
+def parked(job: Json) -> Json:
+    """The job as one that runs nothing until somebody lets it: suspended, and in no queue, whose Kueue would resume it."""
+    return without_queue(suspended(job)) if queue_of(job) else suspended(job)
 
 
 def mark(obj: Json, annotation: str) -> str:

@@ -17,6 +17,7 @@ from shunter.migrate.backup.cleaning import digest, is_suspended
 from shunter.migrate.moving import closing
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT, PASSING
 from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.present import Present, Sight, Spot, Supposed
@@ -108,6 +109,8 @@ class _Judge:
             knowledge = knowledge._replace(users=await self._users(record))
         elif record.verb == "patch" and record.job:
             knowledge = knowledge._replace(twin=await self._settled_twin(record))
+        elif record.verb == "delete" and record.job:
+            knowledge = knowledge._replace(twin=await self._twin(record))
         present = await (self._remaining(spot) if record.verb == "delete" else self._sight.get(spot))
         return undone(record, present, knowledge)
 
@@ -165,7 +168,7 @@ class _Judge:
         if not is_suspended(present):
             return Twin(is_running=True)
         has_pods = await self._sight.runs(present)
-        return Twin(is_running=has_pods, is_stopping=has_pods)
+        return Twin(is_running=has_pods, is_stopping=has_pods, queue=queue_of(present))
 
 
 async def _taken_back(client: Client, journal: Journal, record: Record, judge: _Judge) -> tuple[Undo, str]:

@@ -18,7 +18,7 @@ from shunter.migrate.backup.index import is_job
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, mark
+from shunter.migrate.moving.marks import PLAN, mark, parked, queue_of
 from shunter.migrate.moving.origins import Origin
 from shunter.operator.overview import FINISHED_STATES, is_v2, overview
 
@@ -63,20 +63,27 @@ class Twin(NamedTuple):
     """It is suspended, and has pods still."""
     is_lost: bool = False
     """It was started, and is gone by somebody else's hand: nobody knows whether it trained to the end."""
+    queue: str = ""
+    """The queue by which Kueue starts it; empty when it is left to its users."""
 
-    def objection(self, name: str = "", state: str = "") -> str:
-        """Why its v1 job must not train; empty when it may. The TrainJob's name and state are said where they are given."""
+    def objection(self, name: str = "", state: str = "", *, queue: str = "") -> str:
+        """Why its v1 job must not train; empty when it may. The TrainJob's name and state are said where they are given; `queue`
+        is that of the v1 job."""
         twin = f"its TrainJob {name}".rstrip()
         if self.is_finished:
             return f"{twin} has finished{f' ({state})' if state else ''}: resumed, it would train again"
         if self.is_lost:
-            return LOST
-        return f"{twin} runs, and both would train" if self.is_running else ""
+            return f"{LOST} {_IN_QUEUE.format(queue=queue) if queue else _BY_HAND}"
+        if self.is_running:
+            return f"{twin} runs, and both would train"
+        return f"{twin} is in queue {self.queue}, and both would train" if self.queue else ""
 
 
-LOST = (
-    "its TrainJob was started and is gone: it may have trained to the end. If it did not, resume the v1 job by hand:"
-    " spec.runPolicy.suspend: false"
+LOST = "its TrainJob was started and is gone: it may have trained to the end."
+_BY_HAND = "If it did not, resume the v1 job by hand: spec.runPolicy.suspend: false"
+_IN_QUEUE = (
+    "If it did, take the v1 job out of queue {queue} (label kueue.x-k8s.io/queue-name), or Kueue starts it again;"
+    " if it did not, leave it there"
 )
 
 
@@ -122,7 +129,7 @@ class Knowledge(NamedTuple):
     uids: Collection[str] = ()
     """The uids that it may have by the journal; any, when there are none."""
     twin: Twin = Twin()
-    """For a v1 job."""
+    """For a v1 job, what became of its TrainJob."""
     origin: Origin = "there"
     """For a TrainJob: whether its v1 job is there."""
     users: Collection[str] = ()
@@ -137,7 +144,7 @@ def undone(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
         case "patch":
             return _set_back(record, present, knowledge)
         case _:
-            return _bring_back(record, present)
+            return _bring_back(record, present, knowledge.twin)
 
 
 def held_back(undo: Undo, before: Record) -> Undo:
@@ -180,8 +187,8 @@ def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Und
             return Undo(record, "keep", f"it has finished ({overview(present).state})")
         # One that stays suspended may be set back beside a TrainJob that runs.
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
-        if not is_v2(present) and twin.objection() and not is_harmless:
-            return Undo(record, "keep", twin.objection())
+        if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_of(present))):
+            return Undo(record, "keep", objection)
         if is_v2(present) and knowledge.origin != "there":
             return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
     if digest(present) not in knowledge.known:
@@ -189,7 +196,7 @@ def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Und
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _bring_back(record: Record, present: Json | None) -> Undo:
+def _bring_back(record: Record, present: Json | None, twin: Twin) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
     if present is not None and present["metadata"].get("deletionTimestamp"):
@@ -201,18 +208,22 @@ def _bring_back(record: Record, present: Json | None) -> Undo:
     if not record.undo:
         return Undo(record, "keep", "its copy is not here: roll back with the journal's file of the machine that deleted it")
     if record.state in FINISHED_STATES:
-        return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again")
-    why = "this plan deleted it; it comes back suspended" if is_job(record.undo) else "this plan deleted it"
-    return Undo(record, "create", why, body=_as_it_comes_back(record))
-
-
-def _as_it_comes_back(record: Record) -> Json:
-    return suspended(record.undo) if is_job(record.undo) else record.undo
+        archived = "it is in the archive of the cleanup (migrate restore PLAN.archive --finished)"
+        return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again; {archived}")
+    if not is_job(record.undo):
+        return Undo(record, "create", "this plan deleted it", body=record.undo)
+    back, objection = "this plan deleted it; it comes back suspended", twin.objection()
+    if objection and (queue := queue_of(record.undo)):
+        why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
+        return Undo(record, "create", why, body=parked(record.undo))
+    return Undo(record, "create", back, body=suspended(record.undo))
 
 
 def _uid_if_ours(record: Record, present: Json) -> str:
     """The uid of what a rollback made again that never heard so; empty for what somebody else made."""
-    is_ours = record.phase == "undoing" and record.undo and digest(present) == digest(_as_it_comes_back(record))
+    body = record.undo
+    forms = [] if not body else [suspended(body), parked(body)] if is_job(body) else [body]
+    is_ours = record.phase == "undoing" and digest(present) in map(digest, forms)
     return str(present["metadata"]["uid"]) if is_ours else ""
 
 
