@@ -131,11 +131,11 @@ class Moves:
             outcomes, _ = await closing.delete(client, going, journal, Screen(), self.definitions)
             return outcomes
 
-    async def note(self, verdict: str, *, original: str, twin: str, uid: str = "") -> str:
+    async def note(self, verdict: str, *, original: str, twin: str, uid: str = "", unseen: Sequence[str] = ()) -> str:
         """Notes a comparison of two runs on the twin; what is said when it is not noted."""
         run = Run(kind=PYTORCH_JOBS.kind, namespace=self.namespace, name=original, uid=uid)
         successor = Run(kind=TRAIN_JOBS.kind, namespace=self.namespace, name=twin)
-        return await comparisons.note(self.client, run, successor, verdict)
+        return await comparisons.note(self.client, run, successor, verdict, unseen)
 
     async def preview(self, plan: Plan) -> list[Undo]:
         return await rolling_back.preview(self.client, await self.read_journal(plan), plan, self.definitions)

@@ -35,7 +35,14 @@ def twin(state: str = "", *, compared: str = "", plan_id: str = FOUND.id) -> Jso
     annotations = {PLAN: plan_id, SOURCE: TITLE, **({COMPARED: compared} if compared else {})}
     status = {"conditions": [{"type": state, "status": "True"}]} if state else {}
     metadata = {"name": "bert", "namespace": "team", "uid": "2", "annotations": annotations}
-    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": {}, "status": status}
+    spec = {"suspend": state == "Suspended"}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
 
 
 TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {

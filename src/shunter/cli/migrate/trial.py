@@ -1,4 +1,4 @@
-"""`migrate test`: the converted job beside its original, followed, compared and removed."""
+"""`migrate test` (the guide's `test-deploy`): the converted job beside its original, followed, compared and removed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,17 @@ PairsOption = list[str] | None
 @grouped
 def trial(
     *,
-    job: Annotated[str, typer.Argument(metavar="[KIND/]NAME", help="The v1 job.")],
+    job: Annotated[
+        str,
+        typer.Argument(metavar="[KIND/]NAME|FILE", help="The v1 job, or a file with it, or a file with the TrainJob made of it."),
+    ],
     files: Annotated[
-        list[str] | None, typer.Option("-f", "--filename", help="Read the job from here instead of the cluster; repeatable.")
+        list[str] | None,
+        typer.Option("-f", "--filename", help="Read the job, or what belongs to the FILE, from here as well; repeatable."),
     ] = None,
     in_namespace: Annotated[str, typer.Option("--in-namespace", help="Run the trial there, not beside the original.")] = "",
-    suffix: Annotated[str, typer.Option("--suffix", help="Appended to the job's name.")] = "-trial",
+    suffix: Annotated[str, typer.Option("--suffix", help="Appended to the name of a v1 job.")] = "-trial",
+    prefix: Annotated[str, typer.Option("--prefix", help="Put before the name of a TrainJob of a FILE.")] = "test-",
     nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="Train on fewer pods than the original.")] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Do so many steps; say how with one of the next two.")
@@ -51,7 +56,14 @@ def trial(
     ] = None,
     variables: Annotated[PairsOption, typer.Option("--env", metavar="NAME=VALUE", help="Set a variable; repeatable.")] = None,
     deadline: Annotated[int, typer.Option("--deadline", min=1, help="Seconds after which it ends by itself.")] = 3600,
-    keep: Annotated[int, typer.Option("--keep", min=0, help="Seconds to leave it there, for logs; 0 removes it at the end.")] = 0,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            min=0,
+            help="Seconds to leave it there, for logs; 0 removes it at the end [default: 0; 3600 for a TrainJob of a FILE].",
+        ),
+    ] = None,
     allow_shared_output: Annotated[
         bool, typer.Option("--allow-shared-output", help="Run it though it writes to where the original writes.")
     ] = False,
@@ -69,6 +81,9 @@ def trial(
 ) -> None:
     """Run the converted job beside its original, compare both, and remove it.
 
+    Of a FILE with a TrainJob, as `convert` writes it, that TrainJob runs as `test-NAME`, and stays for `migrate compare ORIGINAL
+    test-NAME`.
+
     When this command is killed, the trial ends by its deadline, and the next `test` or `cleanup` in its namespace removes
     what is left of it.
     Exit codes: 0 it succeeded, and is equal if the original has finished (on fewer nodes: is one group); 1 it failed, or could
@@ -77,12 +92,44 @@ def trial(
     import asyncio
     import signal
 
+    from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
     from shunter.cli.target import connect
+    from shunter.errors import InputError
+    from shunter.migrate.runs.converted_trial import Naming, train_job_in
     from shunter.migrate.runs.record import stored
     from shunter.migrate.runs.trial import TrialOptions
+    from shunter.migrate.source.provider import read
     from shunter.migrate.writing import require_writable
 
     options = flags.meaning(suspend=False, suffix=suffix)
+    if is_path(job):
+        files = [job, *(files or [])]
+        given = read(files)
+        if converted := train_job_in(given.objects):
+            changed = [nodes, steps, steps_argument, steps_variable, arguments, variables, baseline, export]
+            if any(changed):
+                raise InputError(
+                    f"{job} holds a TrainJob: --nodes, --steps, --arg, --env, --baseline and --export are for v1 jobs.",
+                    "Name the v1 job, or edit the file.",
+                )
+            naming = Naming(
+                namespace=in_namespace or namespace or converted.namespace,
+                prefix=prefix,
+                deadline_seconds=deadline,
+                keep_seconds=3600 if keep is None else keep,
+            )
+            deploying = deployed(
+                connect(kubeconfig, context),
+                converted,
+                given.objects,
+                naming,
+                allow_shared_output=allow_shared_output,
+                replace=replace,
+                dry_run=dry_run,
+            )
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            raise typer.Exit(asyncio.run(deploying))
+        job = only_job(given.jobs, job)
     trial_options = TrialOptions(
         namespace=in_namespace,
         suffix=suffix,
@@ -93,7 +140,7 @@ def trial(
         arguments=pairs("--arg", arguments or []),
         variables=pairs("--env", variables or []),
         deadline_seconds=deadline,
-        keep_seconds=keep,
+        keep_seconds=keep or 0,
     )
     trials = Trials(
         target=connect(kubeconfig, context),
@@ -214,6 +261,7 @@ class Trials:
         from shunter.migrate.runs.outputs import shared
         from shunter.migrate.runs.refusals import no_room, shared_output
 
+        assert trial.conversion is not None, "it was made of a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
         if blocking:
             return blocking

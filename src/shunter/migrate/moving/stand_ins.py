@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
+from shunter.migrate.backup.cleaning import is_suspended
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.moving import gathering
 from shunter.migrate.moving.deciding import holds
@@ -25,7 +26,7 @@ def objections(
     """Of each v1 job of the plan that never ran, by its title, why its TrainJob does not stand for it; empty when it does. Jobs
     whose TrainJob does not wait are left out."""
     twins = twins_of(plan.id, train_jobs)
-    waiting = {title: twin for title, twin in twins.items() if overview(twin).state == "Suspended"}
+    waiting = {title: twin for title, twin in twins.items() if waits(twin)}
     jobs = {source.title: source.value for source in found.jobs}
     never_ran = [
         item
@@ -41,6 +42,11 @@ def objections(
             twin, job = waiting[item.title], jobs[item.title]
             objections[item.title] = _queue(job, twin) or _objection(item, conversion, twin, specs, plan.options_of(item))
     return objections
+
+
+def waits(train_job: Json) -> bool:
+    """Whether a TrainJob is there to be started some day."""
+    return is_suspended(train_job) and not overview(train_job).is_finished
 
 
 def _queue(job: Json, twin: Json) -> str:

@@ -18,6 +18,7 @@ from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PASSED, mark, twins_of
 from shunter.migrate.moving.origins import digests_by_suspension, is_planned_for
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.stand_ins import waits
 from shunter.migrate.moving.steps import V1_JOBS, Step
 from shunter.operator.overview import FINISHED_STATES, overview
 
@@ -92,7 +93,7 @@ def _finished(item: Item, state: str, twin: Json | None) -> _End:
         return _End(False, "the plan leaves it on v1; to let it go, set its action to archive")
     if twin is None:
         return _End(True, f"it has finished ({state}); its record is archived")
-    if overview(twin).state == "Suspended":
+    if waits(twin):
         return _End(True, f"it has finished ({state}), and TrainJob {twin['metadata']['name']} waits; its record is archived")
     return _compared(twin)
 

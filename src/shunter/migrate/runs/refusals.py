@@ -38,7 +38,10 @@ NO_ROOM = Topic(
         "An object of the trial's name is there already, or a quota or the nodes have too little left to run the trial beside "
         "what runs now. It would wait, and take what others wait for."
     ),
-    remedy="Wait, make it smaller (--nodes), or run it elsewhere (--namespace, --suffix).",
+    remedy=(
+        "Wait, remove an earlier trial (--replace), make it smaller (--nodes), or run it elsewhere (--in-namespace, --suffix, "
+        "--prefix)."
+    ),
     effort=1,
 )
 

@@ -51,8 +51,8 @@ class TrialOptions(Struct, frozen=True):
 
 
 class Trial(NamedTuple):
-    conversion: Conversion
-    """Of the changed source."""
+    conversion: Conversion | None
+    """Of the changed source; None for a job that was converted before."""
     train_job: Json
     runtime: Json | None
     changes: dict[str, str]
@@ -79,16 +79,25 @@ def trial_of(
     annotations = {SOURCE: source.title, marks.CHANGES: msgspec.json.encode(changes).decode(), marks.EXPIRES: expires}
     if uid := source.metadata.get("uid"):
         annotations[marks.SOURCE_UID] = str(uid)
-    train_job = _marked(conversion.train_job, annotations)
+    train_job = marked(conversion.train_job, annotations)
     # Results of jobs in a cluster are suspended, since they would train beside their originals: here that is what is wanted.
     train_job["spec"].pop("suspend", None)
     runtime = None
     if conversion.runtime is not None:
         # A runtime of its own, which goes with the trial; one that real jobs share would have to stay.
-        runtime = _marked(conversion.runtime, annotations)
+        runtime = marked(conversion.runtime, annotations)
         runtime["metadata"] |= {"name": train_job["metadata"]["name"], "namespace": train_job["metadata"]["namespace"]}
         train_job["spec"]["runtimeRef"]["name"] = runtime["metadata"]["name"]
     return Trial(conversion, train_job, runtime, changes)
+
+
+def marked(obj: Json, annotations: dict[str, str]) -> Json:
+    """A copy of an object of a trial, with its marks."""
+    found: Json = copy.deepcopy(obj)
+    metadata = found["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), marks.TRIAL: "true"}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
+    return found
 
 
 def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceObject, dict[str, str]]:
@@ -178,11 +187,3 @@ def _framework(source: SourceObject) -> AnyFramework:
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     return framework
-
-
-def _marked(obj: Json, annotations: dict[str, str]) -> Json:
-    marked: Json = copy.deepcopy(obj)
-    metadata = marked["metadata"]
-    metadata["labels"] = {**(metadata.get("labels") or {}), marks.TRIAL: "true"}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
-    return marked

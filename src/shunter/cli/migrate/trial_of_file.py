@@ -1,0 +1,148 @@
+"""`migrate test FILE`: a TrainJob as it stands in its file, run under a name of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.api.meta import Json
+    from shunter.cluster.target import Target
+    from shunter.kube.client import Client
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.runs.converted_trial import Naming
+    from shunter.migrate.runs.trial import Trial
+    from shunter.migrate.source.objects import SourceObject
+
+
+def is_path(word: str) -> bool:
+    """Whether a word names a file, and not a job."""
+    from shunter.kube.manifests import SUFFIXES
+
+    return word == "-" or word.endswith(SUFFIXES) or Path(word).exists()
+
+
+def only_job(jobs: Sequence[SourceObject], path: str) -> str:
+    """The v1 job of a file, as KIND/NAME. InputError when it holds none, or more than one."""
+    from shunter.errors import InputError
+
+    if len(jobs) == 1:
+        return f"{jobs[0].kind}/{jobs[0].name}"
+    if not jobs:
+        raise InputError(f"{path}: it holds neither a v1 job nor a TrainJob.", "Name a file that has one.")
+    raise InputError(f"{path}: it holds {len(jobs)} v1 jobs.", f"Choose one: shunter migrate test {jobs[0].name} -f {path}")
+
+
+async def deployed(
+    target: Target,
+    job: SourceObject,
+    objects: Sequence[SourceObject],
+    naming: Naming,
+    *,
+    allow_shared_output: bool,
+    replace: bool,
+    dry_run: bool,
+) -> int:
+    """Runs the trial and follows it; the exit code."""
+    from datetime import UTC, datetime
+
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.console import errors
+    from shunter.cli.deleting import delete_and_wait
+    from shunter.cli.display import Kept, display
+    from shunter.cli.migrate import exit_codes
+    from shunter.cli.migrate.telling import tell
+    from shunter.cli.migrate.trial import print_manifests, remove_leftovers, removed
+    from shunter.cli.run import followed
+    from shunter.migrate.runs.converted_trial import trial_of_converted
+    from shunter.migrate.runs.deploying import former, start
+
+    async with target.client as client:
+        naming = naming._replace(namespace=naming.namespace or client.namespace)
+        trial = trial_of_converted(job, objects, naming, now=datetime.now(UTC))
+        if not dry_run:
+            await remove_leftovers(client, trial.namespace)
+            if replace and (before := await former(client, trial)):
+                await delete_and_wait(client, TRAIN_JOBS, before)
+        refusals = await _refusals(client, job, trial, allow_shared_output=allow_shared_output)
+        tell(refusals, with_notes=False)
+        if any(finding.is_blocking for finding in refusals):
+            errors().print(f"no trial of {job.title} was started", soft_wrap=True, markup=False)
+            return exit_codes.BLOCKED
+        if dry_run:
+            print_manifests(trial)
+            return exit_codes.OK
+        created = await start(client, trial)
+        title = f"TrainJob {trial.namespace}/{trial.name}"
+        errors().print(f"started {title}, a trial of {job.title}", soft_wrap=True, markup=False)
+        try:
+            outcome = await followed(client, TRAIN_JOBS, created, Kept(display()))
+        finally:
+            if naming.keep_seconds:
+                stays = f"{title} stays for {naming.keep_seconds} s after its deadline; compare it:"
+                command = f"shunter migrate compare {_original(job)} {trial.name} -n {trial.namespace}"
+                errors().print(f"{stays} {command}", soft_wrap=True, markup=False)
+            else:
+                await removed(client, created)
+        return exit_codes.OK if outcome.succeeded else exit_codes.FAILED
+
+
+def _original(job: SourceObject) -> str:
+    """The v1 job that a TrainJob says it was made of, as `compare` takes it; else one of its name."""
+    from shunter.migrate.moving.marks import SOURCE, mark
+
+    kind, _, place = mark(job.value, SOURCE).partition(" ")
+    return f"{kind}/{place.rpartition('/')[2]}" if place else job.name
+
+
+async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
+    """What speaks against the trial: places that its original writes to as well, and no room."""
+    from shunter.cli.console import errors
+    from shunter.migrate.proof.pods import v1_pods, v2_pods
+    from shunter.migrate.runs.deploying import obstacles
+    from shunter.migrate.runs.outputs import shared
+    from shunter.migrate.runs.refusals import no_room, shared_output
+
+    pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime or await _of_cluster(client, trial))]
+    looked_at = await obstacles(client, trial, pods)
+    for unknown in looked_at.unknown:
+        errors().print(f"unknown: {unknown}", soft_wrap=True, markup=False)
+    original = await _live_original(client, job, trial.namespace)
+    both = shared((replica.pod for replica in v1_pods(original)), pods) if original else []
+    return [*shared_output(job, both, allowed=allow_shared_output), *no_room(job, looked_at.found)]
+
+
+async def _of_cluster(client: Client, trial: Trial) -> Json:
+    """The runtime that the trial refers to. InputError when it is not there."""
+    from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+    from shunter.errors import InputError
+    from shunter.kube.errors import NotFound
+
+    reference = trial.train_job["spec"]["runtimeRef"]
+    resource = TRAINING_RUNTIMES if reference.get("kind") == TRAINING_RUNTIMES.kind else CLUSTER_TRAINING_RUNTIMES
+    namespace = trial.namespace if resource == TRAINING_RUNTIMES else ""
+    try:
+        return await client.get(resource, reference["name"], namespace)
+    except NotFound as error:
+        raise InputError(
+            f"TrainJob {trial.name}: spec.runtimeRef: {resource.kind} {reference['name']} is in neither file nor cluster.",
+            "Name the file or folder that has it with -f, or apply it first.",
+        ) from error
+
+
+async def _live_original(client: Client, job: SourceObject, namespace: str) -> Json | None:
+    """The v1 job that the TrainJob says it was made of; None when it is not there."""
+    from shunter.kube.errors import Forbidden, NotFound
+    from shunter.migrate.moving.marks import SOURCE, mark
+    from shunter.migrate.moving.steps import V1_JOBS
+
+    kind, _, place = mark(job.value, SOURCE).partition(" ")
+    at, _, name = place.rpartition("/")
+    if kind not in V1_JOBS:
+        return None
+    try:
+        return await client.get(V1_JOBS[kind], name, at or namespace)
+    except (Forbidden, NotFound):
+        return None

@@ -1,0 +1,140 @@
+"""Each v1 job has an end that loses nothing, without --i-know: compared, archived, or taken over while it waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from faults.operators import Operator
+from migrate.moving.moves import NOW, Moves
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.migrate.backup import restoring, taking
+from shunter.migrate.backup.index import read_index
+from shunter.migrate.moving import past_runs
+from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
+from shunter.migrate.moving.plan import Plan
+from shunter.migrate.moving.planning import PlanOptions
+from shunter.migrate.rules.metadata import KUEUE_QUEUE
+
+SIDE_BY_SIDE = PlanOptions(freeze="none")
+
+
+async def ends(moves: Moves, plan: Plan) -> dict[str, tuple[bool, str]]:
+    """Of each v1 job whether it goes, and why."""
+    found = await moves.tidied(plan, await moves.read_journal(plan))
+    return {tidying.job.rpartition("/")[2]: (tidying.step is not None, tidying.why) for tidying in found}
+
+
+async def test_a_job_that_never_ran_goes_when_its_twin_waits_in_its_place_and_comes_back(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
+    before = await moves.state()
+    plan = await moves.plan(SIDE_BY_SIDE)
+    await moves.apply(plan)
+    assert await ends(moves, plan) == {"bert": (True, "it never ran, and TrainJob bert, proved pod by pod, waits in its place")}
+    await moves.clean_up(plan)
+    assert await moves.v1("bert") == {}
+    await moves.roll_back(plan)
+    assert await moves.state() == before
+
+
+async def test_a_job_that_never_ran_stays_when_its_twin_is_not_what_was_proved(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
+    plan = await moves.plan(SIDE_BY_SIDE)
+    await moves.apply(plan)
+    runtime = (await moves.twin("bert"))["spec"]["runtimeRef"]["name"]
+    [found] = (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items
+    await moves.client.patch(TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"mlPolicy": {"numNodes": 7}}})
+    changed = f"TrainingRuntime {runtime} is gone or was changed: let TrainJob bert train, and compare"
+    assert await ends(moves, plan) == {"bert": (False, changed)}
+    await moves.client.patch(TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"mlPolicy": found["spec"]["mlPolicy"]}})
+    assert (await ends(moves, plan))["bert"][0]
+
+
+async def test_a_job_that_waits_in_a_queue_stays_until_its_twin_waits_there(moves: Moves) -> None:
+    await moves.submit("bert", suspend=True, labels={KUEUE_QUEUE: "gpus"})
+    await moves.until_state("bert", "Suspended")
+    plan = await moves.plan(SIDE_BY_SIDE)
+    await moves.apply(plan)
+    assert await ends(moves, plan) == {"bert": (False, "it waits in queue gpus, and TrainJob bert does not")}
+    await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {KUEUE_QUEUE: "gpus"}}})
+    assert (await ends(moves, plan))["bert"][0]
+    await moves.clean_up(plan)
+    await moves.roll_back(plan)
+    labels = (await moves.v1("bert"))["metadata"].get("labels") or {}
+    assert KUEUE_QUEUE not in labels, "Kueue would start both"
+
+
+async def test_a_job_that_was_suspended_while_it_ran_does_not_go_as_one_that_never_ran(moves: Moves, operator: Operator) -> None:
+    await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
+    await operator.stop()
+    running = {
+        "type": "Running",
+        "status": "False",
+        "reason": "Test",
+        "message": "",
+        "lastTransitionTime": "2026-11-21T00:00:00Z",
+    }
+    conditions = [running, {**running, "type": "Suspended", "status": "True"}]
+    await moves.client.patch_status(PYTORCH_JOBS, "bert", moves.namespace, {"status": {"conditions": conditions}})
+    plan = await moves.plan(SIDE_BY_SIDE)
+    await moves.apply(plan)
+    await moves.finish(TRAIN_JOBS, "bert", "Suspended")
+    assert await ends(moves, plan) == {"bert": (False, "TrainJob bert is Suspended, not Complete")}
+
+
+async def test_the_run_of_a_moved_job_is_kept_before_it_is_suspended(moves: Moves) -> None:
+    await moves.submit("bert", workers=2)
+    plan = await moves.plan(PlanOptions(running="move", freeze="none"))
+    uid = (await moves.v1("bert"))["metadata"]["uid"]
+    assert (await moves.apply(plan)).is_complete
+    run = past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert")
+    assert run is not None
+    assert (run.uid, run.moved, run.is_finished, len(run.planned)) == (uid, True, False, 3)
+    await moves.apply(plan)
+    assert past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run
+    await moves.clean_up(plan, i_know=True)
+    assert await moves.v1("bert") == {}
+    assert past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run, "its pods are gone since"
+
+
+async def test_nothing_is_suspended_whose_run_cannot_be_kept(moves: Moves) -> None:
+    await moves.submit("bert")
+    plan = await moves.plan(PlanOptions(running="move", freeze="none"))
+    moves.runs.write_text("in the way of the folder")
+    with pytest.raises(Exception, match="cannot be written"):
+        await moves.apply(plan)
+    assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is False
+
+
+async def test_what_a_comparison_could_not_see_is_said_before_the_job_goes(moves: Moves, operator: Operator) -> None:
+    await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
+    plan = await moves.plan(SIDE_BY_SIDE)
+    await moves.apply(plan)
+    await operator.stop()
+    await moves.finish(TRAIN_JOBS, "bert", "Complete")
+    await moves.note("equal", original="bert", twin="bert", unseen=("final metrics", "throughput"))
+    seen = "its TrainJob is Complete, and compares (not seen: final metrics, throughput)"
+    assert await ends(moves, plan) == {"bert": (True, seen)}
+    await moves.note("equal", original="bert", twin="bert")
+    twin = await moves.twin("bert")
+    assert (mark(twin, COMPARED), mark(twin, NOT_SEEN)) == ("equal", "")
+
+
+async def test_an_archive_grows_and_is_restored_as_a_backup_is(moves: Moves) -> None:
+    archive = moves.directory / "archive"
+    for name in ("bert", "gpt"):
+        await moves.submit(name, suspend=True)
+        await moves.finish(PYTORCH_JOBS, name, "Succeeded")
+        taking.add(archive, [await moves.v1(name)], server="https://server", now=NOW)
+        await moves.client.delete(PYTORCH_JOBS, name, moves.namespace, propagation="Background")
+    index = read_index(archive)
+    assert [(entry.name, entry.state) for entry in index.objects] == [("bert", "Succeeded"), ("gpt", "Succeeded")]
+    left = await restoring.decisions(moves.client, archive, index, restoring.Choice())
+    assert [decision.verdict for decision in left] == ["leave", "leave"]
+    for decision in await restoring.decisions(moves.client, archive, index, restoring.Choice(finished=True)):
+        assert await restoring.restore(moves.client, decision) == ""
+    assert [(await moves.v1(name))["spec"]["runPolicy"]["suspend"] for name in ("bert", "gpt")] == [True, True]
