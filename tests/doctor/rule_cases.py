@@ -96,6 +96,9 @@ def versions(*ids: str) -> list[Json]:
 
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
 
+QUIET = (log(0, "step 1 loss 0.5", "step 2 loss 0.4", "step 3 loss 0.3", at=300, every=1.0),)
+IDLE = {"j-master-0": 0.01, "j-worker-0": 0.01, "j-worker-1": 0.01}
+
 CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a healthy job": (seen(*ALL_RUN, logs=(log(0, "step 1 loss 0.5"),)), []),
     "a claim is missing": (seen(*(unscheduled(CLAIM),)), ["K01"]),
@@ -282,6 +285,8 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "the loss is not a number": (seen(*ALL_RUN, logs=(log(1, *NAN), log(0, "step 1 loss 0.5"))), ["T10"]),
     "the loss was not a number once": (seen(*ALL_RUN, logs=(log(1, *NAN, "step 4 loss 0.4"),)), []),
     "nan in a word": (seen(*ALL_RUN, logs=(log(1, "loss of the nanny 1", "loss of finance 2", "banana loss: nano"),)), []),
+    "no line for long, and no work": (seen(*ALL_RUN, logs=QUIET, cpu=IDLE), ["S02"]),
+    "no line for long, and work": (seen(*ALL_RUN, logs=QUIET, cpu={**IDLE, "j-worker-0": 0.9}), []),
     "images differ": (seen(*versions("a", "b", "b")), ["T11"]),
     "images are the same": (seen(*versions("a", "a", "a")), []),
     "a GPU fell off the bus": (seen(*ALL_RUN, events=[xid(79)]), ["T12"]),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import pytest
 
 from doctor.rule_cases import CASES
+from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW
+from shunter.doctor import recording
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Missing
@@ -19,12 +23,13 @@ EMPTY = {
     "logs": {"logs": ()},
     "nodes": {"nodes": ()},
     "persistentvolumeclaims": {"claims": ()},
+    "metrics": {"cpu": {}},
     "networkpolicies": {"policies": ()},
 }
 
 
 def ids(evidence: Evidence, rules: tuple[Rule, ...] = RULES) -> list[str]:
-    return [verdict.id for verdict in diagnose(evidence, NOW, rules).verdicts]
+    return [verdict.id for verdict in diagnose(evidence, evidence.at, rules).verdicts]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
@@ -36,7 +41,8 @@ def test_the_rules_say_this_and_nothing_else(case: tuple[Evidence, list[str]]) -
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_that_is_disabled_fails_a_case(rule: Rule) -> None:
     others = tuple(one for one in RULES if one is not rule)
-    assert any(ids(evidence, others) != expected for evidence, expected in CASES.values())
+    recorded = ((recording.read(CORPUS / name), expected["verdicts"]) for name, expected in EXPECTED.items())
+    assert any(ids(evidence, others) != expected for evidence, expected in itertools.chain(CASES.values(), recorded))
 
 
 WITHHELD = [

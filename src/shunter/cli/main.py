@@ -31,6 +31,7 @@ VERBS = {
     "run": Verb("run", "run", "Start a program or apply manifests, follow, exit with the outcome.", {"cls": "RunCommand"}),
     "jobs": Verb("jobs", "jobs", "List training jobs of both generations."),
     "describe": Verb("jobs", "describe", "Show one job: conditions, ranks, faults, events."),
+    "doctor": Verb("doctor", "doctor", "Say why a job does not train, hangs or failed."),
     "logs": Verb("jobs", "logs", "Print the logs of a job's ranks."),
     "checkpoints": Verb("checkpoints", "checkpoints", "List the checkpoints that jobs have saved on this machine."),
     "size": Verb("size", "size", "Say what memory a training needs and on which machines it fits."),

@@ -11,6 +11,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube import kubeconfig as kubeconfigs
 from shunter.kube.client import Client
 from shunter.kube.client import connect as client_of
+from shunter.kube.kubeconfig import Connection
 
 
 class Target(NamedTuple):
@@ -21,6 +22,8 @@ class Target(NamedTuple):
     server: str
     is_default: bool = False
     """Whether nobody named it."""
+    connection: Connection | None = None
+    """What the client was made of, for what speaks more than HTTP."""
 
     @property
     def description(self) -> str:
@@ -42,14 +45,14 @@ def find_target(kubeconfig: Path | None = None, context: str = "") -> Target:
     """The chosen cluster, or the running embedded one; EnvironmentProblem when that is down."""
     if is_named(kubeconfig, context):
         connection = kubeconfigs.load(kubeconfig, context=context)
-        return Target(client_of(connection), embedded_at(connection.server, kubeconfig), connection.server)
+        return Target(client_of(connection), embedded_at(connection.server, kubeconfig), connection.server, connection=connection)
     if is_down(kubeconfig, context):
         raise EnvironmentProblem(
             "no cluster was named and no embedded cluster is up.", "Start one with `shunter up`, or set KUBECONFIG."
         )
     state = StateDir(default_state_dir())
     connection = kubeconfigs.load(state.kubeconfig)
-    return Target(client_of(connection), state, connection.server, is_default=True)
+    return Target(client_of(connection), state, connection.server, is_default=True, connection=connection)
 
 
 def embedded_at(server: str, kubeconfig: Path | None) -> StateDir | None:

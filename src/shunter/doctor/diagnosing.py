@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from shunter.api.meta import Json
@@ -22,7 +22,10 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     begun = time.perf_counter()
     case = Case(evidence, now)
     found = [(rule, verdict) for rule in rules for verdict in rule.judge(case)]
-    explained = {pod for rule, verdict in found if rule.explains for pod in verdict.pods}
+    explained: dict[str, set[str]] = {}
+    for rule, verdict in found:
+        for pod in verdict.pods if rule.explains else ():
+            explained.setdefault(pod, set()).add(rule.id)
     again = {pod for rule, verdict in found if rule.id == "K07" for pod in verdict.pods}
     told = [verdict for rule, verdict in found if not _is_said_better(rule, verdict, explained, again)]
     told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
@@ -58,12 +61,12 @@ def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Re
     return diagnose(given, now)
 
 
-def _is_said_better(rule: Rule, verdict: Verdict, explained: set[str], again: set[str]) -> bool:
+def _is_said_better(rule: Rule, verdict: Verdict, explained: Mapping[str, set[str]], again: set[str]) -> bool:
     """Whether another verdict says why all of this one's pods ended, where this one only says how."""
     if not rule.yields or not verdict.pods:
         return False
-    pods = set(verdict.pods)
-    return pods <= explained or (rule.id != "K07" and pods <= again | explained)
+    others = {pod for pod, ids in explained.items() if ids - {rule.id}}
+    return set(verdict.pods) <= (others if rule.id == "K07" else others | again)
 
 
 def _not_checked(case: Case, rules: Sequence[Rule]) -> tuple[NotChecked, ...]:

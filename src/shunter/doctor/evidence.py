@@ -24,6 +24,8 @@ class Frame(Struct, frozen=True):
     function: str
     file: str
     line: int = 0
+    is_own: bool = False
+    """Whether it is of the program itself, not of a library."""
 
 
 class Process(Struct, frozen=True):

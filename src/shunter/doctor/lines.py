@@ -140,5 +140,5 @@ def _end(lines: Sequence[Line], number: int) -> int:
 
 def moment_of(text: str) -> datetime | None:
     """The time of a line; None for one without. Kubernetes writes nanoseconds, Python reads microseconds."""
-    match = re.match(r"(.*?)(\.\d{1,6})?\d*(Z|[+-]\d\d:\d\d)$", text)
+    match = re.match(r"(.*?)(?:(\.\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$", text)
     return datetime.fromisoformat(f"{match[1]}{match[2] or ''}{match[3].replace('Z', '+00:00')}") if match else None

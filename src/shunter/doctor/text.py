@@ -13,6 +13,8 @@ WIDTH = 100
 MOST_EVIDENCE = 8
 """Lines of evidence shown of one verdict; JSON has them all."""
 MOST_NAMES = 3
+LONGEST = 240
+"""Characters of one line of evidence; JSON has all."""
 
 
 def report_lines(report: Report) -> Iterator[str]:
@@ -35,14 +37,14 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     for (kind, text), ones in list(groups.items())[:MOST_EVIDENCE]:
         label = kind if kind != source else ""
         source = kind
-        yield f"  {label:<6} {_who(ones)}{text}"
+        yield f"  {label:<6} {_who(ones)}{_clipped(text)}"
     if len(groups) > MOST_EVIDENCE:
         yield f"         and {len(groups) - MOST_EVIDENCE} more (-o json has all)"
-    if verdict.victims:
+    if verdict.victims and verdict.id.startswith("T"):
         many = len(verdict.victims) > 1
         yield f"  then   {'ranks' if many else 'rank'} {', '.join(spans(verdict.victims))} lost {'their' if many else 'its'} peer"
     if verdict.remedy:
-        first, *rest = textwrap.wrap(verdict.remedy, WIDTH)
+        first, *rest = textwrap.wrap(f"{verdict.remedy[0].upper()}{verdict.remedy[1:]}", WIDTH)
         yield f"  do     {first}"
         yield from (f"         {line}" for line in rest)
 
@@ -65,6 +67,10 @@ def _who(ones: Sequence[Excerpt]) -> str:
         return ""
     rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return f"{', '.join(names[:MOST_NAMES])}{rest}: "
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _rules(one: NotChecked) -> str:

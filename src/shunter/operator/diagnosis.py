@@ -75,7 +75,8 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
 
 VICTIM = re.compile(
     r"connection (was )?(reset|closed|aborted) by (remote )?peer|broken pipe|socket closed|remote process exited|ChildFailedError"
-    r"|NCCL.*(remote error|unhandled system error)|recvValue failed|received signal 15|SignalException.*15",
+    r"|failed to recv, got 0 bytes|NCCL.*(remote error|unhandled system error)"
+    r"|recvValue failed|received signal 15|SignalException.*15",
     re.IGNORECASE,
 )
 """Last words of a process that ended because another one did."""

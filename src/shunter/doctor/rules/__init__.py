@@ -5,6 +5,10 @@ tests/doctor/.
 """
 
 from shunter.doctor.rules import (
+    h01_hung,
+    h02_data,
+    h03_all_wait,
+    h04_recorder,
     k01_claim,
     k02_room,
     k03_source,
@@ -20,6 +24,8 @@ from shunter.doctor.rules import (
     k13_peers,
     k14_node,
     k15_stopped,
+    s01_straggler,
+    s02_silent,
     t00_exception,
     t01_mismatch,
     t02_sizes,
@@ -73,5 +79,11 @@ MODULES = (
     t14_timeout,
     t15_left_early,
     t90_victims,
+    h01_hung,
+    h02_data,
+    h03_all_wait,
+    h04_recorder,
+    s01_straggler,
+    s02_silent,
 )
 RULES: tuple[Rule, ...] = tuple(module.RULE for module in MODULES)

@@ -47,9 +47,12 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
     codes = {one.exit_code for one in ones}
     ends = "ends" if len(ranks) == 1 else "end"
+    last = {one.error.text for one in ones if one.error is not None}
     how = f"with {text} each time" if text else f"again and again{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
+    if not text and len(last) == 1:
+        how += f", the last time with {last.pop()}"
     why = "the error is the same each time." if text else "see the last lines of each run: shunter logs --previous."
-    remedy = program_needs.for_missing(text) or f"Restarting {'cannot' if text else 'may not'} help: {why}"
+    remedy = program_needs.for_missing(how) or f"Restarting {'cannot' if text else 'may not'} help: {why}"
     return Verdict(
         id="K07",
         title="RESTARTS IN A LOOP",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.rules.texts import matching, said, verdict
 from shunter.doctor.verdicts import Verdict
@@ -22,7 +23,11 @@ def judge(case: Case) -> list[Verdict]:
     for _, match in found:
         calls |= {int(one[1]): _operation(one[2]) for one in _RANK.finditer(match[0])}
     ones = [ending for ending, _ in found]
-    text = "; ".join(f"rank {rank} calls {call}" for rank, call in sorted(calls.items())) or "ranks call different collectives"
+    by_call: dict[str, list[int]] = {}
+    for rank, call in sorted(calls.items()):
+        by_call.setdefault(call, []).append(rank)
+    parts = [f"{rank_list(ranks)} {'calls' if len(ranks) == 1 else 'call'} {call}" for call, ranks in by_call.items()]
+    text = "; ".join(parts) or "ranks call different collectives"
     return [
         verdict(
             case,

@@ -7,15 +7,16 @@ import re
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
-from shunter.doctor.rules.texts import matching, said, verdict
+from shunter.doctor.rules.texts import line, matching, said, verdict
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
-    r".*(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
-    r"|Could not resolve host(?:name)?).*"
+    r"(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
+    r"|Could not resolve host(?:name)?)"
 )
 _HOST = re.compile(
-    r"(?:hostname|host(?: name)?|getaddrinfo for|resolve)[ :'\"]+([\w.-]*\w)|\(([\w.-]+), ?\d+\)|//([\w.-]+)", re.IGNORECASE
+    r"(?:hostname|host(?: name)?|getaddrinfo for|resolve)[ :'\"]+([\w.-]*\w)|\(['\"]?([\w.-]+)['\"]?, ?\d+\)|//([\w.-]+)",
+    re.IGNORECASE,
 )
 
 
@@ -24,7 +25,7 @@ def judge(case: Case) -> list[Verdict]:
     if not found:
         return []
     ones = [ending for ending, _ in found]
-    host = next((name for ending, match in found if (name := _host(match[0]) or _host(ending.whole))), "")
+    host = next((name for ending, match in found if (name := _host(line(match)) or _host(ending.whole))), "")
     named = f"the name {host}" if host else "a host's name"
     many = "s" if len(ranks_of(ones)) == 1 else ""
     return [
@@ -35,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
             f"{rank_list(ranks_of(ones))} need{many} {named}, which does not resolve",
             ones,
             confidence="likely",
-            evidence=[said(ending, match[0]) for ending, match in found],
+            evidence=[said(ending, line(match)) for ending, match in found],
             remedy="Compare it with the job's services: kubectl get services. Take MASTER_ADDR as the job gives it.",
         )
     ]

@@ -11,10 +11,10 @@ from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.rules.t07_address import CLIENT, JOINED
-from shunter.doctor.rules.texts import matching, said, verdict
+from shunter.doctor.rules.texts import line, matching, said, verdict
 from shunter.doctor.verdicts import Verdict
 
-KEYS = re.compile(r".*wait timeout after \d+ms, keys: (\S*/(\d+))\b.*")
+KEYS = re.compile(r"wait timeout after \d+ms, keys: (\S*/(\d+))\b")
 """What ranks say that wait in the store for another; it names no rank while the store still waits for clients."""
 
 
@@ -42,7 +42,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             ranks=absent,
-            evidence=[said(ending, match[0]) for ending, match in found],
+            evidence=[said(ending, line(match)) for ending, match in found],
             remedy=remedy,
         )
     ]

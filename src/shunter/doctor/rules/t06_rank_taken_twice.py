@@ -10,7 +10,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.rules.t05_rendezvous import KEYS
 from shunter.doctor.rules.t07_address import JOINED
-from shunter.doctor.rules.texts import matching, said, verdict
+from shunter.doctor.rules.texts import line, matching, said, verdict
 from shunter.doctor.verdicts import Verdict
 
 
@@ -30,7 +30,7 @@ def judge(case: Case) -> list[Verdict]:
             [ending for ending, _ in found],
             confidence="likely",
             ranks=(rank,),
-            evidence=[said(ending, match[0]) for ending, match in found],
+            evidence=[said(ending, line(match)) for ending, match in found],
             remedy="Do not set RANK in scripts or arguments: take the RANK that the job gives to each pod.",
         )
     ]

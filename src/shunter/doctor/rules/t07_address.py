@@ -12,14 +12,14 @@ from shunter.api.selectors import selects
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of
-from shunter.doctor.rules.texts import matching, said, verdict
+from shunter.doctor.rules.texts import line, matching, said, verdict
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 CLIENT = re.compile(
-    r".*(?:client socket has (?:timed out|failed to connect)|Failed to connect to|could not connect to"
-    r"|The connection to the C10d store has failed).*?\(?\[?([\w.:-]+?)\]?(?:, ?|:)(\d{2,5})\)?.*"
+    r"(?:client socket has (?:timed out|failed to connect)|Failed to connect to|could not connect to"
+    r"|The connection to the C10d store has failed).*?\(?\[?([\w.:-]+?)\]?(?:, ?|:)(\d{2,5})\)?"
 )
-JOINED = re.compile(r".*\b(\d+)/(\d+) clients joined.*")
+JOINED = re.compile(r"\b(\d+)/(\d+) clients joined")
 _VARIABLES = (("MASTER_ADDR", "MASTER_PORT"), ("PET_MASTER_ADDR", "PET_MASTER_PORT"))
 
 
@@ -31,7 +31,7 @@ def judge(case: Case) -> list[Verdict]:
     alone = [ending for ending, _ in matching(case, JOINED) if ending not in ones]
     host, port = found[0][1][1], found[0][1][2]
     who = rank_list(ranks_of(ones))
-    evidence = [said(ending, match[0]) for ending, match in found]
+    evidence = [said(ending, line(match)) for ending, match in found]
     text, remedy = f"{who} cannot reach the rendezvous at {host}:{port}", "Is the master there, and does it listen on that port?"
     confidence: Confidence = "possible"
     given = _given(case)

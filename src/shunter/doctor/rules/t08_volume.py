@@ -16,7 +16,7 @@ from shunter.doctor.rules.texts import said, verdict
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
-    r".*(No space left on device|Read-only file system|Permission denied|Disk quota exceeded)(?:[^'\"/]*['\"]?(/[^'\"\s]*))?.*"
+    r"(No space left on device|Read-only file system|Permission denied|Disk quota exceeded)(?:[^'\"/]*['\"]?(/[^'\"\s]*))?"
 )
 TITLES = {
     "No space left on device": ("VOLUME FULL", "is full", "Free space there, or make the volume larger."),

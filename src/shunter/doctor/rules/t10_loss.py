@@ -21,6 +21,8 @@ class Turn(NamedTuple):
     pod: str
     line: Line
     step: str
+    is_first: bool
+    """Whether no line before it told a loss: the log may have been cut off."""
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -29,8 +31,10 @@ def judge(case: Case) -> list[Verdict]:
         return []
     first = min(turns, key=lambda turn: (int(turn.step) if turn.step.isdecimal() else 0, turn.line.at))
     ranks = case.ranks_of(turn.pod for turn in turns)
-    since = f"since step {first.step}" if first.step else "in its last lines"
-    where = f", on {rank_list(_ranks(case, first))} first" if len(turns) > 1 and first.step else f" on {rank_list(ranks)}"
+    since = f"since step {first.step}{' or before' * first.is_first}" if first.step else "in its last lines"
+    earliest = [turn for turn in turns if turn.step == first.step]
+    on = rank_list([rank for turn in earliest for rank in _ranks(case, turn)])
+    where = f", on {on} first" if len(earliest) < len(turns) else f", on {on}"
     return [
         Verdict(
             id="T10",
@@ -52,13 +56,16 @@ def _ranks(case: Case, turn: Turn) -> tuple[int, ...]:
 def _turn(pod: str, lines: list[Line]) -> Turn | None:
     """The first of the lines with which the log ends that tell a loss which is not finite."""
     found: list[Line] = []
+    was_finite = False
     for line in lines:
         values = [match["value"].lower() for match in VALUE.finditer(line.text) if "loss" in match["name"].lower()]
         if values:
-            found = [*found, line] if any(value.lstrip("+-") in ("nan", "inf", "infinity") for value in values) else []
+            is_finite = not any(value.lstrip("+-") in ("nan", "inf", "infinity") for value in values)
+            was_finite = was_finite or is_finite
+            found = [] if is_finite else [*found, line]
     if len(found) < LINES:
         return None
-    return Turn(pod, found[0], _step(found[0].text))
+    return Turn(pod, found[0], _step(found[0].text), not was_finite)
 
 
 def _step(text: str) -> str:

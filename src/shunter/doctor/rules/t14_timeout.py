@@ -10,12 +10,12 @@ import re
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
-from shunter.doctor.rules.texts import matching, said, verdict
+from shunter.doctor.rules.texts import line, matching, said, verdict
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
-    r".*(?:Watchdog caught collective operation timeout: WorkNCCL\((?P<work>[^)]*)\)"
-    r"|Timed out waiting (?P<gloo>\d+)ms for (?:recv|send)).*"
+    r"(?:Watchdog caught collective operation timeout: WorkNCCL\((?P<work>[^)]*)\)"
+    r"|Timed out waiting (?P<gloo>\d+)ms for (?:recv|send))"
 )
 _CALL = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
 
@@ -31,7 +31,7 @@ def judge(case: Case) -> list[Verdict]:
         if match["work"] and (call := _CALL.search(match["work"]))
         for rank in ending.failed_ranks
     }
-    evidence = [said(ending, match[0]) for ending, match in found]
+    evidence = [said(ending, line(match)) for ending, match in found]
     if len(set(calls.values())) > 1:
         text = "; ".join(f"rank {rank} in {name} (call number {number})" for rank, (number, name) in sorted(calls.items()))
         text = f"ranks timed out in different collectives: {text}"
@@ -49,4 +49,4 @@ REMEDY = (
     "torch is imported, names calls that differ."
 )
 
-RULE = Rule("T14", judge, logs_of_failures, explains=True)
+RULE = Rule("T14", judge, logs_of_failures, yields=True, explains=True)

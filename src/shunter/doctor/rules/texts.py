@@ -20,6 +20,13 @@ def matching(case: Case, pattern: re.Pattern[str]) -> list[tuple[Ending, re.Matc
     return [(one, match) for one in case.failures if (match := pattern.search(one.whole)) is not None]
 
 
+def line(match: re.Match[str]) -> str:
+    """The whole line in which a match begins. Patterns do not say `.*` themselves: that takes the square of a line's length."""
+    text = match.string
+    begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
+    return text[begin : end if end >= 0 else None]
+
+
 def verdict(
     case: Case,
     id: str,

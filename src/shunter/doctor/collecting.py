@@ -1,0 +1,252 @@
+"""Reads what tells why a job does not train from the API server: in parallel, and as much as this job needs. What may not be read
+is named in the evidence, and the rest is read all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.quantity import parse
+from shunter.api.resources import CORE_EVENTS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, Resource
+from shunter.doctor.case import Case
+from shunter.doctor.evidence import Evidence, Log, Missing
+from shunter.doctor.redaction import redacted
+from shunter.doctor.rights import Rights, rights_in
+from shunter.doctor.rules.k02_room import insufficient
+from shunter.doctor.rules.t07_address import CLIENT
+from shunter.doctor.rules.texts import matching
+from shunter.jobs.evidence import evidence_of
+from shunter.jobs.training_pods import training_container
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound
+from shunter.operator.overview import is_pod_of
+
+TAIL_LINES = 1000
+"""Lines of each log, from its end."""
+LIMIT_BYTES = 512 * 1024
+MOST_LOGS = 256
+"""Pods whose logs are read."""
+POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
+
+
+async def api_evidence(client: Client, job: Json) -> Evidence:
+    """What the API server says of the job, without credentials."""
+    return await Reader(client, job).read()
+
+
+class Reader:
+    """Reads of one job."""
+
+    def __init__(self, client: Client, job: Json) -> None:
+        self._client = client
+        self._job = job
+        self._namespace: str = job["metadata"]["namespace"]
+        self._missing: dict[str, Missing] = {}
+        self._rights = Rights(namespace=self._namespace)
+
+    async def read(self) -> Evidence:
+        """Two rounds: the job's objects, then its logs and what those objects make one ask for."""
+        self._rights, seen, claims, node_events = await asyncio.gather(
+            rights_in(self._client, self._namespace),
+            evidence_of(self._client, self._job),
+            self._listed(PERSISTENT_VOLUME_CLAIMS),
+            self._listed(CORE_EVENTS, "default", field_selector="involvedObject.kind=Node", what="node events"),
+        )
+        for kind in seen.unread:
+            self._refused(kind)
+        evidence = Evidence(
+            job=self._job,
+            at=datetime.now(UTC),
+            pods=tuple(pod for pod in seen.pods if is_pod_of(self._job, pod)),
+            events=(*seen.events, *node_events),
+            children=tuple(seen.children),
+            workloads=None if seen.workloads is None else tuple(seen.workloads),
+            position=seen.position,
+            claims=tuple(claims),
+        )
+        logs, nodes, cpu, secrets = await asyncio.gather(
+            self._logs(evidence.pods), self._nodes(evidence), self._cpu(evidence), self._secrets(evidence.pods)
+        )
+        evidence = msgspec.structs.replace(evidence, logs=logs, nodes=nodes, cpu=cpu)
+        case = Case(evidence, evidence.at)
+        neighbours, policies = await asyncio.gather(self._neighbours(case), self._policies(case))
+        evidence = msgspec.structs.replace(
+            evidence, neighbours=neighbours, policies=policies, missing=self._told(), events=_told_of(evidence)
+        )
+        return redacted(evidence, secrets)
+
+    def _told(self) -> tuple[Missing, ...]:
+        return tuple(self._missing.values())
+
+    def _refused(self, what: str, error: ApiError | None = None) -> None:
+        """Notes that something could not be read; why, in words about rights where those are the reason."""
+        may = self._rights.allows("list", what)
+        why = self._rights.refusal("list", what) if not may or error is None or error.code == 403 else error.message
+        self._missing.setdefault(what, Missing(what=what, why=why))
+
+    async def _listed(self, resource: Resource, namespace: str = "", *, field_selector: str = "", what: str = "") -> list[Json]:
+        """The objects of the job's namespace, or of another; nothing where the kind is not served, noted where it is refused."""
+        where = (namespace or self._namespace) if resource.namespaced else ""
+        try:
+            page = await self._client.list(resource, where, field_selector=field_selector)
+        except NotFound:
+            return []
+        except ConnectionProblem:
+            raise
+        except ApiError as error:
+            self._refused(what or resource.plural, error)
+            return []
+        return list(page.items)
+
+    async def _logs(self, pods: Sequence[Json]) -> tuple[Log, ...]:
+        """Of each container that trains, and of each that failed: the run that is, and the one before."""
+        wanted = [one for pod in pods[:MOST_LOGS] for one in _containers(pod)]
+        if wanted and not self._rights.allows("get", "pods/log"):
+            self._missing["logs"] = Missing(what="logs", why=self._rights.refusal("get", "pods/log"))
+            return ()
+        if len(pods) > MOST_LOGS:
+            self._missing["logs"] = Missing(what="logs", why=f"of {len(pods)} pods those of {MOST_LOGS} were read")
+        read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in wanted))
+        return tuple(log for log in read if log is not None)
+
+    async def _log(self, pod: Json, container: str, previous: bool) -> Log | None:
+        name = pod["metadata"]["name"]
+        chunks = self._client.logs(
+            name, self._namespace, container=container, previous=previous, timestamps=True, tail_lines=TAIL_LINES
+        )
+        found = bytearray()
+        try:
+            async for chunk in chunks:
+                found += chunk
+                del found[:-LIMIT_BYTES]
+        except (NotFound, BadRequest):
+            return None  # It has not begun, or its log is gone.
+        except ConnectionProblem:
+            raise
+        except ApiError as error:
+            why = self._rights.refusal("get", "pods/log") if error.code == 403 else error.message
+            self._missing.setdefault("logs", Missing(what="logs", why=why))
+            return None
+        return Log(pod=name, container=container, text=found.decode(errors="replace"), is_previous=previous)
+
+    async def _nodes(self, evidence: Evidence) -> tuple[Json, ...]:
+        """Only of a job that does not run in full: a large cluster has many."""
+        case = Case(evidence, evidence.at)
+        if case.runs_in_full or case.overview.state == "Succeeded":
+            return ()
+        return tuple(await self._listed(NODES))
+
+    async def _cpu(self, evidence: Evidence) -> dict[str, float]:
+        """Cores that each pod used of late, where somebody measures that."""
+        if not Case(evidence, evidence.at).runs_in_full:
+            return {}
+        names = {pod["metadata"]["name"] for pod in evidence.pods}
+        try:
+            page = await self._client.list(POD_METRICS, self._namespace)
+        except ConnectionProblem:
+            raise
+        except ApiError as error:
+            is_refused = error.code == 403
+            why = self._rights.refusal("list", "pods.metrics.k8s.io") if is_refused else "the cluster serves no metrics"
+            self._missing["metrics"] = Missing(what="metrics", why=why, is_refused=is_refused)
+            return {}
+        return {
+            item["metadata"]["name"]: float(
+                sum(parse((one.get("usage") or {}).get("cpu", 0)) for one in item.get("containers") or ())
+            )
+            for item in page.items
+            if item["metadata"]["name"] in names
+        }
+
+    async def _neighbours(self, case: Case) -> tuple[Json, ...]:
+        """Pods of all namespaces that stand on nodes, when one of ours finds no room there."""
+        texts = [text for _, text, _ in case.pods_held_by(("Unschedulable",))]
+        if not insufficient(texts):
+            return ()
+        try:
+            page = await self._client.list(PODS, "", field_selector="spec.nodeName!=")
+        except ConnectionProblem:
+            raise
+        except ApiError:
+            return ()  # Whose pods hold what is taken is then not said.
+        return tuple(_holder(pod) for pod in page.items)
+
+    async def _policies(self, case: Case) -> tuple[Json, ...]:
+        return tuple(await self._listed(POLICIES)) if matching(case, CLIENT) else ()
+
+    async def _secrets(self, pods: Iterable[Json]) -> set[str]:
+        """The values of Secrets that containers get as variables, to know them in logs. They are kept nowhere."""
+        names = {name for pod in pods for name in _secret_names(pod)}
+        if not names or not self._rights.allows("get", "secrets"):
+            return set()
+        read = await asyncio.gather(
+            *(self._client.get(SECRETS, name, self._namespace) for name in sorted(names)), return_exceptions=True
+        )
+        found: set[str] = set()
+        for one in read:
+            if isinstance(one, dict):
+                found.update(text for value in (one.get("data") or {}).values() if (text := _decoded(value)))
+        return found
+
+
+def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
+    """The logs to read of a pod: pod, container, whether of the run before."""
+    status, name = pod.get("status", {}), training_container(pod)
+    found = []
+    for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        state, last = one.get("state", {}), one.get("lastState", {})
+        has_failed = bool((state.get("terminated") or {}).get("exitCode"))
+        if one["name"] == name or has_failed:
+            if "running" in state or "terminated" in state:
+                found.append((pod, one["name"], False))
+            if "terminated" in last:
+                found.append((pod, one["name"], True))
+    return found
+
+
+def _holder(pod: Json) -> Json:
+    """What is looked at in a pod of others."""
+    metadata = {key: pod["metadata"].get(key) for key in ("name", "namespace", "ownerReferences")}
+    resources = ("containers", "initContainers", "overhead", "resources")
+    spec = {key: pod["spec"][key] for key in resources if key in pod["spec"]}
+    for key in ("containers", "initContainers"):
+        if key in spec:
+            spec[key] = [{"name": one["name"], "resources": one.get("resources") or {}} for one in spec[key]]
+    return {"metadata": metadata, "spec": spec, "status": {"phase": pod.get("status", {}).get("phase")}}
+
+
+def _told_of(evidence: Evidence) -> tuple[Json, ...]:
+    """The events about the job, its objects, its pods (also those that are gone), and their nodes."""
+    name = evidence.job["metadata"]["name"]
+    nodes = {pod.get("spec", {}).get("nodeName") for pod in evidence.pods}
+    return tuple(
+        event
+        for event in evidence.events
+        for about in [event.get("involvedObject", {})]
+        if (about.get("name") in nodes if about.get("kind") == "Node" else str(about.get("name", "")).startswith(name))
+    )
+
+
+def _secret_names(pod: Json) -> Iterable[str]:
+    for container in [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]:
+        for variable in container.get("env") or ():
+            reference = (variable.get("valueFrom") or {}).get("secretKeyRef") or {}
+            if reference.get("name"):
+                yield reference["name"]
+        for source in container.get("envFrom") or ():
+            if (source.get("secretRef") or {}).get("name"):
+                yield source["secretRef"]["name"]
+
+
+def _decoded(value: str) -> str:
+    try:
+        return base64.b64decode(value).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

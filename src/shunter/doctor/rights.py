@@ -1,0 +1,51 @@
+"""What the user may do in a namespace, asked once (SelfSubjectRulesReview), so that the report can name what it may not."""
+
+from __future__ import annotations
+
+from shunter.api.meta import Json, Struct
+from shunter.api.resources import Resource
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+
+REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
+
+
+class Rights(Struct, frozen=True):
+    """The rules that a review answered; `is_known` is False where nobody would say, and the list may be incomplete."""
+
+    namespace: str
+    rules: tuple[Json, ...] = ()
+    is_known: bool = False
+
+    def allows(self, verb: str, resource: str, group: str = "") -> bool:
+        """Whether it may be done, as far as is known: what is not known is tried."""
+        if not self.is_known:
+            return True
+        return any(
+            _has(rule.get("verbs"), verb) and _has(rule.get("apiGroups"), group) and _has(rule.get("resources"), resource)
+            for rule in self.rules
+            if not rule.get("resourceNames")
+        )
+
+    def refusal(self, verb: str, resource: str) -> str:
+        """Why something is missing, as `you may not list events in team-a`."""
+        doing = {"pods/exec": "exec", "pods/log": "read logs"}.get(resource, f"{verb} {resource}")
+        return f"you may not {doing} in {self.namespace}"
+
+
+def _has(values: list[str] | None, wanted: str) -> bool:
+    return any(
+        value in ("*", wanted) or (value.startswith("*/") and value[1:] == f"/{wanted.partition('/')[2]}")
+        for value in values or ()
+    )
+
+
+async def rights_in(client: Client, namespace: str) -> Rights:
+    """What the user may do there; not known where the server does not say."""
+    body = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": {"namespace": namespace}}
+    try:
+        status = (await client.create(REVIEWS, body)).get("status") or {}
+    except ApiError:
+        return Rights(namespace=namespace)
+    # An authorizer that cannot list its rules (a webhook, say) makes the answer incomplete: then only trying tells.
+    return Rights(namespace=namespace, rules=tuple(status.get("resourceRules") or ()), is_known=not status.get("incomplete"))

@@ -1,0 +1,99 @@
+"""H01: some ranks wait in a collective or the rendezvous, others do not come: each the same in two samples, and nothing went on.
+
+Silent while any rank still imports, and when anything tells of progress. Says `busy or stuck` of a rank that uses its CPU, and
+nothing of what it does inside C code.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
+from shunter.doctor.waiting import BUSY, Group, Rank, call, group, progress, where
+
+
+def judge(case: Case) -> list[Verdict]:
+    found = hung(case)
+    if found is None:
+        return []
+    ranks, odd = found
+    if any(rank.doing == "data" for rank in odd):
+        return []  # H02 says more.
+    busy = [rank for rank in odd if rank.cpu_share > BUSY * ranks.seconds]
+    return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd, busy=bool(busy)), remedy=_remedy(odd), is_unsure=bool(busy))]
+
+
+def hung(case: Case) -> tuple[Group, list[Rank]] | None:
+    """The ranks, and those that the others wait for; None where that is not so, or not proved."""
+    ranks = group(case)
+    if ranks is None or not ranks.is_whole or ranks.doing("starting") or not all(rank.is_same for rank in ranks.ranks):
+        return None
+    waiting, odd = ranks.doing("collective", "rendezvous"), ranks.doing("own", "data")
+    if ranks.doing("rendezvous") and ranks.doing("collective"):
+        # Whoever has left the rendezvous is in a group that the others are not in.
+        odd = odd or ranks.doing("rendezvous")
+        waiting = ranks.doing("collective")
+    if not waiting or not odd or progress(case, ranks).is_made:
+        return None
+    return ranks, odd
+
+
+def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, remedy: str, is_unsure: bool = False) -> Verdict:
+    """The verdict about ranks that others wait for."""
+    made = progress(case, ranks)
+    confidence: Confidence = "likely" if made.is_comparable and not is_unsure else "possible"
+    waiting = [rank for rank in ranks.ranks if rank not in odd]
+    twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
+    evidence = [item for rank in odd for item in _stack(rank, twice)]
+    evidence += [Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in waiting]
+    evidence.append(Excerpt(source="log", text=made.text))
+    return Verdict(
+        id=id,
+        title="HUNG",
+        cause=text,
+        confidence=confidence,
+        ranks=tuple(rank.rank for rank in odd),
+        pods=tuple(dict.fromkeys(rank.pod for rank in odd)),
+        evidence=tuple(evidence),
+        remedy=remedy,
+        victims=tuple(rank.rank for rank in waiting),
+    )
+
+
+def _stack(rank: Rank, twice: str) -> list[Excerpt]:
+    what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
+    at = f": {where(rank.place)}" if rank.place is not None else ""
+    found = [Excerpt(source="stack", text=f"{what}{at}; {twice}", pod=rank.pod, rank=rank.rank)]
+    for child in rank.children:
+        frame = next((frame for frame in child.frames if frame.is_own), None)
+        if rank.doing == "data" and frame is not None:
+            text = f"its worker process {child.pid}: {where(frame)}"
+            found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
+    return found
+
+
+def _text(ranks: Group, odd: list[Rank], *, busy: bool) -> str:
+    numbers = [rank.rank for rank in odd]
+    waiting = [rank for rank in ranks.ranks if rank not in odd]
+    do = "does" if len(numbers) == 1 else "do"
+    others = rank_list([rank.rank for rank in waiting])
+    wait = "waits" if len(waiting) == 1 else "wait"
+    if any(rank.doing == "rendezvous" for rank in waiting):
+        text = f"{rank_list(numbers)} {do} not join the rendezvous in which {others} {wait}"
+    else:
+        text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
+    return f"{text}: busy or stuck" if busy else text
+
+
+def _remedy(odd: list[Rank]) -> str:
+    frame = odd[0].place
+    return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {odd[0].rank}." if frame is not None else ""
+
+
+def needs(case: Case) -> tuple[str, ...]:
+    """Stacks, of a job that runs."""
+    return ("stacks",) if case.overview.state == "Running" and case.runs_in_full else ()
+
+
+RULE = Rule("H01", judge, needs)

@@ -1,0 +1,98 @@
+"""H04: the ranks' flight recorders differ: the first call in which they do is what hangs them.
+
+Compares only what all recorders still hold: older entries are overwritten. gloo's entries stay `scheduled` for ever, so calls are
+compared by number and name, and how far a rank is by what it has enqueued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.doctor.case import Case
+from shunter.doctor.evidence import Collective, Recording
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Excerpt, Verdict
+
+REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=DETAIL prints both call sites."
+
+
+def judge(case: Case) -> list[Verdict]:
+    groups: dict[str, list[Recording]] = {}
+    for recording in case.evidence.recordings:
+        groups.setdefault(recording.group, []).append(recording)
+    found = []
+    for name, recordings in groups.items():
+        if {one.rank for one in recordings} >= set(case.all_ranks) and len(recordings) > 1:
+            found += _of_group(name, sorted(recordings, key=lambda one: one.rank))
+    return found
+
+
+def _of_group(group: str, recordings: Sequence[Recording]) -> list[Verdict]:
+    calls = [{entry.number: entry for entry in one.entries} for one in recordings]
+    oldest = max(min(numbers) for numbers in calls if numbers) if all(calls) else 0
+    for number in sorted({number for numbers in calls for number in numbers if number >= oldest}):
+        made = [numbers.get(number) for numbers in calls]
+        for label in (_name, _with_sizes):
+            names = [label(entry) if entry is not None else None for entry in made]
+            if len({name for name in names if name is not None}) > 1:
+                return [_mismatch(group, number, recordings, names)]
+    lasts = [max(numbers, default=0) for numbers in calls]
+    return [_behind(group, recordings, lasts, calls)] if len(set(lasts)) > 1 else []
+
+
+def _name(entry: Collective) -> str:
+    return entry.name
+
+
+def _with_sizes(entry: Collective) -> str:
+    return f"{entry.name} of {entry.sizes}"
+
+
+def _mismatch(group: str, number: int, recordings: Sequence[Recording], names: Sequence[str | None]) -> Verdict:
+    by_name: dict[str, list[int]] = {}
+    for recording, name in zip(recordings, names, strict=True):
+        if name is not None:
+            by_name.setdefault(name, []).append(recording.rank)
+    few, *others = sorted(by_name, key=lambda name: len(by_name[name]))
+    one = len(by_name[few]) == 1
+    text = f"{rank_list(by_name[few])} {'calls' if one else 'call'} {few} where "
+    text += ", ".join(f"{rank_list(by_name[name])} {'calls' if len(by_name[name]) == 1 else 'call'} {name}" for name in others)
+    return _verdict(f"{text} (call number {number} of {group})", "MISMATCH", by_name[few], number, recordings, names)
+
+
+def _behind(group: str, recordings: Sequence[Recording], lasts: Sequence[int], calls: Sequence[dict[int, Collective]]) -> Verdict:
+    most = max(lasts)
+    behind = [one.rank for one, last in zip(recordings, lasts, strict=True) if last < most]
+    others = [one.rank for one in recordings if one.rank not in behind]
+    name = next(numbers[most].name for numbers in calls if most in numbers)
+    has = "has" if len(behind) == 1 else "have"
+    text = f"{rank_list(behind)} {has} not called {name} (call number {most} of {group}), in which {rank_list(others)} wait"
+    return _verdict(
+        text, "HUNG", behind, most, recordings, [numbers[most].name if most in numbers else None for numbers in calls]
+    )
+
+
+def _verdict(
+    text: str, title: str, ranks: Sequence[int], number: int, recordings: Sequence[Recording], names: Sequence[str | None]
+) -> Verdict:
+    return Verdict(
+        id="H04",
+        title=title,
+        cause=text,
+        confidence="certain",
+        ranks=tuple(ranks),
+        evidence=tuple(
+            Excerpt(
+                source="flight recorder",
+                text=f"{number} {name}" if name else f"last call {max((entry.number for entry in one.entries), default=0)}",
+                rank=one.rank,
+            )
+            for one, name in zip(recordings, names, strict=True)
+        ),
+        remedy=REMEDY,
+        victims=tuple(one.rank for one in recordings if one.rank not in ranks),
+    )
+
+
+RULE = Rule("H04", judge)

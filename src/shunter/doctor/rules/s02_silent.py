@@ -1,0 +1,41 @@
+"""S02: no rank has written a line for long, and none uses its CPU. Not of silence alone: evaluating and compiling are silent."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.doctor.waiting import quiet
+
+GAPS = 10
+LEAST_SECONDS = 120
+IDLE_CORES = 0.05
+
+
+def judge(case: Case) -> list[Verdict]:
+    silence, gap = quiet(case, case.now)
+    names = [pod["metadata"]["name"] for pod in case.ranked]
+    if case.overview.state != "Running" or silence is None or gap is None or silence < max(GAPS * gap, LEAST_SECONDS):
+        return []
+    if not names or any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):
+        return []
+    return [
+        Verdict(
+            id="S02",
+            title="NO PROGRESS",
+            cause=f"no rank has written a line for {int(silence)} s, where lines came every {gap:.0f} s, and none uses its CPU",
+            confidence="possible",
+            ranks=case.all_ranks,
+            pods=tuple(names),
+            evidence=tuple(Excerpt(source="metrics", text=f"{case.evidence.cpu[name]:.2f} cores", pod=name) for name in names),
+            remedy="Let shunter doctor look at the stacks (without --no-exec).",
+        )
+    ]
+
+
+def needs(case: Case) -> tuple[str, ...]:
+    is_running = case.overview.state == "Running" and case.runs_in_full
+    return ("metrics", "logs") if is_running else ()
+
+
+RULE = Rule("S02", judge, needs)

@@ -1,0 +1,197 @@
+"""Takes the stacks of ranks by exec: of at most 64 pods, eight at a time. What may not be entered or has no py-spy is named."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.doctor import recorder, stacks
+from shunter.doctor.case import Case
+from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
+from shunter.doctor.lines import is_warning, parsed
+from shunter.doctor.rights import rights_in
+from shunter.doctor.waiting import group, progress
+from shunter.jobs.training_pods import training_container
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.kube.remote_command import Commands
+
+MOST_PODS = 64
+AT_ONCE = 8
+EXEC_SECONDS = 30.0
+LAST_LINES = 50
+PACE_SAMPLES = 13
+"""Further samples, when some ranks wait and something goes on: of a straggler two say nothing."""
+PACE_SECONDS = 0.4
+PROGRAM = "py-spy"
+COPY = "/tmp/shunter-py-spy"
+NO_PROGRAM = "py-spy is neither in the image nor on this machine: pip install 'shunter[doctor]', then --allow-copy"
+NOT_COPIED = "py-spy is not in the image: --allow-copy puts it into /tmp of the containers"
+
+
+class Sampler:
+    """Samples the running ranks of one job."""
+
+    def __init__(self, client: Client, commands: Commands, evidence: Evidence, *, allow_copy: bool) -> None:
+        self._client = client
+        self._commands = commands
+        self._evidence = evidence
+        self._allow_copy = allow_copy
+        self._namespace: str = evidence.job["metadata"]["namespace"]
+        self._case = Case(evidence, evidence.at)
+        self._program = {pod["metadata"]["name"]: PROGRAM for pod in self._pods}
+        self._sockets: dict[str, list[Json]] = {}
+        self._missing: dict[str, Missing] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    @property
+    def _pods(self) -> list[Json]:
+        """The pods to look at; of very many those whose log is oldest."""
+        running = [pod for pod in self._case.ranked if pod.get("status", {}).get("phase") == "Running"]
+        lines = self._case.rank_lines
+
+        def last(pod: Json) -> str:
+            own = lines.get(pod["metadata"]["name"])
+            return own[-1].at if own else ""
+
+        return sorted(running, key=last)[:MOST_PODS]
+
+    async def sampled(self, seconds: float) -> Evidence:
+        """The evidence with two samples that many seconds apart, the flight recorders, and more samples where one rank may keep
+        the others waiting."""
+        rights = await rights_in(self._client, self._namespace)
+        if not rights.allows("create", "pods/exec"):
+            return self._with(Missing(what="stacks", why=rights.refusal("create", "pods/exec")))
+        first = await self._sample()
+        if first is None:
+            return self._with(*self._missing.values())
+        await asyncio.sleep(seconds)
+        second = await self._sample()
+        samples = [first, second] if second is not None else [first]
+        recordings = await self._recordings() if second is not None else ()
+        found = msgspec.structs.replace(self._evidence, samples=tuple(samples), recordings=recordings)
+        if _may_have_straggler(Case(found, found.at)):
+            for _ in range(PACE_SAMPLES):
+                await asyncio.sleep(PACE_SECONDS)
+                if (one := await self._sample(is_blocking=False)) is not None:
+                    samples.append(one)
+        if len(self._case.ranked) > MOST_PODS:
+            why = f"of {len(self._case.ranked)} pods those of {MOST_PODS} were sampled, the ones that wrote least lately"
+            self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
+        missing = (*self._evidence.missing, *self._missing.values())
+        at = samples[-1].at
+        return msgspec.structs.replace(found, samples=tuple(samples), missing=missing, at=at)
+
+    def _with(self, *missing: Missing) -> Evidence:
+        return msgspec.structs.replace(self._evidence, missing=(*self._evidence.missing, *missing))
+
+    async def _sample(self, *, is_blocking: bool = True) -> Sample | None:
+        """One sample of all pods; None where no stack at all could be read."""
+        pods = self._pods
+        seen, last_lines = await asyncio.gather(
+            asyncio.gather(*(self._seen(pod, is_blocking=is_blocking) for pod in pods)),
+            asyncio.gather(*(self._last_line(pod) for pod in pods)) if is_blocking else _nothing(),
+        )
+        processes = tuple(process for one in seen if one is not None for process in one.processes)
+        if not any(process.frames for process in processes):
+            return None
+        names = [pod["metadata"]["name"] for pod in pods]
+        lines = {name: line for name, line in zip(names, last_lines, strict=False) if line}
+        return Sample(at=datetime.now(UTC), processes=processes, last_lines=lines)
+
+    async def _seen(self, pod: Json, *, is_blocking: bool) -> stacks.Seen | None:
+        name = pod["metadata"]["name"]
+        container = training_container(pod)
+        async with self._slots:
+            try:
+                found = await self._look(name, container, is_blocking=is_blocking)
+                if not found.has_program and self._program[name] == PROGRAM and (binary := self._copyable()):
+                    await self._commands.run(
+                        name,
+                        self._namespace,
+                        container,
+                        ["sh", "-c", f"head -c {len(binary)} > {COPY} && chmod 755 {COPY}"],
+                        stdin=binary,
+                        seconds=EXEC_SECONDS,
+                    )
+                    self._program[name] = COPY
+                    found = await self._look(name, container, is_blocking=is_blocking)
+            except (ApiError, TimeoutError) as error:
+                is_refused = isinstance(error, ApiError) and error.code in (401, 403)
+                why = error.message if isinstance(error, ApiError) else f"pod {name} did not answer within {EXEC_SECONDS:g} s"
+                self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=is_refused))
+                return None
+        if not found.has_program:
+            why = NOT_COPIED if _local_program() else NO_PROGRAM
+            self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
+        elif found.trouble and not any(process.frames for process in found.processes):
+            self._missing.setdefault("stacks", Missing(what="stacks", why=f"{name}: {found.trouble}", is_refused=False))
+        return found
+
+    async def _look(self, name: str, container: str, *, is_blocking: bool) -> stacks.Seen:
+        words = stacks.command(self._program[name], is_blocking=is_blocking)
+        done = await self._commands.run(name, self._namespace, container, words, seconds=EXEC_SECONDS)
+        found = stacks.seen(name, container, done.output.decode(errors="replace"))
+        ranked = [process.rank for process in found.processes if process.rank is not None]
+        self._sockets[name] = [{"rank": rank, "socket": place} for rank, place in zip(ranked, found.sockets, strict=False)]
+        return found
+
+    def _copyable(self) -> bytes:
+        """py-spy of this machine, where it may be copied; empty otherwise."""
+        path = _local_program() if self._allow_copy else None
+        return path.read_bytes() if path is not None else b""
+
+    async def _last_line(self, pod: Json) -> str:
+        """The time of the last line of a rank's log that is no warning; empty where it has none."""
+        container = training_container(pod)
+        chunks = self._client.logs(
+            pod["metadata"]["name"], self._namespace, container=container, timestamps=True, tail_lines=LAST_LINES
+        )
+        try:
+            text = b"".join([chunk async for chunk in chunks]).decode(errors="replace")
+        except ApiError:
+            return ""
+        return next((line.at for line in reversed(parsed(text)) if not is_warning(line.text)), "")
+
+    async def _recordings(self) -> tuple[Recording, ...]:
+        """The flight recorders of ranks that offer them."""
+
+        async def of(pod: Json) -> list[Recording]:
+            name = pod["metadata"]["name"]
+            async with self._slots:
+                try:
+                    words = recorder.command("python3", self._sockets.get(name, []))
+                    done = await self._commands.run(name, self._namespace, training_container(pod), words, seconds=EXEC_SECONDS)
+                except (ApiError, TimeoutError):
+                    return []
+            return recorder.recordings(done.output.decode(errors="replace"))
+
+        if not any(self._sockets.values()):
+            return ()
+        return tuple(one for found in await asyncio.gather(*map(of, self._pods)) for one in found)
+
+
+def _may_have_straggler(case: Case) -> bool:
+    """Whether some ranks wait, others do not, and something goes on all the same."""
+    ranks = group(case)
+    if ranks is None or not ranks.is_whole or ranks.doing("starting", "rendezvous"):
+        return False
+    return bool(ranks.doing("collective")) and len(ranks.ranks) > 1 and progress(case, ranks).is_made
+
+
+def _local_program() -> Path | None:
+    """py-spy of this machine: beside our Python, else on the path."""
+    beside = Path(sys.executable).parent / PROGRAM
+    found = str(beside) if beside.exists() else shutil.which(PROGRAM)
+    return Path(found) if found else None
+
+
+async def _nothing() -> Sequence[str]:
+    return ()

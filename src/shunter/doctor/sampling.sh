@@ -1,0 +1,28 @@
+# Writes the Python processes of this container, one after another: P pid ppid state ticks switches, E variables that tell the rank,
+# C the command line, S the stack as JSON of py-spy (the program in $1; empty for none), X why there is none. $2: options of py-spy.
+spy=$1
+[ -n "$spy" ] && spy=$(command -v "$spy" 2>/dev/null)
+echo "H $(getconf CLK_TCK 2>/dev/null || echo 100) ${spy:-none}"
+for d in /proc/[0-9]*; do
+  p=${d#/proc/}
+  x=$(readlink "$d/exe" 2>/dev/null) || continue
+  case ${x##*/} in python*|pypy*) ;; *) continue ;; esac
+  { read -r stat < "$d/stat"; } 2>/dev/null || continue
+  set -- ${stat##*) }
+  switches=0
+  while read -r key value; do
+    case $key in voluntary_ctxt_switches:) switches=$value ;; esac
+  done < "$d/status" 2>/dev/null
+  echo "P $p $2 $1 $((${12} + ${13})) $switches"
+  tr '\0' '\n' < "$d/environ" 2>/dev/null | grep -E '^(RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|JAX_PROCESS_ID|TORCH_WORKER_SERVER_SOCKET)=' | sed 's/^/E /'
+  echo "C $(tr '\0\n' '  ' < "$d/cmdline" 2>/dev/null | cut -c 1-300)"
+  if [ -n "$spy" ]; then
+    # An interpreter that has only just started is not recognized: one more attempt.
+    if said=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1) \
+      || { sleep 0.3; said=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1); }; then
+      echo "S $(echo "$said" | tr -d '\n')"
+    else
+      echo "X $(echo "$said" | tr '\n' ' ' | cut -c 1-300)"
+    fi
+  fi
+done

@@ -1,0 +1,96 @@
+"""What the Python processes of a container do: the output of sampling.sh as values. Pure."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.doctor.evidence import Frame, Process
+
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID")
+MAIN = "MainThread"
+MOST_FRAMES = 64
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|^[^/]*$|/bin/torchrun$")
+"""Files of the interpreter, of packages, and of no file at all."""
+
+
+class Seen(NamedTuple):
+    """The processes of one container, and why stacks are missing where they are."""
+
+    processes: tuple[Process, ...]
+    has_program: bool
+    """Whether py-spy was found."""
+    trouble: str = ""
+    """What py-spy said of the first process whose stack it could not read."""
+    sockets: tuple[str, ...] = ()
+    """Addresses of torch's worker servers, where ranks run one."""
+
+
+def script() -> str:
+    """The shell program that looks at the processes of a container."""
+    return resources.files("shunter.doctor").joinpath("sampling.sh").read_text()
+
+
+def command(program: str, *, is_blocking: bool = True) -> list[str]:
+    """The command that samples one container; `program` is py-spy's name or path, empty for none."""
+    options = "" if is_blocking else "--nonblocking"
+    return ["sh", "-c", f"SPY_OPTIONS='{options}'\n{script()}", "sh", program]
+
+
+def seen(pod: str, container: str, output: str) -> Seen:
+    """What the script wrote of a container."""
+    ticks, has_program, trouble = 100, False, ""
+    found: list[Process] = []
+    sockets: list[str] = []
+    for line in output.splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind == "H":
+            parts = rest.split(" ", 1)
+            ticks, has_program = int(parts[0]), parts[1] != "none"
+        elif kind == "P":
+            pid, parent, state, used, switches = rest.split(" ")
+            found.append(
+                Process(
+                    pod=pod,
+                    container=container,
+                    pid=int(pid),
+                    parent=int(parent),
+                    state=state,
+                    cpu_seconds=int(used) / ticks,
+                    switches=int(switches),
+                )
+            )
+        elif kind == "E" and found:
+            name, _, value = rest.partition("=")
+            if name in RANKS and value.isdecimal() and found[-1].rank is None:
+                found[-1] = msgspec.structs.replace(found[-1], rank=int(value))
+            elif name == "TORCH_WORKER_SERVER_SOCKET" and value:
+                sockets.append(value)
+        elif kind == "C" and found:
+            found[-1] = msgspec.structs.replace(found[-1], command=rest.strip())
+        elif kind == "S" and found:
+            found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
+        elif kind == "X":
+            trouble = trouble or re.sub(r"\s+", " ", rest).strip()
+    return Seen(tuple(found), has_program, trouble, tuple(dict.fromkeys(sockets)))
+
+
+def frames(dump: str) -> tuple[Frame, ...]:
+    """The main thread's calls in what `py-spy dump --json` wrote, innermost first; none of what it could not read."""
+    try:
+        threads = msgspec.json.decode(dump)
+    except msgspec.DecodeError:
+        return ()
+    main = next((one for one in threads if one.get("thread_name") == MAIN), threads[0] if threads else {"frames": []})
+    return tuple(
+        Frame(
+            function=one.get("name") or "?",
+            file=one.get("short_filename") or one.get("filename") or "?",
+            line=one.get("line") or 0,
+            is_own=not _LIBRARY.search(one.get("filename") or "<"),
+        )
+        for one in main["frames"][:MOST_FRAMES]
+    )

@@ -1,0 +1,231 @@
+"""What each rank does, by the stacks of two samples: starting, waiting for others, waiting for data, or its own work. Pure.
+
+One sample lies: a rank that is still importing looks idle, and so does a straggler. So a rank counts only when it does the same
+in two samples, and the group only when nothing has gone on between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Literal, NamedTuple
+
+from shunter.doctor.case import Case
+from shunter.doctor.evidence import Frame, Process, Sample
+from shunter.doctor.lines import is_warning, moment_of
+from shunter.operator.overview import moment
+
+Doing = Literal["starting", "rendezvous", "collective", "data", "own"]
+
+_STARTING = re.compile(r"importlib|_find_and_load|<frozen zipimport>|^site\.py")
+_RENDEZVOUS = re.compile(
+    r"_create_c10d_store|rendezvous|init_process_group|init_device_mesh|jax/_src/distributed\.py|_store_based_barrier|TCPStore"
+)
+_COLLECTIVE = re.compile(
+    r"torch/distributed/|_engine_run_backward|torch/cuda/(?:__init__|streams)\.py|horovod/|xgboost/(?:collective|rabit)"
+    r"|block_until_ready|jax/experimental/multihost_utils|mpi4py|deepspeed/comm/|tensorflow/python/distribute"
+)
+_CUDA_WAIT = re.compile(r"\b(?:synchronize|wait_event|wait_stream)\b")
+_DATA = re.compile(r"torch/utils/data/")
+_AGENT = re.compile(
+    r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
+)
+INNERMOST = 4
+"""Calls from the innermost in which a wait must stand: an outer one is only where the work was started from."""
+BUSY = 0.3
+"""Share of the time between samples on a CPU from which a rank works, or is stuck in a loop."""
+MESSAGE_SECONDS = 0.05
+"""Lines closer than this are one message."""
+QUIET_GAPS = 3
+"""Gaps between log lines, the median, that silence must last before it says anything,"""
+LEAST_SILENCE = 15.0
+"""and seconds: one rank may be saving a checkpoint while the others wait."""
+LEAST_AGE = 30.0
+"""Seconds that ranks which have written nothing must have run."""
+
+
+class Rank(NamedTuple):
+    """What one rank does in both samples."""
+
+    rank: int
+    pod: str
+    doing: Doing
+    first: Process
+    last: Process
+    children: tuple[Process, ...]
+    """Processes that it started, in the last sample."""
+    is_same: bool
+    """Whether it did the same in both."""
+
+    @property
+    def place(self) -> Frame | None:
+        """The innermost call of the program's own code."""
+        return place(self.last.frames)
+
+    @property
+    def cpu_share(self) -> float:
+        return self.last.cpu_seconds - self.first.cpu_seconds
+
+
+class Group(NamedTuple):
+    """All ranks, in two samples."""
+
+    ranks: tuple[Rank, ...]
+    seconds: float
+    """Between the samples."""
+    is_whole: bool
+    """Whether there is a stack of each rank of the job in both."""
+
+    def doing(self, *what: Doing) -> list[Rank]:
+        return [rank for rank in self.ranks if rank.doing in what]
+
+
+def group(case: Case) -> Group | None:
+    """The ranks by the first and the last of the blocking samples; None without two samples."""
+    if len(case.evidence.samples) < 2:
+        return None
+    first, last = case.evidence.samples[0], case.evidence.samples[1]
+    before = {(process.pod, process.pid): process for process in trainers(first)}
+    found = []
+    for process in trainers(last):
+        earlier = before.get((process.pod, process.pid))
+        if earlier is None or not process.frames or not earlier.frames:
+            continue
+        rank = rank_of(case, process, last)
+        if rank is None:
+            continue
+        children = tuple(one for one in last.processes if one.pod == process.pod and one.parent == process.pid)
+        same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
+        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same))
+    whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
+    return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
+
+
+def trainers(sample: Sample) -> list[Process]:
+    """The processes that are ranks: with a rank in their environment and no such parent, else those of a pod that nobody started
+    but a launcher."""
+    by_pid = {(one.pod, one.pid): one for one in sample.processes}
+    agents = {key for key, one in by_pid.items() if is_agent(one)}
+    found = []
+    for one in sample.processes:
+        parent = (one.pod, one.parent)
+        if (one.pod, one.pid) in agents:
+            continue
+        if parent not in by_pid or parent in agents:
+            found.append(one)
+    return found
+
+
+def is_agent(process: Process) -> bool:
+    """Whether it is a launcher that waits for the ranks which it started."""
+    return any(_AGENT.search(f"{frame.file} {frame.function}") for frame in process.frames)
+
+
+def rank_of(case: Case, process: Process, sample: Sample) -> int | None:
+    """By the process's own environment, else by its pod, when it is the only one there."""
+    own = case.ranks.get(process.pod, ())
+    alone = sum(one.pod == process.pod for one in trainers(sample)) == 1
+    if process.rank is not None and (process.rank in own or not own or not alone):
+        return process.rank
+    return own[0] if len(own) == 1 and alone else process.rank
+
+
+def doing(frames: Sequence[Frame]) -> Doing:
+    """What a stack, innermost call first, says that a process does."""
+    texts = [f"{frame.file} {frame.function}" for frame in frames]
+    if any(_STARTING.search(text) for text in texts):
+        return "starting"
+    if any(_RENDEZVOUS.search(text) for text in texts):
+        return "rendezvous"
+    if any(_DATA.search(text) for text in texts[:INNERMOST]) or any("_MultiProcessingDataLoaderIter" in text for text in texts):
+        return "data"
+    near = texts[:INNERMOST]
+    if any(_COLLECTIVE.search(text) for text in near) or any(_CUDA_WAIT.search(text) for text in near[:2]):
+        return "collective"
+    return "data" if any(_DATA.search(text) and "_next_data" in text for text in texts) else "own"
+
+
+def place(frames: Sequence[Frame]) -> Frame | None:
+    return next((frame for frame in frames if frame.is_own), None)
+
+
+def _point(frames: Sequence[Frame]) -> object:
+    """Where a process stands: its innermost calls, and the line of its own code."""
+    return place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
+
+
+def call(rank: Rank) -> str:
+    """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
+    frames = rank.last.frames
+    name = next(
+        (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper"), ""
+    )
+    if any(frame.function == "_engine_run_backward" for frame in frames[:INNERMOST]):
+        name = "backward of the autograd engine"
+    name = name or ("the rendezvous" if rank.doing == "rendezvous" else frames[0].function)
+    return f"{name}{called(rank)}"
+
+
+def called(rank: Rank) -> str:
+    found = rank.place
+    return f", called from {where(found)}" if found is not None else ""
+
+
+def where(frame: Frame) -> str:
+    return f"{frame.function} ({frame.file.rsplit('/', 1)[-1]}:{frame.line})"
+
+
+class Progress(NamedTuple):
+    """Whether anything went on between the samples."""
+
+    is_made: bool
+    is_comparable: bool
+    """Whether logs or recorders would have told: silence of ranks that never wrote says nothing."""
+    text: str
+    """What proves that there was none."""
+
+
+def progress(case: Case, ranks: Group) -> Progress:
+    """By new log lines, by how long logs are silent, and by whether ranks in a collective were woken. What cannot be known yet,
+    since ranks have only just started or written, counts as progress."""
+    first, last = case.evidence.samples[0], case.evidence.samples[1]
+    if any(at != first.last_lines.get(pod) for pod, at in last.last_lines.items()):
+        return Progress(True, True, "")
+    # A collective that goes on wakes its ranks at each step. In the rendezvous they poll.
+    woken = [rank for rank in ranks.doing("collective") if rank.last.switches - rank.first.switches > ranks.seconds]
+    silence, gap = quiet(case, last.at)
+    if silence is None:
+        text = "no rank has written anything that could be compared"
+        return Progress(bool(woken) or _age(case, last.at) < LEAST_AGE, False, text)
+    if silence < max(LEAST_SILENCE, QUIET_GAPS * (gap or 0)):
+        return Progress(True, True, "")
+    return Progress(False, True, f"no rank has written a line for {int(silence)} s")
+
+
+def _age(case: Case, now: datetime) -> float:
+    """Seconds since the last of the ranks' containers started."""
+    starts = [
+        started
+        for pod in case.ranked
+        for status in pod.get("status", {}).get("containerStatuses") or ()
+        if (started := moment((status.get("state", {}).get("running") or {}).get("startedAt"))) is not None
+    ]
+    return (now - max(starts)).total_seconds() if starts else 0.0
+
+
+def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
+    """Seconds since any rank wrote a line that is no warning, and the median gap between the lines of the rank that writes least
+    often; None where nothing tells."""
+    last, gaps = None, []
+    for lines in case.rank_lines.values():
+        times = [at for line in lines if line.at and not is_warning(line.text) and (at := moment_of(line.at)) is not None]
+        if times:
+            last = max(last or times[-1], times[-1])
+        # Lines of one message come at once; what is between messages tells the pace.
+        steps = [seconds for one, other in pairwise(times) if (seconds := (other - one).total_seconds()) > MESSAGE_SECONDS]
+        if steps:
+            gaps.append(median(steps))
+    return None if last is None else (now - last).total_seconds(), max(gaps, default=None)

@@ -1,0 +1,52 @@
+"""Recorded faults: each folder of corpus/ is what `shunter doctor --record` wrote of a live job, and what it must say of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shunter.doctor import recording
+from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.rules import RULES
+from shunter.doctor.verdicts import Report
+
+CORPUS = Path(__file__).parent / "corpus"
+CASES = sorted(path.parent.name for path in CORPUS.glob("*/expected.yaml"))
+EXPECTED: dict[str, Any] = {name: yaml.safe_load((CORPUS / name / "expected.yaml").read_text()) for name in CASES}
+
+
+def report(name: str) -> Report:
+    evidence = recording.read(CORPUS / name)
+    return diagnose(evidence, evidence.at)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_recorded_fault_is_named(name: str) -> None:
+    found, expected = report(name), EXPECTED[name]
+    assert [verdict.id for verdict in found.verdicts] == expected["verdicts"]
+    assert found.exit_code == expected["exit"]
+    if found.verdicts:
+        first = found.verdicts[0]
+        assert (first.confidence, list(first.ranks), list(first.victims)) == (
+            expected["confidence"],
+            expected["ranks"],
+            expected.get("victims", []),
+        )
+        assert expected["cause"] in first.cause
+
+
+def test_rules_over_recorded_evidence_take_no_long_time() -> None:
+    for name in CASES:
+        evidence = recording.read(CORPUS / name)
+        begun = time.process_time()
+        diagnose(evidence, evidence.at)
+        assert time.process_time() - begun < 0.1, f"{name}: 50 ms, on a machine that has nothing else to do"
+
+
+def test_the_corpus_has_stacks_for_all_rules_about_them() -> None:
+    told = {id for expected in EXPECTED.values() for id in expected["verdicts"]}
+    assert {rule.id for rule in RULES if rule.id.startswith(("H", "S01"))} <= told
