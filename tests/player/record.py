@@ -16,6 +16,8 @@ WAITING = "WaitingForPodGroup"
 TOLD_BESIDES = (WAITING, "RankFailed")
 """Events that Shunter alone tells; the first stands in the condition Created as well. Recordings are compared without them: else
 those of gangs and of failures would show nothing."""
+KEPT_BESIDES = "rankFailures"
+"""The field of the status in which Shunter keeps what failed."""
 
 
 class Recorder:
@@ -80,7 +82,9 @@ class Recorder:
 
 
 def _as_recorded(shown: Json) -> Json:
-    """A job as the originals show it while its pods are kept back."""
+    """A job as the originals show it: without what failed, and while its pods are kept back without that."""
+    if KEPT_BESIDES in (shown.get("status") or {}):
+        shown = {**shown, "status": {name: part for name, part in shown["status"].items() if name != KEPT_BESIDES}}
     conditions = (shown.get("status") or {}).get("conditions") or []
     if all(condition.get("reason") != WAITING for condition in conditions):
         return shown

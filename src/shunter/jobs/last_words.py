@@ -56,6 +56,6 @@ async def _recorded(client: Client, job: Json, fault: Fault) -> list[str]:
         return []
     for event in about_job.items:
         told, words = recorded_failure(event)
-        if event.get("reason") == RANK_FAILED and told.startswith(f"pod {fault.pod}, container {fault.container}:") and words:
+        if event.get("reason") == RANK_FAILED and f"pod {fault.pod}, container {fault.container}:" in told and words:
             return words
     return []

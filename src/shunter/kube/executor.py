@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -49,24 +50,36 @@ class Executor:
         self._recorder = recorder
 
     async def execute(self, plan: Plan) -> Outcome:
-        """Writes, then the status, then the events; stops at the first failure. Cancelling it stops between requests."""
+        """Writes, then the status, then the events, or the plan's other order; stops at the first failure. Cancelling it stops
+        between requests."""
         events = [await self._with_last_words(note) for note in plan.events]
         written: list[Written] = []
-        for batch in batches(plan.writes):
+        steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, plan.status, events, written))
+        for step in reversed(steps) if plan.is_status_first else steps:
+            if (failure := await step()) is not None:
+                return Outcome(tuple(written), failure)
+        return Outcome(tuple(written))
+
+    async def _carry_out(self, writes: Sequence[Write], written: list[Written]) -> Failure | None:
+        """The first refusal; what was carried out is added to `written`."""
+        for batch in batches(writes):
             results = await asyncio.gather(*(self._write(write) for write in batch))
             written += [result for result in results if isinstance(result, Written)]
             failure = next((result for result in results if isinstance(result, Failure)), None)
             if failure:
-                return Outcome(tuple(written), failure)
-        if plan.status is not None:
-            result = await self._write_status(plan.status)
-            if isinstance(result, Failure):
-                return Outcome(tuple(written), result)
-            if result:
-                written.append(result)
+                return failure
+        return None
+
+    async def _tell(self, status: StatusWrite | None, events: Sequence[Note], written: list[Written]) -> Failure | None:
+        """Writes the status, and once that is done records the events."""
+        result = await self._write_status(status) if status is not None else None
+        if isinstance(result, Failure):
+            return result
+        if result:
+            written.append(result)
         for note in events:
             self._record(note)
-        return Outcome(tuple(written))
+        return None
 
     async def _write(self, write: Write) -> Written | Failure | None:
         """None when there was nothing to write to (any more)."""

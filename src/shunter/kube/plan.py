@@ -119,6 +119,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     writes: tuple[Write, ...] = ()
     status: StatusWrite | None = None
+    is_status_first: bool = False
+    """Whether status and events come before the writes: they tell of objects that the writes delete."""
     events: tuple[Note, ...] = ()
     requeue_after: float | None = None
 

@@ -114,6 +114,8 @@ def in_served_namespaces() -> list[Grant]:
             "one that missed its deadline loses it; who comes back on other nodes gets a new one",
             kinds=V2_KINDS,
         ),
+        Grant(PODS, ("list", "watch"), "what failed in the pods of TrainJobs", kinds=V2_KINDS),
+        Grant(PODS, ("get",), "what a pod said that has failed and goes", subresource="log", kinds=V2_KINDS),
         Grant(JOBS, ("list", "watch"), "whether the pods of a suspended JobSet are gone, and where its Jobs run", kinds=V2_KINDS),
         Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it, host files", kinds=V2_KINDS),
         Grant(PODS, ("get",), "whether the pod that reports progress is still there", kinds=V2_KINDS, setting=_PROGRESS),

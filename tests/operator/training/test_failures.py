@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 
@@ -44,12 +45,14 @@ def test_each_failure_is_told_once_before_its_pod_goes(
             world.set_pod(name, "Failed", exit_code=3)
     world.settle()
     container = next(iter(world.all(PODS).values()))["spec"]["containers"][0]["name"]
-    cause = f"pod job-worker-0, container {container}: Error, exit code 3"
     is_gone = "job-worker-0" not in world.all(PODS) or world.all(PODS)["job-worker-0"].get("status") is None
-    assert told(world.told, "RankFailed") in ([[cause]] if is_gone else [[cause], []])
+    (cause,) = told(world.told, "RankFailed")
+    assert re.fullmatch(rf"rank [0-3], pod job-worker-0, container {container}: Error, exit code 3", cause)
+    record = world.job["status"]["rankFailures"]
+    assert (record["count"], [one["pod"] for one in record["last"]]) == (1, ["job-worker-0"])
     if is_gone:
         assert told(world.told, "ExitedWithCode") == ["Pod: team-a.job-worker-0 exited with code 3"]
-        assert [note.last_words for note in world.told if note.last_words] == [Log("team-a", "job-worker-0", container)]
+    assert [note.last_words for note in world.told if note.last_words] == [Log("team-a", "job-worker-0", container)]
 
 
 def failed(observed: Observed, name: str, status: Json) -> Observed:
@@ -70,14 +73,14 @@ SIDECAR = {"name": "sidecar", "state": {"terminated": {"exitCode": 2, "reason": 
 @pytest.mark.parametrize(
     ("status", "cause"),
     [
-        ({"containerStatuses": [ENDED, SIDECAR]}, "pod bert-worker-0, container sidecar: Error, exit code 2: no proxy"),
+        ({"containerStatuses": [ENDED, SIDECAR]}, "rank 1, pod bert-worker-0, container sidecar: Error, exit code 2: no proxy"),
         (
             {"initContainerStatuses": [{**SIDECAR, "name": "init-pytorch"}]},
-            "pod bert-worker-0, container init-pytorch: Error, exit code 2: no proxy",
+            "rank 1, pod bert-worker-0, container init-pytorch: Error, exit code 2: no proxy",
         ),
         (
             {"reason": "Evicted", "message": "The node was low on resource: memory."},
-            "pod bert-worker-0: Evicted: The node was low on resource: memory.",
+            "rank 1, pod bert-worker-0: Evicted: The node was low on resource: memory.",
         ),
     ],
     ids=["a sidecar", "an init container", "evicted"],
@@ -97,7 +100,7 @@ def test_a_pod_that_restarted_too_often_leaves_what_it_said_before(make_job: Mak
     waits = {"name": "pytorch", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": last}
     made = plan(PYTORCH, failed(observed, "bert-worker-0", {"phase": "Running", "containerStatuses": [waits]}), now)
     (note,) = (note for note in made.events if note.reason == "RankFailed")
-    assert note.message == "pod bert-worker-0, container pytorch: Error, exit code 7 after 2 restarts"
+    assert note.message == "rank 1, pod bert-worker-0, container pytorch: Error, exit code 7 after 2 restarts"
     assert note.last_words == Log("team-a", "bert-worker-0", "pytorch", previous=True)
 
 

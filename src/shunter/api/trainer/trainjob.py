@@ -26,6 +26,7 @@ from shunter.api.openapi import (
     schema,
     shape,
 )
+from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.patches import TrainingRuntimeSpecPatch
 from shunter.api.trainer.retired import PodSpecOverrides, PodTemplateOverrides
 
@@ -169,6 +170,7 @@ class TrainJobStatus(Struct, frozen=True):
         cel(("has(self.lastUpdatedTime)", "lastUpdatedTime is required when trainerStatus is present")),
         doc("What the training program reports."),
     ] = None
+    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are gone. Shunter's own field.")] = None
 
 
 class TrainJob(Struct, frozen=True):

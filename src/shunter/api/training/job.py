@@ -8,6 +8,7 @@ from typing import Annotated
 
 from shunter.api.meta import Json, Struct
 from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, cel, doc, schema
+from shunter.api.rank_failures import RankFailures
 
 MANAGED_BY_US = "kubeflow.org/training-operator"
 MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
@@ -97,6 +98,7 @@ class JobStatus(Struct, frozen=True):
     start_time: Annotated[datetime | None, doc("When the job's pods were first created, or created again on resume.")] = None
     completion_time: Annotated[datetime | None, doc("When the job finished.")] = None
     last_reconcile_time: Annotated[datetime | None, doc("When pod creation was last held back by gang scheduling.")] = None
+    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are gone. Shunter's own field.")] = None
 
     def is_true(self, type: str) -> bool:
         """Whether there is a condition of this type with status True."""

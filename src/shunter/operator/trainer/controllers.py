@@ -7,11 +7,12 @@ from typing import Any
 
 from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
-from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
+from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.informer import Informer
 from shunter.kube.manager import Manager
 from shunter.kube.store import by_controller_uid, key_of
+from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
 from shunter.operator.trainer.reconciler import (
     CONTROLLER_UID,
     RUNTIME_INDEX,
@@ -23,13 +24,10 @@ from shunter.operator.trainer.reconciler import (
 )
 from shunter.operator.trainer.snapshot import job_of_snapshot
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
-from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runtime
+from shunter.operator.trainer.views import JOBSET_NAME, ConfigMap, JobOfSet, LiveJobSet, RankPod, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""
-
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
-"""The label of everything that a JobSet makes."""
 
 DEFAULT_WORKERS = 4
 
@@ -51,6 +49,9 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
     jobs_of_sets = manager.informer(JOBS, JobOfSet, label_selector=JOBSET_NAME, indexes={CONTROLLER_UID: by_controller_uid})
+    pods = manager.informer(PODS, RankPod, label_selector=JOBSET_NAME, indexes={FAILED_INDEX: failed_of})
+    failed_pods = FailedPods(pods.store)
+    pods.add_handler(failed_pods.changed)
     pod_groups = [
         manager.informer(resource, PodGroup, is_optional=True) for resource in (COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS)
     ]
@@ -62,6 +63,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         config_maps.store,
         jobsets.store,
         jobs_of_sets.store,
+        failed_pods,
         {informer.resource: informer.store for informer in companions},
         uninstalled=lambda: frozenset(informer.resource for informer in optional if informer.is_kind_missing),
         status_server=lambda: status_server.place if status_server else None,
@@ -75,6 +77,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
             *((informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()),
             (config_maps, job_of_snapshot),
             (jobs_of_sets, train_job_of),
+            (pods, train_job_of_failed),
         ],
         optional=optional,
         workers=workers,

@@ -7,12 +7,14 @@ from datetime import datetime
 
 import msgspec
 
+from shunter.api.core import Pod
 from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, stamp
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
 from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.operator.trainer import deadline, resumption, ttl
+from shunter.operator.trainer.failures import with_failures
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, waits_for_pods, with_obstacle
 from shunter.operator.trainer.plugin import Companion
@@ -60,6 +62,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     jobset: LiveJobSet | None = None
     jobs: tuple[JobOfSet, ...] = ()
     """Those that the JobSet controls."""
+    failed_pods: tuple[Pod, ...] = ()
+    """Pods of the job in which something failed."""
     companions: Mapping[Companion, Present] = {}
     uninstalled: frozenset[Resource] = frozenset()
     """Kinds that the cluster does not serve."""
@@ -97,6 +101,10 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(observed: Observed, now: datetime) -> Plan:
     """What the operator writes about this job now."""
+    return with_failures(observed.job, observed.failed_pods, _plan(observed, now))
+
+
+def _plan(observed: Observed, now: datetime) -> Plan:
     job = observed.job
     if job.spec.managed_by not in (None, MANAGED_BY_US) or job.metadata.deletion_timestamp is not None:
         return NOTHING
@@ -141,6 +149,10 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     """An object was refused: the job's events and a condition say so, and its status goes on telling what is there."""
+    return with_failures(observed.job, observed.failed_pods, _plan_failure(observed, failure, now))
+
+
+def _plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     event = _creation_failed(observed.job, failure.message)
     if isinstance(failure.write, StatusWrite):
         return Plan(events=(event,))

@@ -11,6 +11,7 @@ from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, 
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
 from shunter.kube.store import Store, key_of
+from shunter.operator.trainer.failed_pods import FailedPods
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.snapshot import KINDS, snapshot_name
@@ -48,6 +49,7 @@ class TrainJobReconciler:
         config_maps: Store[ConfigMap],
         jobsets: Store[LiveJobSet],
         jobs_of_sets: Store[JobOfSet],
+        failed_pods: FailedPods,
         companions: Mapping[Resource, Store[Any]],
         *,
         uninstalled: Callable[[], frozenset[Resource]] = frozenset,
@@ -59,6 +61,7 @@ class TrainJobReconciler:
         self._config_maps = config_maps
         self._jobsets = jobsets
         self._jobs_of_sets = jobs_of_sets
+        self._failed_pods = failed_pods
         self._companions = companions
         self._uninstalled = uninstalled
         self._status_server = status_server
@@ -66,6 +69,7 @@ class TrainJobReconciler:
     def observe(self, key: Key) -> Observed | None:
         job = self._jobs.get(key)
         if job is None:
+            self._failed_pods.forget(key)
             return None
         jobset = self._jobsets.get(key)
         return Observed(
@@ -74,6 +78,7 @@ class TrainJobReconciler:
             snapshot=self._config_maps.get(Key(key.namespace, snapshot_name(key.name))),
             jobset=jobset,
             jobs=self._jobs_of_sets.by_index(CONTROLLER_UID, jobset.metadata.uid) if jobset else (),
+            failed_pods=self._failed_pods.of(job),
             companions={
                 companion: found
                 for companion in COMPANIONS

@@ -8,6 +8,7 @@ import msgspec
 
 from shunter.api.jobset import ReplicatedJobStatus
 from shunter.api.meta import Condition, Json, rfc3339
+from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 from shunter.operator.trainer.views import LiveJobSet
 
@@ -103,7 +104,12 @@ def status_json(status: TrainJobStatus) -> Json:
             {field: getattr(entry, field) for field in ("name", "ready", "succeeded", "failed", "active", "suspended")}
             for entry in status.jobs_status
         ]
-    return written
+    return {**written, **failures_json(status.rank_failures)}
+
+
+def failures_json(record: RankFailures | None) -> Json:
+    """The record of what failed as it is stored."""
+    return {} if record is None else {"rankFailures": msgspec.json.decode(msgspec.json.encode(record))}
 
 
 def _condition_json(condition: Condition) -> Json:

@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.core import Pod, PodStatus
 from shunter.api.jobset import JobSetStatus
 from shunter.api.meta import Condition, Json, ObjectMeta, Struct
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.operator.rank_failures import has_failure
 
 
 class ConfigMap(Struct, frozen=True):
@@ -41,6 +44,10 @@ class Runtime(Struct, frozen=True):
 
 
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+"""The label of everything that a JobSet makes."""
+_PLACE = (JOBSET_NAME, REPLICATED_JOB, "jobset.sigs.k8s.io/job-index", COMPLETION_INDEX)
+"""Labels that say which place in its job a pod has."""
 
 
 class _PodCount(Struct, frozen=True):
@@ -115,3 +122,27 @@ class JobOfSet(Struct, frozen=True):
     def has(self, condition: str) -> bool:
         """Whether the condition of this type is True."""
         return any(one.type == condition and one.is_true for one in self.status.conditions)
+
+
+class RankPod(Pod, frozen=True):
+    """A pod of a JobSet: what failed in it. Of one in which nothing did, no more is kept than which it is."""
+
+    def __post_init__(self) -> None:
+        metadata = self.metadata
+        kept = ObjectMeta(
+            name=metadata.name,
+            namespace=metadata.namespace,
+            uid=metadata.uid,
+            resource_version=metadata.resource_version,
+            creation_timestamp=metadata.creation_timestamp,
+            deletion_timestamp=metadata.deletion_timestamp,
+            deletion_grace_period_seconds=metadata.deletion_grace_period_seconds,
+            labels={name: value for name, value in metadata.labels.items() if name in _PLACE},
+        )
+        msgspec.structs.force_setattr(self, "metadata", kept)
+        if not self.has_failure:
+            msgspec.structs.force_setattr(self, "status", PodStatus(phase=self.status.phase))
+
+    @property
+    def has_failure(self) -> bool:
+        return has_failure(self)

@@ -1,21 +1,14 @@
-"""What is told of pods that have ended: how, and of those that have failed and that the operator lets go also why. Soon they are
-gone, and nothing else tells.
-"""
+"""What is told of pods that have ended: how, and what failed in them, which the status keeps: soon they may be gone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import msgspec
-
 from shunter.api.core import Pod
-from shunter.kube.plan import Log, Note
-from shunter.operator.diagnosis import RANK_FAILED, faults
+from shunter.operator import rank_failures
 from shunter.operator.training import restart
-from shunter.operator.training.abnormal import REPORTED_PODS
 from shunter.operator.training.children import Children, index_or_none
 from shunter.operator.training.clean_pods import is_kept
 from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.names import REPLICA_TYPE
 from shunter.operator.training.progress import Progress
 
 
@@ -29,8 +22,7 @@ def newly_ended(framework: AnyFramework, job: AnyJob, children: Children, replic
 
 
 def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """With the exit codes of pods whose end is news, and what failed in those of them that will not stay."""
-    failed: list[Pod] = []
+    """With the exit codes of pods whose end is news."""
     for replica_type in job.replicas:
         ended = newly_ended(framework, job, children, replica_type)
         leaves = [pod for pod in ended if pod.status.phase == "Failed" and not _stays(framework, job, pod, replica_type)]
@@ -39,30 +31,23 @@ def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Pro
             code = restart.exit_code(pod, container)
             if code is not None:
                 progress = progress.notes((restart.exited(job, pod, code),))
-        failed += leaves
-    return progress.notes(causes(job, failed))
+    return progress
 
 
-def causes(job: AnyJob, pods: Iterable[Pod]) -> tuple[Note, ...]:
-    """One warning for each container of these pods that failed, the first to fail first and with the last lines of its log."""
-    found = faults([msgspec.to_builtins(pod) for pod in pods])[:REPORTED_PODS]
-    return tuple(
-        Note(
-            regarding=job.ref,
-            type="Warning",
-            reason=RANK_FAILED,
-            message=str(fault),
-            last_words=Log(job.namespace, fault.pod, fault.container, previous=fault.is_waiting)
-            if number == 0 and fault.container and fault.exit_code is not None
-            else None,
-        )
-        for number, fault in enumerate(found)
-    )
+def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
+    """With what failed in the job's pods in the status, and told as far as it is news."""
+    record, new = rank_failures.recorded(progress.status.rank_failures, children.pods, lambda pod: _rank(job, pod))
+    return progress.with_failures(record).notes(rank_failures.notes(job.ref, new)) if new else progress
 
 
-def restarted(job: AnyJob, children: Children) -> tuple[Note, ...]:
-    """What failed in pods that run, and go although they do: they have restarted too often."""
-    return causes(job, (pod for pod in children.pods if pod.status.phase == "Running" and not is_kept(job, pod)))
+def _rank(job: AnyJob, pod: Pod) -> int | None:
+    """By role and index; roles are in the order in which ranks are counted."""
+    before = 0
+    for replica_type in job.replicas:
+        if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower():
+            return before + (index_or_none(pod) or 0)
+        before += job.replica_count(replica_type)
+    return None
 
 
 def _stays(framework: AnyFramework, job: AnyJob, pod: Pod, replica_type: str) -> bool:

@@ -32,6 +32,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     if job.status.is_finished:
         return _finished(framework, observed, progress)
     progress = gang.waiting_no_more(progress.created(job.name), job)
+    progress = failures.recorded(job, children, progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
     if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
@@ -40,7 +41,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     job = msgspec.structs.replace(job, status=progress.status)
     remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, scale_in.evidence(children)):
-        progress = progress.notes((*backoff.exits(job, children), *failures.restarted(job, children)))
+        progress = progress.notes(backoff.exits(job, children))
         progress = failures.told(framework, job, scale_in.evidence(children), progress)
         return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
@@ -142,4 +143,10 @@ def _without_gang(observed: Observed, progress: Progress, *, is_news: bool) -> t
 
 
 def _written(progress: Progress, writes: list[Write] | list[Delete] = [], requeue_after: float | None = None) -> Plan:  # noqa: B006
-    return Plan(writes=tuple(writes), status=progress.status_write, events=progress.events, requeue_after=requeue_after)
+    return Plan(
+        writes=tuple(writes),
+        status=progress.status_write,
+        is_status_first=progress.has_new_failures and any(isinstance(write, Delete) for write in writes),
+        events=progress.events,
+        requeue_after=requeue_after,
+    )

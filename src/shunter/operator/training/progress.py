@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from shunter.api.meta import Json, stamp
+from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
 from shunter.kube.plan import Note, Ref, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
@@ -108,6 +109,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
+
+    def with_failures(self, record: RankFailures | None) -> Progress:
+        return self._with_status(msgspec.structs.replace(self.status, rank_failures=record))
+
+    @property
+    def has_new_failures(self) -> bool:
+        """Whether the record of what failed is not what is stored."""
+        return self.status.rank_failures != self.observed.rank_failures
 
     def reason(self, cause: str) -> str:
         return f"{self.kind}{cause}"

@@ -1,0 +1,263 @@
+"""What failed of a job, kept in its status (`rankFailures`) after its pods are gone: the same for both generations. Pure.
+
+    record + pods as they are now -> record, and what is new in it
+
+A failure is one end of one container with an exit code other than 0, restarts in place included, or the end of a pod as a whole
+(evicted, preempted). It is known by the pod's UID, the container and the number of the run, so that it counts once however often,
+and in whatever order, it is seen. What ends because its pod was deleted has not failed.
+
+Not recorded: what ended while no operator ran and had gone when one came back. Runs that others followed before the operator
+looked are counted where only a failure restarts them (OnFailure), without their details. Of what a program said, the status of a
+pod has its termination message alone, which is the end of the log only with terminationMessagePolicy FallbackToLogsOnError; the
+event RankFailed has the last lines of the log of the first to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
+
+from shunter.api.core import ContainerStatus, Pod, TerminatedState
+from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
+from shunter.kube.plan import Log, Note, Ref
+from shunter.operator.diagnosis import KILLED, RANK_FAILED, Fault, exception_line
+
+MOST_TOLD = 20
+"""How many failures of one look are told in events: a thousand ranks that fail together have one reason."""
+LONGEST_MESSAGE = 256
+"""Characters of a message that are kept."""
+
+AnyPod = TypeVar("AnyPod", bound=Pod)
+Marks = Mapping[str, int]
+"""How many runs of each container are accounted for, by `_place`."""
+
+
+class NewFailure(NamedTuple):
+    """A failure that the record did not have."""
+
+    failure: RankFailure
+    has_run_since: bool
+    """Whether another run of the container has begun, or is about to: its log is then that of the run before."""
+
+
+class _Run(NamedTuple):
+    """One run of a container that has ended."""
+
+    number: int
+    ended: TerminatedState
+    is_last: bool
+    """Whether no other has followed it so far, nor is waited for."""
+
+
+def recorded(
+    record: RankFailures | None, pods: Sequence[Pod], rank: Callable[[Pod], int | None]
+) -> tuple[RankFailures | None, tuple[NewFailure, ...]]:
+    """The record with what failed in these pods, and what of that is new, the first to fail first. `pods` are all pods of the job
+    that are there; without news the record stays as it is."""
+    before = record or RankFailures()
+    marks = _marks(before)
+    found: list[NewFailure] = []
+    unseen = 0
+    for pod in pods:
+        if has_failure(pod):
+            new, missed = _of_pod(pod, rank(pod), marks)
+            found += new
+            unseen += missed
+    if not found:
+        return record, ()
+    found.sort(key=lambda new: _order(new.failure))
+    every = (*before.last, *(new.failure for new in found))
+    there = {pod.metadata.uid for pod in pods}
+    counted = {place: runs for place, runs in before.counted.items() if place.partition("/")[0] in there}
+    for failure in every[:-MOST_KEPT]:
+        if failure.pod_uid in there:
+            place = _place(failure.pod_uid, failure.container)
+            counted[place] = max(counted.get(place, 0), failure.restart + 1)
+    after = RankFailures(count=before.count + len(found) + unseen, last=every[-MOST_KEPT:], counted=counted)
+    return after, tuple(found)
+
+
+def has_failure(pod: Pod) -> bool:
+    """Whether anything in this pod may have failed; most pods are passed over by this."""
+    if pod.status.phase == "Failed" or _disruption(pod) is not None:
+        return True
+    return any(
+        ended is not None and ended.exit_code
+        for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)
+        for ended in (one.state.terminated, one.last_state.terminated)
+    )
+
+
+def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
+    """A warning for each, the first with the last lines of its log."""
+    return tuple(
+        Note(
+            regarding=job,
+            type="Warning",
+            reason=RANK_FAILED,
+            message=told(one.failure),
+            last_words=Log(job.namespace, one.failure.pod, one.failure.container, previous=one.has_run_since)
+            if number == 0 and one.failure.container
+            else None,
+        )
+        for number, one in enumerate(new[:MOST_TOLD])
+    )
+
+
+def told(failure: RankFailure) -> str:
+    """The failure in one line: `rank 1, pod bert-worker-0, container pytorch: OOMKilled, exit code 137 (SIGKILL)`."""
+    rank = f"rank {failure.rank}, " if failure.rank is not None else ""
+    return f"{rank}{fault(failure)}"
+
+
+def fault(failure: RankFailure) -> Fault:
+    """As what is read off a pod that is still there."""
+    return Fault(
+        pod=failure.pod,
+        reason=failure.reason,
+        container=failure.container,
+        exit_code=failure.exit_code,
+        message=failure.message,
+        restarts=failure.restart,
+    )
+
+
+def _of_pod(pod: Pod, rank: int | None, marks: Marks) -> tuple[list[NewFailure], int]:
+    """What is new in one pod, and how many runs failed of which nothing more is known."""
+    uid, status = pod.metadata.uid, pod.status
+    whole = _whole(pod, rank)
+    found: list[NewFailure] = []
+    unseen, is_end_known = 0, _place(uid, "") in marks
+    passes_over_ends = whole is not None or is_end_known or status.phase == "Succeeded"
+    for container, is_init in _containers(pod):
+        known = marks.get(_place(uid, container.name), 0)
+        for run in _runs(container):
+            if run.number < known:
+                is_end_known = is_end_known or run.is_last
+                continue
+            missed, known = run.number - known, run.number + 1
+            if run.ended.exit_code == 0 or _is_deleted_before(pod, run.ended):
+                continue
+            if run.is_last and (passes_over_ends or (is_init and _has_begun(pod))):
+                continue
+            found.append(NewFailure(_failure(pod, rank, container.name, run), not run.is_last))
+            unseen += missed if pod.spec.restart_policy == "OnFailure" and not is_init else 0
+    if whole is not None and not is_end_known:
+        found.append(NewFailure(whole, has_run_since=False))
+    return found, unseen
+
+
+def _runs(container: ContainerStatus) -> Iterator[_Run]:
+    """The runs that have ended and whose end the status still tells, in order. A container that waits for its next start has its
+    last run in lastState, and has not counted that start yet (kubelet)."""
+    state, last, restarts = container.state, container.last_state.terminated, container.restart_count
+    if last is not None:
+        number = restarts if state.waiting is not None else restarts - 1
+        if number >= 0:
+            yield _Run(number, last, is_last=False)
+    if state.terminated is not None:
+        yield _Run(restarts, state.terminated, is_last=True)
+
+
+def _containers(pod: Pod) -> Iterator[tuple[ContainerStatus, bool]]:
+    """Each with whether it is an init container."""
+    yield from ((one, True) for one in pod.status.init_container_statuses)
+    yield from ((one, False) for one in pod.status.container_statuses)
+
+
+def _has_begun(pod: Pod) -> bool:
+    """Whether the containers proper have started: an init container that ends then is a sidecar, and is stopped at the end."""
+    return any(one.state.waiting is None or one.last_state.terminated for one in pod.status.container_statuses)
+
+
+def _whole(pod: Pod, rank: int | None) -> RankFailure | None:
+    """The end of a pod that its containers did not bring about."""
+    status, disruption = pod.status, _disruption(pod)
+    if status.phase == "Failed" and status.reason:
+        reason, message = status.reason, status.message
+    elif disruption is not None:
+        reason, message = disruption
+    elif status.phase == "Failed" and not pod.is_leaving and not any(_runs_of(pod)):
+        reason, message = "Failed", status.message
+    else:
+        return None
+    ends = [run.ended.finished_at for run in _runs_of(pod) if run.ended.finished_at is not None]
+    return RankFailure(
+        rank=rank,
+        pod=pod.metadata.name,
+        pod_uid=pod.metadata.uid,
+        reason=reason,
+        message=message.strip()[:LONGEST_MESSAGE],
+        time=max(ends, default=_changed(pod)),
+    )
+
+
+def _runs_of(pod: Pod) -> Iterator[_Run]:
+    """The last run of each container that has ended."""
+    return (run for container, _ in _containers(pod) for run in _runs(container) if run.is_last)
+
+
+def _disruption(pod: Pod) -> tuple[str, str] | None:
+    """Why a pod goes, or went, that is evicted, preempted or on a lost node."""
+    if pod.status.phase == "Succeeded" or not (pod.is_leaving or pod.status.phase == "Failed"):
+        return None
+    for one in pod.status.conditions:
+        if one.type == "DisruptionTarget" and one.is_true:
+            return one.reason or "Disrupted", one.message
+    return None
+
+
+def _changed(pod: Pod) -> datetime | None:
+    """When a condition of the pod changed last."""
+    moments = [one.last_transition_time for one in pod.status.conditions if one.last_transition_time is not None]
+    return max(moments, default=pod.status.start_time)
+
+
+def _is_deleted_before(pod: Pod, ended: TerminatedState) -> bool:
+    """Whether a container ended because its pod had been deleted. Times have whole seconds: in the second of the deletion a
+    container that was killed is taken for its victim."""
+    deleted = pod.metadata.deletion_timestamp
+    if deleted is None:
+        return False
+    asked = deleted - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
+    if ended.finished_at is None or ended.finished_at == asked:
+        return ended.exit_code in KILLED
+    return ended.finished_at > asked
+
+
+def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailure:
+    return RankFailure(
+        rank=rank,
+        pod=pod.metadata.name,
+        pod_uid=pod.metadata.uid,
+        container=container,
+        restart=run.number,
+        reason=run.ended.reason or "Error",
+        exit_code=run.ended.exit_code,
+        message=exception_line(run.ended.message.splitlines())[:LONGEST_MESSAGE],
+        time=run.ended.finished_at,
+    )
+
+
+def _marks(record: RankFailures) -> Marks:
+    marks = dict(record.counted)
+    for failure in record.last:
+        place = _place(failure.pod_uid, failure.container)
+        marks[place] = max(marks.get(place, 0), failure.restart + 1)
+    return marks
+
+
+def _place(uid: str, container: str) -> str:
+    return f"{uid}/{container}"
+
+
+def _order(failure: RankFailure) -> tuple[float, bool, str, str, int]:
+    """In the second of a failure what was told to end is its victim."""
+    ended = failure.time.timestamp() if failure.time else float("inf")
+    return ended, failure.exit_code in KILLED, failure.pod, failure.container, failure.restart
+
+
+def without_counted(pods: Iterable[AnyPod], record: RankFailures | None) -> list[AnyPod]:
+    """Those of the pods in which something failed that the record does not have."""
+    return [pod for pod in pods if recorded(record, (pod,), lambda _: None)[1]]

@@ -1,0 +1,63 @@
+"""The pods of TrainJobs in which something failed, until their jobs' records have it: also those that JobSet or a Job replaced
+before anybody looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.plan import Key
+from shunter.kube.store import Store, key_of
+from shunter.operator.rank_failures import without_counted
+from shunter.operator.trainer.status import COMPLETE, find
+from shunter.operator.trainer.views import JOBSET_NAME, RankPod
+
+FAILED_INDEX = "failed"
+
+
+def train_job_of_failed(pod: RankPod) -> Iterable[Key]:
+    """The TrainJob that a pod concerns: none while nothing failed in it."""
+    name = pod.metadata.labels.get(JOBSET_NAME, "")
+    return (Key(pod.metadata.namespace, name),) if name and pod.has_failure else ()
+
+
+def failed_of(pod: RankPod) -> Iterable[str]:
+    """The index of pods in which something failed by their job."""
+    return (str(key) for key in train_job_of_failed(pod))
+
+
+class FailedPods:
+    """Those that are there, from the cache (`store` has the index FAILED_INDEX), and those that went, from memory."""
+
+    def __init__(self, store: Store[RankPod]) -> None:
+        self._store = store
+        self._gone: dict[Key, dict[str, RankPod]] = {}
+
+    def changed(self, old: RankPod | None, new: RankPod | None) -> None:
+        """For the informer: remembers a pod that goes."""
+        if old is None or (new is not None and new.metadata.uid == old.metadata.uid):
+            return
+        for key in train_job_of_failed(old):
+            self._gone.setdefault(key, {})[old.metadata.uid] = old
+
+    def of(self, job: TrainJob) -> tuple[RankPod, ...]:
+        """Those of this job, and not of an earlier one of its name; what its record has of those that went is forgotten."""
+        key, record = key_of(job), job.status.rank_failures
+        complete = find(job.status.conditions, COMPLETE)
+        if complete is not None and complete.is_true:
+            self.forget(key)
+        left = [pod for pod in without_counted(self._gone.pop(key, {}).values(), record) if _is_of(job, pod)]
+        if left:
+            self._gone[key] = {pod.metadata.uid: pod for pod in left}
+        there = self._store.by_index(FAILED_INDEX, str(key))
+        return (*(pod for pod in there if _is_of(job, pod)), *left)
+
+    def forget(self, key: Key) -> None:
+        """The job is gone, or over."""
+        self._gone.pop(key, None)
+
+
+def _is_of(job: TrainJob, pod: RankPod) -> bool:
+    made, pod_made = job.metadata.creation_timestamp, pod.metadata.creation_timestamp
+    return made is None or pod_made is None or pod_made >= made

@@ -1,0 +1,134 @@
+"""What failed in the pods of a TrainJob is in its status and in events, though JobSet has replaced them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.trainer.trainjob import TrainJob, TrainJobStatus
+from shunter.kube.plan import Key, Patch, Plan
+from shunter.kube.store import Store
+from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
+from shunter.operator.trainer.plan import Observed, plan
+from shunter.operator.trainer.views import LiveJobSet, RankPod
+
+MakeTrainJob = Callable[..., TrainJob]
+MakeRuntime = Callable[..., Json]
+
+
+def pod(name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: str = "2026-11-21T11:30:00Z") -> RankPod:
+    state: Json = {"running": {}} if exit_code is None else {"terminated": {"exitCode": exit_code}}
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "mnist",
+        "jobset.sigs.k8s.io/replicatedjob-name": "node",
+        "jobset.sigs.k8s.io/job-index": "0",
+        "batch.kubernetes.io/job-completion-index": "1",
+        "team": "vision",
+    }
+    metadata = {"name": name, "namespace": "team-a", "uid": name, "creationTimestamp": created, "labels": labels}
+    status = {
+        "phase": "Running" if exit_code is None else "Failed",
+        "podIP": "10.0.0.1",
+        "containerStatuses": [{"name": "node", "state": state}],
+    }
+    return msgspec.convert({"metadata": metadata, "status": status}, RankPod)
+
+
+def planned(job: TrainJob, runtime: Json, now: datetime, *pods: RankPod, jobset: LiveJobSet | None = None) -> Plan:
+    return plan(Observed(job=job, runtime=runtime, failed_pods=pods, jobset=jobset), now)
+
+
+def test_a_failure_is_in_the_status_before_anything_is_written(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    job = make_trainjob(metadata={"resourceVersion": "12"})
+    made = planned(job, make_runtime(), now, pod())
+    assert made.status is not None
+    assert made.is_status_first
+    assert made.status.resource_version == "12"
+    assert made.status.wanted["rankFailures"] == {
+        "count": 1,
+        "last": [
+            {
+                "rank": 1,
+                "pod": "mnist-node-0-1-x",
+                "podUID": "mnist-node-0-1-x",
+                "container": "node",
+                "reason": "Error",
+                "exitCode": 1,
+            }
+        ],
+    }
+    (event,) = made.events
+    assert (event.reason, event.message) == ("RankFailed", "rank 1, pod mnist-node-0-1-x, container node: Error, exit code 1")
+    assert event.last_words is not None
+
+
+def test_what_is_recorded_costs_nothing_more(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    made = planned(make_trainjob(), make_runtime(), now, pod())
+    assert made.status is not None
+    job = make_trainjob(status=made.status.wanted)
+    assert planned(job, make_runtime(), now, pod()) == planned(job, make_runtime(), now)
+    again = planned(job, make_runtime(), now).status
+    assert again is not None
+    assert again.wanted == again.observed == made.status.wanted
+
+
+def test_pods_that_are_left_when_a_job_is_complete_have_not_failed(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    complete = {"type": "Complete", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": "2026-11-21T11:40:00Z"}
+    made = planned(make_trainjob(status={"conditions": [complete]}), make_runtime(), now, pod())
+    assert made.events == ()
+
+
+def test_a_suspension_takes_no_failure_along(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
+    jobset = msgspec.convert(
+        {"metadata": {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [owner]}}, LiveJobSet
+    )
+    made = planned(make_trainjob(suspend=True), make_runtime(), now, pod(), jobset=jobset)
+    assert any(isinstance(write, Patch) for write in made.writes)
+    assert made.is_status_first
+
+
+def failed_pods(store: Store[RankPod]) -> FailedPods:
+    store.add_index(FAILED_INDEX, failed_of)
+    return FailedPods(store)
+
+
+def test_of_a_pod_without_failure_only_its_name_is_kept() -> None:
+    kept = pod(exit_code=None)
+    assert kept.status == msgspec.convert({"phase": "Running"}, type(kept.status))
+    assert "team" not in kept.metadata.labels
+    assert (*train_job_of_failed(kept),) == (*failed_of(kept),) == ()
+    assert (*train_job_of_failed(pod()),) == (Key("team-a", "mnist"),)
+
+
+def test_a_pod_that_was_replaced_before_anybody_looked_is_remembered_until_it_is_recorded(make_trainjob: MakeTrainJob) -> None:
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    there, gone = pod("there"), pod("gone")
+    for one in (there, gone, pod("healthy", exit_code=None), pod("earlier", created="2026-11-21T10:00:00Z")):
+        pods.changed(*store.put(one))
+    pods.changed(*store.remove(Key("team-a", "gone")))
+    pods.changed(*store.remove(Key("team-a", "healthy")))
+    assert pods.of(job) == (there, gone)
+    assert pods.of(job) == (there, gone)
+    record = msgspec.convert(
+        {"rankFailures": {"count": 1, "last": [{"pod": "gone", "podUID": "gone", "container": "node"}]}}, TrainJobStatus
+    )
+    assert pods.of(msgspec.structs.replace(job, status=record)) == (there,)
+    assert pods.of(job) == (there,)
+
+
+def test_nothing_is_remembered_of_a_job_that_is_gone(make_trainjob: MakeTrainJob) -> None:
+    store: Store[RankPod] = Store()
+    pods = failed_pods(store)
+    store.put(pod())
+    pods.changed(*store.remove(Key("team-a", "mnist-node-0-1-x")))
+    pods.forget(Key("team-a", "mnist"))
+    assert pods.of(make_trainjob()) == ()
