@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.cli.stops import Saved, read_saved, stop_sentence
-from shunter.cli.training_progress import where_stopped
+from shunter.jobs.progress_text import where_stopped
 from shunter.launch.checkpoints import SavedStep
 from shunter.launch.saving_place import SavingPlace
 from shunter.operator.training_progress import Checkpoint, Progress

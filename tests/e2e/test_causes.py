@@ -128,7 +128,7 @@ def test_jobs_that_cannot_start_say_why(cluster: Cluster, namespace: str) -> Non
     assert all(word in table for word in words.values())
     for name in ("v1-0", "v2-0"):
         described = cluster.shunter("describe", name, "-n", namespace).stdout
-        assert f"  Why      {shown[name]['why']}: {shown[name]['cause']}" in described
+        assert f"  Cause    {shown[name]['why']}: {shown[name]['cause']}" in described
 
 
 def test_a_restart_policy_that_v1_accepts_and_no_pod_can_have_is_told(cluster: Cluster, namespace: str) -> None:

@@ -170,7 +170,7 @@ def test_a_strict_cluster_leaves_the_pod_pending_and_says_what_is_missing(strict
     strict.apply(wanted)
     strict.kubectl("wait", "--for=condition=PodScheduled=False", "pod/j-master-0", "--timeout=30s")
     described = strict.shunter("describe", "j").stdout
-    assert "  Why      Unschedulable: master-0: " in described
+    assert "  Cause    Unschedulable: master-0: " in described
     assert "Insufficient example.com/no-such-device" in described
     (row,) = json.loads(strict.shunter("jobs", "-o", "json").stdout)
     assert (row["why"], "Insufficient example.com/no-such-device" in row["cause"]) == ("Unschedulable", True)

@@ -69,7 +69,7 @@ def test_a_job_in_a_queue_says_what_the_queue_says_and_is_not_to_be_resumed_by_h
     shown = row(cluster, namespace)
     assert (shown["why"], shown["cause"]) == ("WaitingForQuota", f"it waits in queue team-a: {SHORT}")
     assert (
-        f"  Why      WaitingForQuota: it waits in queue team-a: {SHORT}"
+        f"  Cause    WaitingForQuota: it waits in queue team-a: {SHORT}"
         in cluster.shunter("describe", "j", "-n", namespace).stdout
     )
     done = cluster.shunter("run", "--timeout", "10s", "-", stdin=text(queued(generation, namespace)))

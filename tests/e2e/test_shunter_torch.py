@@ -186,7 +186,7 @@ def test_on_torch_distributed_the_one_that_failed_is_restarted_alone_which_is_to
     eventually(lambda: row()["cause"] == sentence)
     assert (row()["why"], row()["restarts"]) == ("PeersSucceeded", None)
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
-    assert f"  Why      PeersSucceeded: {sentence}\n           Start the job again, on runtime shunter-torch" in described
+    assert f"  Cause    PeersSucceeded: {sentence}\n           Start the job again, on runtime shunter-torch" in described
 
 
 def test_a_job_that_fails_too_often_stays_failed_when_its_jobset_goes_by_its_time_to_live(

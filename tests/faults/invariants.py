@@ -49,6 +49,7 @@ def check(history: History, namespace: str, *, is_job_controller_ours: bool = Tr
     conditions_are_monotone_in_time(history, namespace)
     every_child_is_owned(history, namespace)
     events_are_not_repeated(history, namespace)
+    failures_are_counted_once(history, namespace)
 
 
 def never_two_live_pods_of_one_rank(history: History, namespace: str, *, is_job_controller_ours: bool = True) -> None:
@@ -140,6 +141,38 @@ def events_are_not_repeated(history: History, namespace: str) -> None:
     assert not repeated, f"events that stand {operators} times and more: {repeated}"
 
 
+def failures_are_counted_once(history: History, namespace: str) -> None:
+    """The record of what failed only grows, and its number is that of the failures which ever stood in it."""
+    for resource in CHILDREN:
+        for versions in _by_uid(history.of(resource, namespace)).values():
+            ever: set[tuple[str, ...]] = set()
+            before = 0
+            for job in versions:
+                record = job.get("status", {}).get("rankFailures") or {}
+                keys = [_failure(one) for one in record.get("last", [])]
+                ever |= set(keys)
+                count = record.get("count", 0)
+                assert len(set(keys)) == len(keys), f"{_name(job)} has one failure twice: {record}"
+                assert count >= before, f"{_name(job)} had {before} failures, and has {count}"
+                assert count == len(ever), f"{_name(job)} counts {count} failures of {sorted(ever)}"
+                before = count
+
+
+def every_failed_pod_is_recorded(history: History, namespace: str) -> None:
+    """Where no pod is taken away by others before the operator looks: what failed before its pod was deleted is in the job's
+    record."""
+    failed: dict[str, str] = {}
+    for seen in history.of(PODS, namespace):
+        metadata = seen.object["metadata"]
+        if seen.object.get("status", {}).get("phase") == "Failed" and "deletionTimestamp" not in metadata:
+            failed[metadata["uid"]] = metadata["name"]
+    jobs = [seen.object for resource in CHILDREN for seen in history.of(resource, namespace)]
+    records = [job.get("status", {}).get("rankFailures") or {} for job in jobs]
+    recorded = {one["podUID"] for record in records for one in record.get("last", [])}
+    lost = {name for uid, name in failed.items() if uid not in recorded}
+    assert not lost, f"nothing is recorded of what failed in {lost}"
+
+
 def incarnations(history: History, namespace: str) -> Mapping[str, int]:
     """How many objects ever had each name: an object that was made again counts again. What the controllers of JobSets and Jobs
     make is not ours and left out: JobSet's makes Jobs and services anew that are deleted just before it learns that its JobSet
@@ -177,6 +210,10 @@ def _rank(pod: Json) -> tuple[str, ...] | None:
     if JOB_NAME in labels:
         return (owner["uid"], labels.get(REPLICA_TYPE, ""), labels.get(REPLICA_INDEX, pod["metadata"]["name"]))
     return (owner["uid"], labels[RANK]) if RANK in labels else None
+
+
+def _failure(recorded: Json) -> tuple[str, ...]:
+    return (recorded["podUID"], recorded.get("container", ""), str(recorded.get("restart", 0)))
 
 
 def _is_live(seen: Seen) -> bool:

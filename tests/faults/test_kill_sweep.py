@@ -50,8 +50,10 @@ async def test_killed_after_any_write_it_ends_as_if_it_had_not_been(
     async def lead(kills: Sequence[int], about: str) -> None:
         async with gate:
             disturb = [*map(killed_after, kills), let_live]
-            shift = await disturbed(server, history, await new_stage(), scenario, wanted, disturb, about=about)
+            stage = await new_stage()
+            shift = await disturbed(server, history, stage, scenario, wanted, disturb, about=about)
             invariants.writes_are_bounded(shift.requests, each=5 * len(scenario.steps) + len(kills))
+            invariants.every_failed_pod_is_recorded(history, stage.namespace)
 
     async with asyncio.TaskGroup() as group:
         for writes in swept(range(1, wanted.writes + 1)):

@@ -98,11 +98,11 @@ async def test_for_jobs_that_are_finished_or_suspended_nothing_is_read() -> None
 
 async def test_for_jobs_that_run_in_full_only_pods_are_read() -> None:
     server = Lists(pods=[pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))])
-    assert await why(server, v1_job()) == Why(None)
+    assert await why(server, v1_job()) == Why(None, up=2)
     assert plurals(server) == ["pods"]
     ready = v2_job(jobsStatus=[{"name": "node", "active": 1, "ready": 1}])
     server = Lists(pods=[pod(v2_pod(0, **running())), pod(v2_pod(1, **running()))])
-    assert await why(server, ready) == Why(None)
+    assert await why(server, ready) == Why(None, up=2)
     assert plurals(server) == ["pods"]
 
 
@@ -142,13 +142,13 @@ async def test_a_thousand_jobs_cost_as_many_requests_as_one() -> None:
 
 
 async def test_who_may_not_read_pods_or_events_is_told_what_was_not_looked_at() -> None:
-    assert await why(Lists(pods=None), v1_job()) == Why(None, ("pods",))
+    assert await why(Lists(pods=None), v1_job()) == Why(None, ("pods",), up=None)
     starting = pod(v1_pod("master", **waiting("ContainerCreating")))
     assert await why(Lists(pods=[starting], events=None), v1_job(0)) == Why(None, ("events",))
     held = pod(v1_pod("master", **unplaced(NO_GPU)))
     assert (await why(Lists(pods=[held], events=None), v1_job(0))).unread == ()
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
-    assert await why(Lists(pods=full, events=None), v1_job()) == Why(None)
+    assert await why(Lists(pods=full, events=None), v1_job()) == Why(None, up=2)
 
 
 def queued(uid: str = "u-j") -> Json:
@@ -185,7 +185,7 @@ async def test_workloads_that_may_not_be_read_leave_the_answer_about_other_jobs_
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
     server = Lists(("kueue.x-k8s.io/v1beta2",), workloads=None, pods=full)
     found = await why_of_all(Client(server), [v1_job(), queued("u-queued")], "", NOW)
-    assert found["u-j"] == Why(None)
+    assert found["u-j"] == Why(None, up=2)
 
 
 async def test_a_trainjob_whose_jobset_waits_in_the_queue_is_told_in_the_list() -> None:

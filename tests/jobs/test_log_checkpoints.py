@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.cli.training_progress import Cells, cells
 from shunter.jobs.log_checkpoints import saved_checkpoint
 from shunter.jobs.log_progress import logged_progress
+from shunter.jobs.progress_text import Cells, cells
 from shunter.operator.training_progress import Checkpoint
 
 

@@ -142,7 +142,7 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
     """One job's, the newest step first."""
     from rich.table import Table
 
-    from shunter.cli.ages import age
+    from shunter.jobs.ages import age
     from shunter.launch.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -158,7 +158,7 @@ def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.cli.ages import age
+    from shunter.jobs.ages import age
     from shunter.launch.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,17 +14,13 @@ from shunter.cli.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.table import Table
 
     from shunter.api.meta import Json
-    from shunter.api.resources import Resource
     from shunter.cluster.target import Target
-    from shunter.jobs.evidence import Why
-    from shunter.kube.client import Client
-    from shunter.operator.overview import Overview
-    from shunter.operator.restarts import Restarts
+    from shunter.jobs.listing import Listing, Row
     from shunter.operator.training_progress import Progress
 
 JobArgument = Annotated[
@@ -43,9 +39,10 @@ def jobs(
 ) -> None:
     """List training jobs of every kind, in all namespaces unless one is named.
 
-    WHY says in a word what keeps a job from training; describe says more. STEP, LOSS, LEFT and CHECKPOINT are there when a
-    program reports its progress, or else says it in its log: (log) marks that. RESTARTS is there where all pods of a job were
-    made anew: how often, of how often they may be.
+    WHY says in a word what keeps a job from training; describe says more. UP/WANTED counts the ranks whose pod runs, and those
+    that the job asks for. FAILURES is there where a rank has failed: how often, and the last. RESTARTS is there where all pods
+    of a job were made anew: how often, of how often they may be. PROGRESS, LOSS, LEFT and CHECKPOINT are there when a program
+    reports its progress, or else says it in its log: (log) marks that.
     Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
     """
     import asyncio
@@ -53,19 +50,22 @@ def jobs(
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
-    found, unread, unread_logs = asyncio.run(listed(target, namespace))
-    rows = choice.chosen(found, of=lambda row: row.job)
+    found = asyncio.run(all_listed(target, namespace))
+    rows = choice.chosen(found.rows, of=lambda row: row.job)
     if form is not Output.table:
         print_as([row.as_json() for row in rows], form)
         return
     if not rows:
-        say(choice.nothing(len(found)))
+        say(choice.nothing(len(found.rows)))
         return
     print_table(table_of(rows))
-    if unread:
-        say(f"WHY is ? where it is not known: {' and '.join(unread)} could not be listed")
-    if unread_logs:
-        say(f"STEP and LOSS are missing where they stand in logs only: {unread_logs} were not read; describe reads one job's")
+    if found.unread:
+        say(f"WHY is ? where it is not known: {' and '.join(found.unread)} could not be listed")
+    if found.unread_logs:
+        say(
+            f"PROGRESS and LOSS are missing where they stand in logs only: {found.unread_logs} were not read; "
+            "describe reads one job's"
+        )
 
 
 def table_of(rows: Sequence[Row]) -> Table:
@@ -74,24 +74,28 @@ def table_of(rows: Sequence[Row]) -> Table:
 
     from rich.table import Table
 
-    from shunter.cli.ages import age
     from shunter.cli.display import STATE_COLOURS
-    from shunter.cli.training_progress import cells
+    from shunter.jobs.ages import age
+    from shunter.jobs.failure_record import cell
+    from shunter.jobs.progress_text import cells
 
     now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
     reports, restarted = any(row.progress for row in rows), any(row.restarts for row in rows)
-    progress = ("STEP", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
-    counts = ("RESTARTS",) if restarted else ()
-    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", *counts, *progress, "AGE", "RAN"):
+    failed = any(row.failures for row in rows)
+    progress = ("PROGRESS", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
+    counts = (*(("FAILURES",) if failed else ()), *(("RESTARTS",) if restarted else ()))
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", *counts, *progress, "AGE", "RAN"):
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
         state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
         ran = age(job.created, job.finished) if job.finished else ""
         word = why.cause.word if why.cause else "?" * bool(why.unread)
-        used = [row.restarts.short if row.restarts else ""] if restarted else []
+        used = [cell(row.failures, now)] if failed else []
+        used += [row.restarts.short if row.restarts else ""] if restarted else []
+        ranks = f"{'?' if why.up is None else why.up}/{row.wanted}"
         how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
-        table.add_row(job.namespace, job.name, job.kind, state, word, str(job.ranks), *used, *how_far, age(job.created), ran)
+        table.add_row(job.namespace, job.name, job.kind, state, word, ranks, *used, *how_far, age(job.created), ran)
     return table
 
 
@@ -157,11 +161,12 @@ def delete(
     async def run() -> str:
         from shunter.cli.deleting import delete_and_wait, delete_leftovers
         from shunter.errors import InputError
+        from shunter.jobs.finding import find
 
         target = connect(kubeconfig, context)
         async with target.client as client:
             try:
-                resource, found = await find(client, job, namespace)
+                resource, found = await find(client, job, namespace, on_refusal=say)
             except InputError:
                 if await delete_leftovers(client, namespace, job):
                     return f"what was sent for {job}; there is no such job"
@@ -177,157 +182,52 @@ def delete(
     say(f"deleted {title}")
 
 
-WHY_FIELDS = ("why", "cause", "remedy")
+async def all_listed(target: Target, namespace: str) -> Listing:
+    from shunter.jobs.listing import listed
 
-
-class Row(NamedTuple):
-    """One job of the list."""
-
-    job: Overview
-    why: Why
-    progress: Progress | None
-    restarts: Restarts | None = None
-
-    def as_json(self) -> Json:
-        """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
-        that could not be read and might have told; `progress` is null when nothing tells of it, `restarts` for a job whose
-        pods were not all made anew, and for one that has ended."""
-        import msgspec
-
-        found: Json = msgspec.to_builtins(self.job)
-        cause = self.why.cause
-        why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
-        return {
-            **found,
-            **why,
-            "unread": list(self.why.unread),
-            "progress": msgspec.to_builtins(self.progress),
-            "restarts": msgspec.to_builtins(self.restarts),
-        }
-
-
-async def listed(target: Target, namespace: str) -> tuple[list[Row], list[str], int]:
-    """Every job of every kind that the cluster serves; the kinds that could not be read and might have told why one of them does
-    not train; and of how many jobs the logs were not read, which might have told how far they are."""
-    import asyncio
-    from datetime import UTC, datetime
-
-    from shunter.cli.restart_counts import restarts_of_all
-    from shunter.jobs.evidence import Why, why_of_all
-    from shunter.jobs.log_progress import progress_in_logs
-    from shunter.operator.overview import overview
-
-    client = target.client
-    async with client:
-        found = [job for _, job in await all_jobs(client, namespace)]
-        why, restarts, logged = await asyncio.gather(
-            why_of_all(client, found, namespace, datetime.now(UTC)),
-            restarts_of_all(client, found, namespace),
-            progress_in_logs(client, found),
-        )
-    rows = [
-        Row(overview(job), why.get(uid, Why(None)), how_far(target, job, logged.found), restarts.get(uid))
-        for job in found
-        for uid in [job["metadata"]["uid"]]
-    ]
-    rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
-    return rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread
-
-
-async def all_jobs(client: Client, namespace: str, among: Sequence[Resource] = ()) -> list[tuple[Resource, Json]]:
-    """Jobs of all kinds, or of those in `among`."""
-    import asyncio
-
-    from shunter.operator.overview import SHOWN_RESOURCES
-
-    resources = among or SHOWN_RESOURCES
-    found = await asyncio.gather(*(jobs_of(client, resource, namespace) for resource in resources))
-    return [(resource, job) for resource, jobs in zip(resources, found, strict=True) for job in jobs]
-
-
-async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Json]:
-    """The jobs of one kind; none of a kind that the cluster does not serve."""
-    from shunter.api.resources import JOBS
-    from shunter.kube.errors import NotFound
-
-    if resource == JOBS:
-        from shunter.cli.native import native_jobs
-
-        return await native_jobs(client, namespace)
-    try:
-        page = await client.list(resource, namespace)
-    except NotFound:
-        return []
-    return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items]
-
-
-async def find(client: Client, wanted: str, namespace: str, *, among: Sequence[Resource] = ()) -> tuple[Resource, Json]:
-    """The one job of this name, of the kinds in `among` if it names some; InputError when there is none (naming what is close) or
-    more than one."""
-    import difflib
-
-    from shunter.errors import InputError
-
-    kind, _, name = wanted.rpartition("/")
-    every = await all_jobs(client, namespace, among)
-    matches = [
-        (resource, job)
-        for resource, job in every
-        if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
-    ]
-    if len(matches) == 1:
-        return matches[0]
-    what = among[0].kind if len(among) == 1 else "job"
-    where = f"in namespace {namespace}" if namespace else "in any namespace"
-    if not matches:
-        close = difflib.get_close_matches(name, [job["metadata"]["name"] for _, job in every], n=1)
-        raise InputError(
-            f"there is no {what} {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
-        )
-    titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
-    raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
-
-
-async def pods_of(client: Client, job: Json) -> list[Json]:
-    from shunter.api.resources import PODS
-    from shunter.operator.overview import pod_selector
-
-    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
-    return own_pods(job, page.items)
-
-
-def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
-    from shunter.operator.overview import is_pod_of
-
-    return [pod for pod in pods if is_pod_of(job, pod)]
+    async with target.client as client:
+        return await listed(client, namespace, with_saved=saved_by(target), on_refusal=say)
 
 
 async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.reports import description
+    from shunter.fabrics.chosen import asked_profile, network_lines
+    from shunter.jobs.description import description
     from shunter.jobs.evidence import evidence_of
+    from shunter.jobs.finding import find, own_pods
     from shunter.jobs.last_words import last_words
     from shunter.jobs.log_network import networks_in_log
     from shunter.jobs.log_progress import progress_in_logs
+    from shunter.launch.marks import FABRIC
+    from shunter.operator.training_progress import progress
 
     client = target.client
     async with client:
-        _, job = await find(client, wanted, namespace)
+        _, job = await find(client, wanted, namespace, on_refusal=say)
         evidence = await evidence_of(client, job)
         pods = own_pods(job, evidence.pods)
         logs, logged, networks = await asyncio.gather(
             last_words(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
         )
-        return list(description(job, evidence, logs, datetime.now(UTC), how_far(target, job, logged.found), networks))
+    how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
+    network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
+    beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
+    return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside))
 
 
-def how_far(target: Target, job: Json, logged: Mapping[str, Progress]) -> Progress | None:
-    """What a job's program reports, else what its log (by the job's uid) says; its checkpoint is the newest one in its directory,
-    where that is on this machine."""
+def mlflow_run(job: Json) -> str:
+    """Where the job logs to; empty when it does not."""
+    from shunter.cli.tracking import shown_run
+    from shunter.launch.tracking import tracked_run
+
+    run = tracked_run(job)
+    return "" if run is None else shown_run(run)
+
+
+def saved_by(target: Target) -> Callable[[Progress | None, Json], Progress | None]:
+    """Adds to the progress of a job its newest checkpoint, where the directory is on this machine."""
     from shunter.launch.checkpoints import with_saved
-    from shunter.operator.training_progress import progress
 
-    told = progress(job) or logged.get(job["metadata"]["uid"])
-    return told if target.embedded is None else with_saved(told, job)
+    return with_saved if target.embedded is not None else lambda told, _: told

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from shunter.api.meta import Json
 from shunter.cli.console import say
 from shunter.cli.display import OneRank, display
-from shunter.cli.jobs import find, pods_of
 from shunter.cli.log_options import LogOptions, attempts, container_statuses
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.display import Display
+from shunter.jobs.finding import find, pods_of
 from shunter.jobs.following import OPERATOR_CONTAINERS, JobFollower
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound

@@ -198,8 +198,8 @@ async def run_program(
 ) -> bool:
     """Whether the job of the program, or of --rerun, succeeded, or was created where it is not followed."""
     from shunter.cli.display import display
-    from shunter.cli.jobs import find
     from shunter.cli.run import ended_by, goes_on
+    from shunter.jobs.finding import find
 
     async with target.client as client:
         if not options.dry_run:

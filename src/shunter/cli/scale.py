@@ -40,7 +40,7 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
 
     from shunter.api.counts import count
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.jobs import find
+    from shunter.jobs.finding import find
     from shunter.launch.node_counts import require_scalable
     from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
     from shunter.operator.overview import overview

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.meta import Json, Struct
-from shunter.cli.ages import age
+from shunter.jobs.ages import age
 from shunter.jobs.log_checkpoints import saved_step
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client

@@ -15,6 +15,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
+from shunter.jobs.pods_up import up
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
@@ -74,6 +75,8 @@ class Why(NamedTuple):
 
     cause: Cause | None
     unread: tuple[str, ...] = ()
+    up: int | None = 0
+    """Ranks whose pod runs; None where pods could not be read."""
 
 
 async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
@@ -95,7 +98,8 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
         uid = job["metadata"]["uid"]
         found[uid] = msgspec.structs.replace(found[uid], workloads=workloads, unread=tuple(reader.unread))
         causes[uid] = cause(job, found[uid], now)
-    return {uid: Why(causes[uid], unread(job, found[uid], causes[uid])) for uid, job in live.items()}
+    running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in live.items()}
+    return {uid: Why(causes[uid], unread(job, found[uid], causes[uid]), running[uid]) for uid, job in live.items()}
 
 
 async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) -> dict[str, list[Json]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
+from shunter.jobs.failure_record import cause_of_end, failure_record
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import (
@@ -50,7 +51,7 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
 
 def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
     """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
-    the first event says of how one ended, those first that keep last words; empty when neither tells."""
+    its record says, else what the first event says of how one ended, those first that keep last words; empty when none tells."""
     message = overview(job).message
     if "deadline" in message.lower():
         return message  # How its pods took that says nothing.
@@ -63,6 +64,9 @@ def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict
         words = said or fault.message.strip()
         return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
     exits = [event for event in events if event.get("reason") in EXIT_REASONS]
+    if recorded := cause_of_end(failure_record(job)):
+        words = next((exception_line(kept) for text, kept in map(recorded_failure, exits) if text == recorded), "")
+        return f"{recorded}{f': {words}' if words else ''}"
     if not exits:
         return ""
     told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))

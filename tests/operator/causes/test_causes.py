@@ -357,6 +357,21 @@ def test_pods_that_fail_and_are_made_again_are_a_loop() -> None:
     assert found(v2_job(1), v2_pod(0, **failed(1)), v2_pod(0, **running(5)), children=jobset(pods=1)) is None
 
 
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        pytest.param([90, 30], "worker-0: its pods fail again and again with exit code 137", id="twice, the last not long ago"),
+        pytest.param([30], "", id="once"),
+        pytest.param([90, 70], "", id="twice, and it has run since"),
+    ],
+)
+def test_pods_that_failed_and_are_gone_are_a_loop_by_the_record_of_the_job(times: list[int], expected: str) -> None:
+    last = [{"rank": 1, "pod": "j-worker-0", "podUID": f"u{at}", "exitCode": 137, "time": ago(at)} for at in times]
+    job = v1_job(rankFailures={"count": len(last), "last": last})
+    answer = found(job, v1_pod("master", **running(200)), v1_pod("worker", **running(20)))
+    assert (answer.sentence if answer else "") == expected
+
+
 def test_a_rank_that_starts_after_another_has_succeeded_is_told_at_once() -> None:
     answer = found(v2_job(), v2_pod(0, **succeeded(60)), v2_pod(1, **running(30)), children=jobset())
     assert answer is not None

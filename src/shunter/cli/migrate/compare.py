@@ -188,8 +188,8 @@ async def _runs(
 ) -> tuple[Run, Run | None]:
     """The runs of ORIGINAL (an empty one without a name) and of SUCCESSOR."""
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.jobs import find
     from shunter.cli.target import connect
+    from shunter.jobs.finding import find
     from shunter.migrate.runs.reading import run_of
     from shunter.migrate.runs.record import Run
     from shunter.operator.overview import JOB_RESOURCES
@@ -216,7 +216,7 @@ async def successor_of(client: Client, original: Json) -> Json:
     """The latest trial of the job, else the TrainJob made of it, else that of its name; of all namespaces, or of the job's own
     where no others may be read. InputError when there is none."""
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.jobs import find, jobs_of
+    from shunter.jobs.finding import find, jobs_of
     from shunter.kube.errors import Forbidden
     from shunter.migrate.moving.marks import SOURCE, mark
     from shunter.migrate.runs.marks import SOURCE_UID, is_trial

@@ -97,6 +97,26 @@ def repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
     ]
 
 
+def recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held]:
+    """Ranks that have failed more than once, and not long ago, by the job's own record: that keeps what failed in pods that are
+    gone."""
+    failed: dict[int, list[Json]] = {}
+    for failure in ((job.get("status") or {}).get("rankFailures") or {}).get("last") or []:
+        if failure.get("rank") is not None:
+            failed.setdefault(failure["rank"], []).append(failure)
+    places = {place.rank: place.label for place in (member(job, pod) for pod in pods)}
+    loops = []
+    for rank, of_rank in sorted(failed.items()):
+        last = moment(of_rank[-1].get("time"))
+        if len(of_rank) < LOOP_RESTARTS or last is None or now - last > STEADY:
+            continue
+        codes = {failure.get("exitCode") for failure in of_rank}
+        code = codes.pop() if len(codes) == 1 else None
+        text = f"its pods fail again and again{f' with exit code {code}' if code else ''}"
+        loops.append(Held(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
+    return loops
+
+
 def _exit(pods: Sequence[Json]) -> str:
     codes = {
         status["state"]["terminated"].get("exitCode")

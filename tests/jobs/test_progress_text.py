@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shunter.cli.jobs import Row, table_of
-from shunter.cli.training_progress import Cells, cells, lines
+from shunter.cli.jobs import table_of
 from shunter.jobs.evidence import Why
+from shunter.jobs.listing import Row
+from shunter.jobs.progress_text import Cells, cells, lines
 from shunter.operator.overview import Overview
 from shunter.operator.training_progress import Checkpoint, Progress
 
@@ -66,5 +67,5 @@ def test_a_job_that_does_not_run_is_not_warned_of() -> None:
 def test_the_list_has_columns_for_progress_where_a_program_reports_it() -> None:
     job = Overview("TrainJob", "ns", "j", "uid", "Running", "", "", 2, NOON, None)
     headers = [[str(column.header) for column in table_of([Row(job, Why(None), found)]).columns] for found in (None, WHOLE)]
-    assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "RANKS", "AGE", "RAN"]
-    assert headers[1] == [*headers[0][:6], "STEP", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]
+    assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", "AGE", "RAN"]
+    assert headers[1] == [*headers[0][:6], "PROGRESS", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]

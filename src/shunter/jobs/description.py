@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from shunter.api.meta import Json
-from shunter.cli.ages import age
-from shunter.cli.tracking import shown_run
-from shunter.cli.training_progress import lines as progress_lines
-from shunter.cli.training_progress import where_stopped
-from shunter.fabrics.chosen import asked_profile, network_lines
+from shunter.jobs.ages import age
+from shunter.jobs.failure_record import cell, failure_record, heading
+from shunter.jobs.failure_record import lines as failure_lines_of
 from shunter.jobs.failures import failure_lines, headline, stop_text
-from shunter.launch.marks import FABRIC
-from shunter.launch.tracking import tracked_run
+from shunter.jobs.pods_up import up, wanted
+from shunter.jobs.progress_text import lines as progress_lines
+from shunter.jobs.progress_text import where_stopped
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
@@ -28,15 +27,16 @@ def description(
     logs: dict[str, list[str]],
     now: datetime,
     how_far: Progress | None = None,
-    networks: Sequence[str] | None = None,
+    beside: Iterable[tuple[str, str]] = (),
 ) -> Iterator[str]:
-    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known, `networks` what
-    its log says that NCCL chose, None where it has no log."""
+    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known; `beside` is what
+    else is known of it, each with its title, and left out where empty."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
     yield f"{row.kind} {row.namespace}/{row.name}"
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
+    record = failure_record(job)
     why = headline(job, pods, events, logs) if row.state == "Failed" else ""
     if why:
         yield f"  Cause    {why}"
@@ -45,17 +45,15 @@ def description(
     yield from _why_lines(job, evidence, now, where_stopped(how_far) if row.state == "Suspended" else "")
     if how_far is not None:
         yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
-    if (run := tracked_run(job)) is not None:
-        yield f"  MLflow   {shown_run(run)}"
-    network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
-    if network:
-        yield f"  Network  {network}"
-    if warning:
-        yield f"  Warning  {warning}"
-    yield f"  Ranks    {row.ranks}"
-    for child in owned_by(evidence, job):
-        if child.get("kind") == "JobSet" and (counts := restarts(child)) is not None:
-            yield f"  Restarts {counts}"
+    yield from (f"  {title:<8} {text}" for title, text in beside if text)
+    children = owned_by(evidence, job)
+    jobset = next((child for child in children if child.get("kind") == "JobSet"), None)
+    ranks = wanted(job, jobset)
+    yield f"  Ranks    {ranks if row.is_finished else f'{up(job, pods)} of {ranks} up'}"
+    if jobset is not None and (counts := restarts(jobset)) is not None:
+        yield f"  Restarts {counts}"
+    if record is not None:
+        yield f"  Failures {cell(record, now)}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
     yield f"  Age      {age(row.created)}{f', ran {age(row.created, row.finished)}' if row.finished else ''}"
@@ -71,9 +69,13 @@ def description(
         yield "Stopped from outside" if stops else "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"
-    elif causes := [event for event in events if event.get("reason") == RANK_FAILED]:
+    told = [event for event in sorted(events, key=event_time) if event.get("reason") == RANK_FAILED]
+    if record is not None:
+        yield f"Failures: {heading(record)}"
+        yield from (f"  {line}" for line in failure_lines_of(record, now, dict(map(recorded_failure, told))))
+    elif told and not failed:
         yield "Faults, the first to fail first, of pods that are gone"
-        for event in sorted(causes, key=event_time):
+        for event in told:
             yield from (f"  {line}" for line in event.get("message", "").splitlines())
     yield "Events"
     for event in sorted(events, key=event_time):
@@ -90,7 +92,7 @@ def description(
 def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) -> Iterator[str]:
     """What keeps the job from training and where it was stopped, and what was not looked at for want of rights."""
     if (found := cause(job, evidence, now)) is not None:
-        yield f"  Why      {'; '.join(part for part in (f'{found.word}: {found.sentence}', stopped_at) if part)}"
+        yield f"  Cause    {'; '.join(part for part in (f'{found.word}: {found.sentence}', stopped_at) if part)}"
         if found.remedy:
             yield f"           {found.remedy[0].upper()}{found.remedy[1:]}"
     if evidence.unread:

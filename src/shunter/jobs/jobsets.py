@@ -1,4 +1,4 @@
-"""Reads how often the pods of TrainJobs were all made anew: one list of JobSets for all of them."""
+"""Reads the JobSets of TrainJobs, one list for all of them: how many pods they want, and how often all were made anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shunter.api.resources import JOBSETS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.operator.overview import is_v2, overview
-from shunter.operator.restarts import Restarts, is_jobset_of, restarts
+from shunter.operator.restarts import is_jobset_of
 
 
 class _Metadata(TypedDict, total=False):
@@ -19,8 +19,23 @@ class _Metadata(TypedDict, total=False):
     ownerReferences: list[Json]
 
 
+class _PodCount(TypedDict, total=False):
+    parallelism: int
+
+
+class _Template(TypedDict, total=False):
+    spec: _PodCount
+
+
+class _ReplicatedJob(TypedDict, total=False):
+    name: str
+    replicas: int
+    template: _Template
+
+
 class _Spec(TypedDict, total=False):
     failurePolicy: Json
+    replicatedJobs: list[_ReplicatedJob]
 
 
 class _Status(TypedDict, total=False):
@@ -36,8 +51,8 @@ class JobSetFields(TypedDict, total=False):
     status: _Status
 
 
-async def restarts_of_all(client: Client, jobs: Sequence[Json], namespace: str) -> dict[str, Restarts]:
-    """By the uid of the job, of those that are not finished and were restarted; none where JobSets may not be listed."""
+async def jobsets_of_all(client: Client, jobs: Sequence[Json], namespace: str) -> dict[str, Json]:
+    """The JobSets of those of the TrainJobs that are not finished, by the uid of the job; none where they may not be listed."""
     live = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in jobs if is_v2(job)}
     live = {key: job for key, job in live.items() if not overview(job).is_finished}
     if not live:
@@ -52,6 +67,6 @@ async def restarts_of_all(client: Client, jobs: Sequence[Json], namespace: str) 
     found = {}
     for jobset in page.items:
         job = live.get((jobset["metadata"].get("namespace", ""), jobset["metadata"]["name"]))
-        if job is not None and is_jobset_of(job, jobset) and (counts := restarts(jobset)) is not None:
-            found[job["metadata"]["uid"]] = counts
+        if job is not None and is_jobset_of(job, jobset):
+            found[job["metadata"]["uid"]] = jobset
     return found

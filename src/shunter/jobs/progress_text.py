@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.counts import count
 from shunter.api.meta import Json
-from shunter.cli.ages import age
+from shunter.jobs.ages import age
 from shunter.operator.training_progress import Checkpoint, Progress, warnings
 
 

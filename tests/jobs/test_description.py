@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.ages import age
 from shunter.cli.demo import reported_world_sizes
-from shunter.cli.reports import description, is_about, phase
+from shunter.jobs.ages import age
+from shunter.jobs.description import description, is_about, phase
 from shunter.jobs.failures import failure_lines, headline
 from shunter.operator.causes import Evidence
 

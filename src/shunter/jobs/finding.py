@@ -1,0 +1,82 @@
+"""The training jobs of a cluster, of every kind, and the pods of one."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Callable, Sequence
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBS, PODS, Resource
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
+from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of, pod_selector
+
+OnRefusal = Callable[[str], None]
+"""Is called with what is left out of a list, and why."""
+
+
+def ignore(_: str) -> None:
+    """For callers who need not know that a list is not complete."""
+
+
+async def all_jobs(
+    client: Client, namespace: str, among: Sequence[Resource] = (), *, on_refusal: OnRefusal = ignore
+) -> list[tuple[Resource, Json]]:
+    """Jobs of all kinds, or of those in `among`."""
+    resources = among or SHOWN_RESOURCES
+    found = await asyncio.gather(*(jobs_of(client, resource, namespace, on_refusal=on_refusal) for resource in resources))
+    return [(resource, job) for resource, jobs in zip(resources, found, strict=True) for job in jobs]
+
+
+async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refusal: OnRefusal = ignore) -> list[Json]:
+    """The jobs of one kind; none of a kind that the cluster does not serve. Of Kubernetes' own Jobs those that number their pods
+    and are no part of something else, and none where they may not be listed."""
+    selector = NOT_OF_JOBSETS if resource == JOBS else ""
+    try:
+        page = await client.list(resource, namespace, label_selector=selector)
+    except NotFound:
+        return []
+    except Forbidden as error:
+        if resource != JOBS:
+            raise
+        on_refusal(f"Jobs of batch/v1 are left out: {error.message}")
+        return []
+    jobs = [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items]
+    return [job for job in jobs if has_ranks(job) and stands_alone(job)] if resource == JOBS else jobs
+
+
+async def find(
+    client: Client, wanted: str, namespace: str, *, among: Sequence[Resource] = (), on_refusal: OnRefusal = ignore
+) -> tuple[Resource, Json]:
+    """The one job of this name, of the kinds in `among` if it names some; InputError when there is none (naming what is close) or
+    more than one."""
+    kind, _, name = wanted.rpartition("/")
+    every = await all_jobs(client, namespace, among, on_refusal=on_refusal)
+    matches = [
+        (resource, job)
+        for resource, job in every
+        if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    what = among[0].kind if len(among) == 1 else "job"
+    where = f"in namespace {namespace}" if namespace else "in any namespace"
+    if not matches:
+        close = difflib.get_close_matches(name, [job["metadata"]["name"] for _, job in every], n=1)
+        raise InputError(
+            f"there is no {what} {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
+        )
+    titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
+    raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
+
+
+async def pods_of(client: Client, job: Json) -> list[Json]:
+    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+    return own_pods(job, page.items)
+
+
+def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
+    return [pod for pod in pods if is_pod_of(job, pod)]

@@ -1,0 +1,97 @@
+"""The list of all jobs: why each does not train, how many of its ranks are up, how far it is and what failed of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.rank_failures import RankFailures
+from shunter.jobs.evidence import Why, why_of_all
+from shunter.jobs.failure_record import as_json, failure_record
+from shunter.jobs.finding import OnRefusal, all_jobs, ignore
+from shunter.jobs.jobsets import jobsets_of_all
+from shunter.jobs.log_progress import progress_in_logs
+from shunter.jobs.pods_up import wanted
+from shunter.kube.client import Client
+from shunter.operator.overview import Overview, overview
+from shunter.operator.restarts import Restarts, restarts
+from shunter.operator.training_progress import Progress, progress
+
+WHY_FIELDS = ("why", "cause", "remedy")
+
+
+class Row(NamedTuple):
+    """One job of the list."""
+
+    job: Overview
+    why: Why
+    progress: Progress | None
+    restarts: Restarts | None = None
+    wanted: int = 0
+    """Pods that train when all are there, by the job or its JobSet."""
+    failures: RankFailures | None = None
+
+    def as_json(self) -> Json:
+        """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
+        that could not be read and might have told; `up` is null where pods could not be read; `progress` is null when nothing
+        tells of it, `restarts` for a job whose pods were not all made anew, and for one that has ended."""
+        found: Json = msgspec.to_builtins(self.job)
+        cause = self.why.cause
+        why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
+        return {
+            **found,
+            **why,
+            "unread": list(self.why.unread),
+            "up": self.why.up,
+            "wanted": self.wanted,
+            "progress": msgspec.to_builtins(self.progress),
+            "restarts": msgspec.to_builtins(self.restarts),
+            **as_json(self.failures),
+        }
+
+
+class Listing(NamedTuple):
+    """All jobs, and what is not known of them."""
+
+    rows: list[Row]
+    unread: list[str]
+    """Kinds that could not be read and might have told why one of the jobs does not train."""
+    unread_logs: int
+    """Of how many jobs the logs were not read, which might have told how far they are."""
+
+
+async def listed(
+    client: Client,
+    namespace: str,
+    *,
+    with_saved: Callable[[Progress | None, Json], Progress | None] = lambda told, _: told,
+    on_refusal: OnRefusal = ignore,
+) -> Listing:
+    """Every job of every kind that the cluster serves. `with_saved` adds to a job's progress what is known of its checkpoints."""
+    found = [job for _, job in await all_jobs(client, namespace, on_refusal=on_refusal)]
+    why, jobsets, logged = await asyncio.gather(
+        why_of_all(client, found, namespace, datetime.now(UTC)),
+        jobsets_of_all(client, found, namespace),
+        progress_in_logs(client, found),
+    )
+    rows = []
+    for job in found:
+        uid = job["metadata"]["uid"]
+        jobset = jobsets.get(uid)
+        rows.append(
+            Row(
+                overview(job),
+                why.get(uid, Why(None)),
+                with_saved(progress(job) or logged.found.get(uid), job),
+                restarts(jobset) if jobset is not None else None,
+                wanted(job, jobset),
+                failure_record(job),
+            )
+        )
+    rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
+    return Listing(rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread)

@@ -1,0 +1,44 @@
+"""How many ranks of a job are up, of how many it wants. Pure; input is plain JSON.
+
+The number wanted comes from the job or its JobSet, never from pods: those that could not be made would be missed by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.operator.overview import is_pod_of, is_v2, member, overview
+
+INITIALIZER = "initializer"
+"""Ends the names of replicated jobs whose pods do not train."""
+
+
+def wanted(job: Json, jobset: Json | None = None) -> int:
+    """The pods that train when all are there. A TrainJob may leave their number to its runtime: then its JobSet tells."""
+    groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
+    if not is_v2(job) or not groups:
+        return overview(job).ranks
+    return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
+
+
+def up(job: Json, pods: Sequence[Json]) -> int:
+    """The ranks whose pod runs, with all its containers."""
+    return len({label for pod in pods if is_pod_of(job, pod) and _is_up(pod) and (label := _rank_label(job, pod))})
+
+
+def _pods(group: Json) -> int:
+    spec = (group.get("template") or {}).get("spec") or {}
+    return int(group.get("replicas", 1)) * int(spec.get("parallelism") or 1)
+
+
+def _rank_label(job: Json, pod: Json) -> str:
+    place = member(job, pod)
+    return place.label if place.rank is not None else ""
+
+
+def _is_up(pod: Json) -> bool:
+    status = pod.get("status") or {}
+    if status.get("phase") != "Running" or pod["metadata"].get("deletionTimestamp"):
+        return False
+    return all("running" in (one.get("state") or {}) for one in status.get("containerStatuses") or ())

@@ -1,0 +1,46 @@
+"""How many ranks are up, of how many: the number wanted is never that of the pods which happen to be there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from job_evidence import v1_job, v1_pod, v2_job, v2_pod
+from shunter.jobs.pods_up import up, wanted
+
+Json = dict[str, Any]
+RUNS = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"running": {}}}]}
+LOOPS = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}
+
+
+def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:
+    spec = {} if parallelism is None else {"parallelism": parallelism}
+    return {"name": name, "replicas": replicas, "template": {"spec": spec}}
+
+
+@pytest.mark.parametrize(
+    ("job", "groups", "expected"),
+    [
+        (v1_job(3), None, 4),
+        (v2_job(2), None, 2),
+        (v2_job(1), [group("node", parallelism=4)], 4),
+        (v2_job(1), [group("dataset-initializer"), group("model-initializer"), group("node", parallelism=4)], 4),
+        (v2_job(1), [group("launcher"), group("node", replicas=2, parallelism=3)], 7),
+        (v2_job(1), [group("node")], 1),
+    ],
+    ids=["v1", "v2 by its own number", "v2 by its JobSet", "initializers do not train", "several Jobs", "no parallelism"],
+)
+def test_the_number_wanted(job: Json, groups: list[Json] | None, expected: int) -> None:
+    assert wanted(job, {"spec": {"replicatedJobs": groups}} if groups else None) == expected
+
+
+def test_what_runs_with_all_its_containers_is_up() -> None:
+    leaving = v1_pod("worker", 2, **RUNS)
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-23T12:00:00Z"
+    pods = [v1_pod("master", **RUNS), v1_pod("worker", 0, **LOOPS), v1_pod("worker", 1, phase="Pending"), leaving]
+    assert up(v1_job(3), pods) == 1
+
+
+def test_two_pods_of_one_rank_are_one_rank() -> None:
+    assert up(v2_job(2), [v2_pod(0, **RUNS), v2_pod(0, **RUNS), v2_pod(1, **RUNS)]) == 2
