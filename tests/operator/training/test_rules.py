@@ -73,7 +73,7 @@ def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, obs
     made = plan(PYTORCH, observe(make_job(), {"bert-worker-0": "Failed"}), now)
     assert deleted(made) == [], "told first"
     assert states(made) == ["Created=True", "Restarting=True"]
-    assert reasons(made) == ["ExitedWithCode", "RankFailed", "PyTorchJobRestarting", "PyTorchJobRestarting"]
+    assert reasons(made) == ["RankFailed", "ExitedWithCode", "PyTorchJobRestarting", "PyTorchJobRestarting"]
     assert made.status is not None
     again = plan(PYTORCH, observe(make_job(status=made.status.wanted), {"bert-worker-0": "Failed"}), now)
     assert (deleted(again), reasons(again)) == (["Pod/bert-worker-0"], [])
@@ -85,7 +85,7 @@ def test_a_permanent_exit_code_fails_the_job_with_a_completion_time(make_job: Ma
     assert made.status is not None
     assert states(made) == ["Created=True", "Failed=True"]
     assert made.status.wanted["completionTime"] == "2026-11-21T12:00:00Z"
-    assert reasons(made) == ["ExitedWithCode", "PyTorchJobFailed"]
+    assert reasons(made) == ["RankFailed", "ExitedWithCode", "PyTorchJobFailed"]
 
 
 def test_exits_are_told_once(make_job: MakeJob, observe: Observe, now: datetime) -> None:
@@ -131,6 +131,7 @@ def test_a_job_beyond_its_limit_tells_how_its_containers_ended_before_they_are_g
     pod = msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, container_statuses=(ended,)))
     made = plan(PYTORCH, Observed(job=job, children=Children((pod,))), now)
     assert [event.message for event in made.events] == [
+        "rank 0, pod bert-master-0, container pytorch: Error, exit code 3",
         "Pod: team-a.bert-master-0 exited with code 3",
         "Job bert has failed because it has reached the specified backoff limit",
     ]

@@ -32,7 +32,8 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     if job.status.is_finished:
         return _finished(framework, observed, progress)
     progress = gang.waiting_no_more(progress.created(job.name), job)
-    progress = failures.recorded(job, children, progress)
+    if not is_true(progress.conditions, "Suspended"):
+        progress = failures.recorded(job, scale_in.evidence(children), progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
     if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
