@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, admission, operator, status_server, inventory, convert, moving,
+NAME: help, up, render, cached_pod, creates, jobs, job_list, admission, operator, status_server, inventory, convert, moving,
 first_all_reduce, run_program, recovery, packing, tracking, saves; all of them when none is given. `--write` puts the result into
 docs/benchmarks.md. Exits 1 when a limit is missed.
 """
@@ -27,6 +27,7 @@ from measurements import (
     creates,
     first_all_reduce,
     inventory,
+    job_list,
     jobs,
     moving,
     operator,
@@ -50,6 +51,7 @@ MEASUREMENTS = {
     "cached_pod": cached_pod.measure,
     "creates": creates.measure,
     "jobs": jobs.measure,
+    "job_list": job_list.measure,
     "admission": admission.measure,
     "operator": operator.measure,
     "status_server": status_server.measure,
