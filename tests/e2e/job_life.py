@@ -236,6 +236,7 @@ def runs(kind: str = "PyTorchJob", name: str = "j") -> str:
 
 EVICTION = "Pod j-worker-0 is taken away: Eviction API: evicting"
 EVICTED = f"EvictionByEvictionAPI: {EVICTION}"
+LOST_RANK = "RankFailed: rank 1, pod j-worker-0: EvictionByEvictionAPI: Eviction API: evicting"
 SUCCEEDED = condition("PyTorchJob", "Succeeded", "PyTorchJob j is successfully completed.")
 
 

@@ -7,6 +7,7 @@ import pytest
 from e2e.job_life import (
     EVICTED,
     EVICTION,
+    LOST_RANK,
     Ends,
     Life,
     Stories,
@@ -201,7 +202,7 @@ async def a_pod_that_its_node_ends_is_replaced(life: Life) -> None:
         conditions=[created("TFJob"), runs("TFJob", f"{life.namespace}/j")],
         states=["Created", "Running", "Restarting", "Running"],
         events=[
-            "RankFailed: pod j-worker-0: DeadlineExceeded: Pod was active on the node longer than the specified deadline",
+            "RankFailed: rank 1, pod j-worker-0: DeadlineExceeded: Pod was active on the node longer than the specified deadline",
             "SuccessfulDeletePod: Deleted pod: j-worker-0",
             "TFJobRestarting: job j is restarting because Worker replica(s) failed.",
         ],
@@ -230,7 +231,7 @@ async def a_failed_worker_fails_an_xgboost_job_that_would_restart_it(life: Life)
     message = "XGBoostJob j is failed because 1 Worker replica(s) failed."
     await life.comes_to_rest(
         conditions=[created("XGBoostJob"), ran("XGBoostJob"), condition("XGBoostJob", "Failed", message)],
-        events=[EVICTED, f"XGBoostJobFailed: {message}"],
+        events=[EVICTED, LOST_RANK, f"XGBoostJobFailed: {message}"],
         left=["Pod j-master-0 Running", "Service j-master-0", "Service j-worker-0"],
         has_ended=True,
     )
@@ -246,7 +247,7 @@ async def an_evicted_pod_is_replaced(life: Life) -> None:
     await life.comes_to_rest(
         conditions=[created(), runs()],
         states=["Created", "Running", "Restarting", "Running"],
-        events=[EVICTED, "PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed."],
+        events=[EVICTED, "PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed.", LOST_RANK],
         left=pods("j-master-0", "j-worker-0"),
     )
 
@@ -258,7 +259,7 @@ async def an_evicted_pod_that_never_restarts_fails_the_job(life: Life) -> None:
     message = "PyTorchJob j is failed because 1 Worker replica(s) failed."
     await life.comes_to_rest(
         conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=[EVICTED, f"PyTorchJobFailed: {message}"],
+        events=[EVICTED, f"PyTorchJobFailed: {message}", LOST_RANK],
         left=["Pod j-master-0 Running", "Service j-master-0", "Service j-worker-0"],
         counts={"Master": {"active": 1}, "Worker": {"failed": 1}},
     )

@@ -66,7 +66,11 @@ async def never_fails_the_job_and_leaves_its_pods(life: Life) -> None:
     message = "PyTorchJob j is failed because 1 Worker replica(s) failed."
     await life.comes_to_rest(
         conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=["ExitedWithCode: Pod: NS.j-worker-0 exited with code 130", f"PyTorchJobFailed: {message}"],
+        events=[
+            "ExitedWithCode: Pod: NS.j-worker-0 exited with code 130",
+            f"PyTorchJobFailed: {message}",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT). Last words:\nno more data",
+        ],
         left=["Pod j-master-0 Running", "Pod j-worker-0 Failed", "Service j-master-0", "Service j-worker-0"],
         counts={"Master": {"active": 1}, "Worker": {"failed": 1}},
         has_ended=True,
@@ -91,7 +95,7 @@ async def a_retryable_exit_code_replaces_the_pod(life: Life) -> None:
             "PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed.",
             "PyTorchJobRestarting: job j is restarting because Worker replica(s) failed.",
             "PyTorchJobSucceeded: PyTorchJob j is successfully completed.",
-            "RankFailed: pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT)",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT)",
             "SuccessfulDeletePod: Deleted pod: j-worker-0",
         ],
         left=["Pod j-master-0 Succeeded", "Pod j-worker-0 Running", "Service j-master-0", "Service j-worker-0"],
@@ -106,7 +110,11 @@ async def a_permanent_exit_code_fails_the_job(life: Life) -> None:
     message = 'job "j" is failing because "Worker" replica(s) failed.'
     await life.comes_to_rest(
         conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=["ExitedWithCode: Pod: NS.j-worker-0 exited with code 1", f"PyTorchJobFailed: {message}"],
+        events=[
+            "ExitedWithCode: Pod: NS.j-worker-0 exited with code 1",
+            f"PyTorchJobFailed: {message}",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 1",
+        ],
         left=["Pod j-master-0 Running", "Pod j-worker-0 Failed", "Service j-master-0", "Service j-worker-0"],
         has_ended=True,
     )
@@ -133,7 +141,7 @@ async def a_tensorflow_job_is_over_with_its_first_worker(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 0",
             "ExitedWithCode: Pod: NS.j-worker-1 exited with code 137",
-            "RankFailed: pod j-worker-1, container tensorflow: Error, exit code 137 (SIGKILL)",
+            "RankFailed: rank 2, pod j-worker-1, container tensorflow: Error, exit code 137 (SIGKILL)",
             "SuccessfulDeletePod: Deleted pod: j-ps-0",
             "SuccessfulDeletePod: Deleted pod: j-worker-1",
             "SuccessfulDeleteService: Deleted service: j-ps-0",
@@ -168,6 +176,7 @@ async def a_failed_worker_fails_a_tensorflow_job_before_its_chief_ends(life: Lif
         conditions=[created("TFJob"), ran("TFJob", f"{life.namespace}/j"), condition("TFJob", "Failed", message)],
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 139",
+            "RankFailed: rank 1, pod j-worker-0, container tensorflow: Error, exit code 139 (segmentation fault)",
             f"TFJobFailed: {message}".replace(life.namespace, "NS"),
         ],
     )
@@ -260,6 +269,7 @@ async def a_paddle_worker_that_never_restarts_fails_the_job(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-1 exited with code 2",
             f"PaddleJobFailed: {message}",
+            "RankFailed: rank 2, pod j-worker-1, container paddle: Error, exit code 2",
             *(f"SuccessfulDeletePod: Deleted pod: {name}" for name in ("j-master-0", "j-worker-0")),
             *(f"SuccessfulDeleteService: Deleted service: {name}" for name in ("j-master-0", "j-worker-0")),
         ],
@@ -279,7 +289,11 @@ async def restarts_beyond_the_limit_fail_the_job(life: Life) -> None:
     message = "Job j has failed because it has reached the specified backoff limit"
     await life.comes_to_rest(
         conditions=[created(), ran(), condition("PyTorchJob", "Failed", message)],
-        events=["ExitedWithCode: Pod: NS.j-worker-0 exited with code 3", f"PyTorchJobFailed: {message}"],
+        events=[
+            "ExitedWithCode: Pod: NS.j-worker-0 exited with code 3",
+            f"PyTorchJobFailed: {message}",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 3. Last words:\nout of luck",
+        ],
         left=pods("j-master-0", "j-worker-0"),
         has_ended=True,
     )
@@ -351,6 +365,7 @@ async def a_failed_job_goes_as_well(life: Life) -> None:
         states=["Created", "Running", "Failed"],
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 1",
+            "RankFailed: rank 0, pod j-worker-0, container tensorflow: Error, exit code 1",
             "SuccessfulDeleteJob: Deleted job: j",
             "TFJobFailed: TFJob NS/j has failed because 1 Worker replica(s) failed.",
             'TFJobFailed: job "j" is failing because "Worker" replica(s) failed.',
