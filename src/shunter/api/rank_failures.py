@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from shunter.api.meta import Struct
-from shunter.api.openapi import INT32, REQUIRED, doc, list_atomic
+from shunter.api.openapi import INT32, doc, list_atomic
 
 MOST_KEPT = 20
 """How many failures a job remembers, and no more: the newest."""
@@ -16,8 +16,8 @@ class RankFailure(Struct, frozen=True):
     """One end of one container; of the pod as a whole when `container` is empty (evicted, preempted)."""
 
     rank: Annotated[int | None, INT32, doc("Rank of the pod; absent for a pod that does not train.")] = None
-    pod: Annotated[str, REQUIRED, doc("Name of the pod.")] = ""
-    pod_uid: Annotated[str, REQUIRED, doc("UID of the pod: the next pod of this rank may have its name.")] = msgspec.field(
+    pod: Annotated[str, doc("Name of the pod.")] = ""
+    pod_uid: Annotated[str, doc("UID of the pod: the next pod of this rank may have its name.")] = msgspec.field(
         name="podUID", default=""
     )
     container: Annotated[str, doc("The container; absent when the pod failed as a whole.")] = ""
@@ -32,7 +32,7 @@ class RankFailures(Struct, frozen=True):
     """All failures of a job, counted, and the last of them."""
 
     count: Annotated[int, INT32, doc("Failures so far, restarts in place included.")] = 0
-    last: Annotated[tuple[RankFailure, ...], list_atomic(maxItems=MOST_KEPT), doc("The last 20, the newest last.")] = ()
+    last: Annotated[tuple[RankFailure, ...], list_atomic(), doc("The last 20, the newest last.")] = ()
     counted: Annotated[
         dict[str, Annotated[int, INT32]],
         doc("Runs that are counted of containers (UID of the pod/container) whose failure is no longer among the last."),
