@@ -59,6 +59,7 @@ def say(line):
 def refuse(sentence):
     say(f"error: {sentence}")
     dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
+    time.sleep(dist.get_rank() > 0)  # let it exit first, too: of pods that fail together Kubernetes keeps the log of one
     raise SystemExit(2)
 
 
@@ -164,8 +165,7 @@ class Checkpoints:
             together(self.remove_old, "Old checkpoints cannot be removed.", alone=True)
 
     def remove_old(self):
-        every = self.args.keep_every
-        for step in [step for step in self.complete()[: -self.args.keep] if not every or step % every]:
+        for step in (old for old in self.complete()[: -self.args.keep] if not self.args.keep_every or old % self.args.keep_every):
             path = self.place / f"step-{step}"
             (path / ".metadata").unlink()  # first: what is half removed must not look complete
             with contextlib.suppress(OSError):  # what stays of the rest only takes up room

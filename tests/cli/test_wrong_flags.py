@@ -18,6 +18,8 @@ WRONG = {
     "values that are no text": (("install", "--dry-run", "-o", "yaml", "--values", "binary"), 2, "--values binary: not YAML"),
     "objects as a table": (("install", "--dry-run", "-o", "table"), 2, "'table' is not one of 'yaml', 'json'"),
     "a manifest that is no text": (("run", "binary"), 2, "binary:1: not UTF-8 text: byte 0xff"),
+    "a notebook": (("run", "nb.ipynb"), 2, "nb.ipynb is neither a Python program nor a manifest.\n       Make a program of it: "),
+    "a shell script": (("run", "train.sh"), 2, "train.sh is neither a Python program nor a manifest.\n       Start the Python "),
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
     "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
     "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, and binary stands beside it"),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RunCommand", "run"]
 NO_FILES: list[str] = []
+_SHELL = "Start the Python program that it starts, or put the command into a TrainJob: spec.trainer.command"
+NOT_STARTED = {"ipynb": "Make a program of it: jupyter nbconvert --to script {file}", "sh": _SHELL, "bash": _SHELL}
+"""What to do instead with files that people try to run, by how their names end."""
 
 
 @grouped
@@ -73,11 +76,20 @@ def run(
             )
         from shunter.kube.manifests import load
 
+        require_manifests(files)
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
         target = connect_or_start(kubeconfig, context)
         succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))
     if not succeeded:
         raise typer.Exit(1)
+
+
+def require_manifests(files: list[str]) -> None:
+    """InputError for notebooks and shell scripts, which are no manifests, and no programs that `run` can start."""
+    for file in files:
+        ending = file.rpartition(".")[2]
+        if ending in NOT_STARTED:
+            raise InputError(f"{file} is neither a Python program nor a manifest.", NOT_STARTED[ending].format(file=file))
 
 
 def only_program(files: list[str], program: ProgramOptions, words: list[str] | None, *, replace: bool) -> str:
