@@ -101,7 +101,7 @@ def recorded(directory: Path, form: Form) -> int:
 
 async def looked(target: Target, wanted: str, namespace: str, settings: Settings, form: Form, record: Path | None) -> int:
     """Looks once; the exit code."""
-    from shunter.cli.jobs import find
+    from shunter.jobs.finding import find
 
     async with target.client as client:
         _, job = await find(client, wanted, namespace)
@@ -131,7 +131,7 @@ async def watched(target: Target, wanted: str, namespace: str, settings: Setting
     import asyncio
 
     from shunter.cli.console import say
-    from shunter.cli.jobs import find
+    from shunter.jobs.finding import find
     from shunter.kube.errors import NotFound
     from shunter.operator.overview import overview
 
