@@ -86,8 +86,7 @@ def row(cluster: Cluster, namespace: str) -> Json:
 def has_recovered(cluster: Cluster, namespace: str, failures: int) -> Json:
     """The row of the job once it has failed so often and all of it is up; no pod that failed is left."""
     eventually(lambda: [row(cluster, namespace)[field] for field in ("failures", "up")] == [failures, 2], seconds=120)
-    pods = json.loads(cluster.kubectl("get", "pods", "-n", namespace, "-o", "json").stdout)["items"]
-    assert [pod["status"]["phase"] for pod in pods] == ["Running", "Running"]
+    assert [pod["status"]["phase"] for pod in cluster.get("pods", "-n", namespace)["items"]] == ["Running", "Running"]
     return row(cluster, namespace)
 
 

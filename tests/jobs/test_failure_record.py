@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from job_evidence import NOW, ago, v1_job, v1_pod, v2_job
+from shunter.cli.diagnosed import diagnosed
 from shunter.jobs.description import description
 from shunter.jobs.evidence import Why
 from shunter.jobs.failure_record import as_json, cause_of_end, cell, failure_record, heading, lines
-from shunter.jobs.failures import headline
+from shunter.jobs.failures import NamedCause, cause_and_remedy, headline
 from shunter.jobs.listing import Row
 from shunter.operator.causes import Evidence
 from shunter.operator.overview import overview
@@ -92,6 +93,36 @@ def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline()
     text = [*description(ended, Evidence(), {}, NOW)]
     assert text[1:4] == ["  State    Failed (PyTorchJobFailed)", f"  Cause    {KILLED}", "           backoffLimit reached"]
     assert [line for line in text if line.startswith("  Cause")] == [f"  Cause    {KILLED}"]
+
+
+def test_a_diagnosis_is_the_only_headline_and_the_message_of_the_job_comes_after() -> None:
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": ago(9)}}
+    limited = {"containers": [{"name": "pytorch", "resources": {"limits": {"memory": "200Mi"}}}]}
+    pod = v1_pod("worker", 0, phase="Failed", containerStatuses=[{"name": "pytorch", "state": ended}], spec=limited)
+    evidence, failed_job = Evidence(pods=[pod]), job(failure(at=9), **FAILED)
+    named = diagnosed(failed_job, evidence)
+    text = [*description(failed_job, evidence, {}, NOW, named=named)]
+    assert text[2] == "  Cause    rank 1 exceeded its memory limit of 200Mi"
+    assert text[4] == "           backoffLimit reached"
+    assert len([line for line in text if line.startswith("  Cause")]) == 1
+
+
+def test_a_diagnosis_of_another_pod_than_the_first_to_fail_is_no_headline() -> None:
+    states = {"master": (1, "Error", 30), "worker": (137, "OOMKilled", 9)}
+    pods = [
+        v1_pod(
+            role,
+            0,
+            phase="Failed",
+            containerStatuses=[
+                {"name": "pytorch", "state": {"terminated": {"exitCode": code, "reason": reason, "finishedAt": ago(at)}}}
+            ],
+        )
+        for role, (code, reason, at) in states.items()
+    ]
+    ended = job(**FAILED)
+    named = NamedCause("rank 1 exceeded its memory limit", "", ("j-worker-0",))
+    assert cause_and_remedy(ended, pods, [], {"master-0": ["ValueError: x"]}, named)[0] == "master-0: exit code 1: ValueError: x"
 
 
 def test_a_job_that_runs_again_is_described_with_what_failed_before() -> None:

@@ -193,6 +193,7 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     import asyncio
     from datetime import UTC, datetime
 
+    from shunter.cli.diagnosed import diagnosed
     from shunter.fabrics.chosen import asked_profile, network_lines
     from shunter.jobs.description import description
     from shunter.jobs.evidence import evidence_of
@@ -214,7 +215,7 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
     network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
     beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
-    return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside))
+    return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside, diagnosed(job, evidence)))
 
 
 def mlflow_run(job: Json) -> str:

@@ -179,6 +179,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
     import asyncio
 
     from shunter.cli.console import say
+    from shunter.cli.diagnosed import diagnosed
     from shunter.jobs.following import JobFollower
     from shunter.jobs.outcome import outcome
     from shunter.operator.overview import overview
@@ -194,17 +195,18 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             say(f"  {follower.cause}")
         say(f"  {goes_on(job)}")
         return False
-    ended = await outcome(client, end, job)
+    ended = await outcome(client, end, job, diagnosed)
     report(ended)
     return ended.succeeded
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
     """Follows a job to its end, and says how it ended."""
+    from shunter.cli.diagnosed import diagnosed
     from shunter.jobs.following import JobFollower
     from shunter.jobs.outcome import outcome
 
-    ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job)
+    ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job, diagnosed)
     report(ended)
     return ended
 

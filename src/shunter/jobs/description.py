@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.jobs.ages import age
 from shunter.jobs.failure_record import cell, failure_record, heading
 from shunter.jobs.failure_record import lines as failure_lines_of
-from shunter.jobs.failures import failure_lines, headline, stop_text
+from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines, stop_text
 from shunter.jobs.pods_up import up, wanted
 from shunter.jobs.progress_text import lines as progress_lines
 from shunter.jobs.progress_text import where_stopped
@@ -28,18 +28,21 @@ def description(
     now: datetime,
     how_far: Progress | None = None,
     beside: Iterable[tuple[str, str]] = (),
+    named: NamedCause | None = None,
 ) -> Iterator[str]:
     """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known; `beside` is what
-    else is known of it, each with its title, and left out where empty."""
+    else is known of it, each with its title, and left out where empty; `named` is the diagnosis of a job that failed."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
     yield f"{row.kind} {row.namespace}/{row.name}"
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
     record = failure_record(job)
-    why = headline(job, pods, events, logs) if row.state == "Failed" else ""
+    why, remedy = cause_and_remedy(job, pods, events, logs, named) if row.state == "Failed" else ("", "")
     if why:
         yield f"  Cause    {why}"
+    if remedy:
+        yield f"           {remedy}"
     if row.message and row.message != why:
         yield f"           {row.message}"
     yield from _why_lines(job, evidence, now, where_stopped(how_far) if row.state == "Suspended" else "")

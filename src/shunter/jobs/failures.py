@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.jobs.failure_record import cause_of_end, failure_record
@@ -47,6 +48,26 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
             lines += [f"| {line}" for line in said]
             lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *said]))) else []
     return lines
+
+
+class NamedCause(NamedTuple):
+    """What a diagnosis from the cluster's objects says of a job that failed."""
+
+    text: str
+    remedy: str
+    pods: tuple[str, ...]
+    """Those that it is about, by name."""
+
+
+def cause_and_remedy(
+    job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]], named: NamedCause | None
+) -> tuple[str, str]:
+    """The one headline of a job that failed, and what to do where that is known: the diagnosis if it is about the pod that failed
+    first, else `headline`."""
+    ordered = _ordered(job, pods, logs)
+    if named is not None and ordered and ordered[0].pod in named.pods and not stop_text(job, pods, ordered[0], logs):
+        return named.text, named.remedy
+    return headline(job, pods, events, logs), ""
 
 
 def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.jobs.failures import failure_lines, headline
+from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines
 from shunter.jobs.following import End
 from shunter.jobs.last_words import last_words
 from shunter.kube.client import Client
+from shunter.operator.causes import Evidence
 from shunter.operator.overview import Overview, overview
 
 
@@ -40,14 +42,17 @@ class Outcome(NamedTuple):
         return f"{title} was deleted" if self.is_deleted else f"{title} failed: {self.reasons[0]}"
 
 
-async def outcome(client: Client, end: End, applied: Json) -> Outcome:
-    """How the job that was `applied` ended; of one that failed the last words of its ranks are read."""
+async def outcome(
+    client: Client, end: End, applied: Json, diagnosed: Callable[[Json, Evidence], NamedCause | None] = lambda *_: None
+) -> Outcome:
+    """How the job that was `applied` ended; of one that failed the last words of its ranks are read. `diagnosed` says what else
+    is known of its cause."""
     if end.job is None:
         return Outcome(end, overview(applied))
     row = overview(end.job)
     if row.state == "Succeeded":
         return Outcome(end, row)
     logs = await last_words(client, end.job, end.pods, end.written)
-    why = headline(end.job, end.pods, [], logs)
-    reasons = tuple(text for text in dict.fromkeys((why, row.message)) if text) or ("it does not say why",)
+    why, remedy = cause_and_remedy(end.job, end.pods, [], logs, diagnosed(end.job, Evidence(pods=end.pods)))
+    reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it does not say why",)
     return Outcome(end, row, reasons, tuple(failure_lines(end.job, end.pods, logs)))
