@@ -46,6 +46,7 @@ def test_a_verdict_turns_at_the_last_mebibyte() -> None:
         ("p5.48xlarge", ["p5.48xlarge"]),
         ("aws:p5.48xlarge,g5.48xlarge", ["p5.48xlarge", "g5.48xlarge"]),
         ("aws:p5.48xlarge, aws:p5.48xlarge", ["p5.48xlarge"]),
+        ("aws:g5.xlarge,azure:Standard_ND96asr_v4", ["g5.xlarge", "Standard_ND96asr_v4"]),
         ("azure", ["Standard_ND96asr_v4", "Standard_ND96amsr_A100_v4", "Standard_ND96isr_H100_v5", "Standard_ND96isr_H200_v5"]),
     ],
 )
@@ -54,13 +55,26 @@ def test_machines_are_chosen_by_name_or_by_cloud(text: str, names: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "remedy"),
-    [("p5.48xlrge", "Did you mean p5.48xlarge?"), ("gcp", "There are aws, azure, cluster"), ("azur", "Did you mean azure?")],
+    ("text", "said"),
+    [
+        ("p5.48xlrge", "--on 'p5.48xlrge': not known. Did you mean p5.48xlarge?"),
+        ("azur", "Did you mean azure?"),
+        ("gcp", "There are aws, azure, cluster"),
+        ("aws:", "--on 'aws:': not known."),
+        ("gcp:p5.48xlarge", "p5.48xlarge is a machine of aws, not of gcp."),
+        ("aws:p5.48xlarge,Standard_ND96asr_v4", "Standard_ND96asr_v4 is a machine of azure, not of aws."),
+        ("cluster,aws", "Give --on cluster alone"),
+    ],
 )
-def test_machines_that_are_not_known_are_refused(text: str, remedy: str) -> None:
+def test_machines_that_are_not_known_are_refused(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         chosen_instances(text)
-    assert raised.value.remedy.startswith(remedy)
+    assert said in str(raised.value)
+
+
+def test_no_machines_are_an_error_and_not_an_empty_answer() -> None:
+    with pytest.raises(InputError, match="no machines"):
+        size("GPT-2", instances=[])
 
 
 def test_each_named_type_is_answered_and_of_a_cloud_one_of_each_gpu() -> None:

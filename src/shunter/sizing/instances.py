@@ -65,21 +65,29 @@ def known_instances() -> dict[str, Instance]:
 
 def chosen_instances(text: str) -> list[Instance]:
     """What `aws`, `azure`, `aws:p5.48xlarge,g5.48xlarge` or `p5.48xlarge` name; all of AWS for an empty text. InputError for a
-    name that is not known."""
+    name that is not known, and for a machine that another cloud has."""
     chosen: list[Instance] = []
     providers = {instance.provider for instance in known_instances().values()}
+    provider = ""
     for word in text.split(",") if text else ["aws"]:
-        name = word.strip().rpartition(":")[2]
-        if name in providers:
+        # A cloud stands before the first of its machines: aws:p5.48xlarge,g5.48xlarge.
+        before, _, name = word.strip().rpartition(":")
+        provider = before or provider
+        if name in providers and not before:
             chosen += [instance for instance in known_instances().values() if instance.provider == name]
-        elif name in known_instances():
-            chosen.append(known_instances()[name])
-        else:
+            continue
+        found = known_instances().get(name)
+        if found is None:
             close = difflib.get_close_matches(name, [*known_instances(), *providers], n=1)
             remedy = (
                 f"Did you mean {close[0]}?" if close else "There are aws, azure, cluster, or types of machines: docs/sizing.md."
             )
+            if name == "cluster":
+                remedy = "Give --on cluster alone; in Python pass the instances of nodes.cluster_instances."
             raise InputError(f"--on {word.strip()!r}: not known.", remedy)
+        if provider and found.provider != provider:
+            raise InputError(f"--on {word.strip()!r}: {name} is a machine of {found.provider}, not of {provider}.")
+        chosen.append(found)
     return list(dict.fromkeys(chosen))
 
 

@@ -153,7 +153,7 @@ def assumed(parameters: int) -> Shape:
     heads = kv_heads * groups
     return msgspec.structs.replace(
         model,
-        name=f"{parameters / 1e9:g}B parameters",
+        name=f"{parameters / 1e9:g}B model",
         hidden=heads * model.head_width,
         heads=heads,
         kv_heads=kv_heads,

@@ -110,6 +110,8 @@ def size(
     shape = _shape(model, parameters)
     options = _fitted(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)
+    if not chosen:
+        raise InputError("size: there are no machines to size for.", "Leave instances out to take those of AWS.")
     choices = [best_choice(shape, options, instance) for instance in chosen]
     if instances is None and not _names_types(on):
         choices = _one_a_gpu(choices)
