@@ -4,7 +4,7 @@
     apply       plan + conversions -> steps -> writes            steps.py (pure), applying.py (the only code here that writes)
     journal     what was about to be written, and was            journal.py: a file that is synced, and ConfigMaps
     rollback    journal + what is there now -> steps back        undoing.py (pure), rolling_back.py (writes), present.py (looks)
-    cleanup     v1 jobs whose twins have finished and compare    tidying.py (pure)
+    cleanup     v1 jobs that the migration is through with       tidying.py, stand_ins.py (pure), past_runs.py (keeps their runs)
     finalize    v1's definitions, last of all                    finalizing.py (pure)
 
 Three promises hold everywhere: a training that has finished is never started again; none is lost, so each is there as a v1 job or
