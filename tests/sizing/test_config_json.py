@@ -111,6 +111,7 @@ def test_a_published_config_gives_the_known_count(config: dict[str, Any], name: 
         (without(num_key_value_heads=5), "num_attention_heads 32 is no multiple of num_key_value_heads 5"),
         (without(model_type="mixtral", num_local_experts=2, num_experts_per_tok=8), "num_experts_per_tok is 8, of 2 experts"),
         (without(model_type="mixtral"), "num_local_experts is missing"),
+        (without(model_type="phi", qk_layernorm=True), "qk_layernorm is not modelled"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_key_and_value(config: dict[str, Any], message: str) -> None:

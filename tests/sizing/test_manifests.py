@@ -57,7 +57,7 @@ def faults(obj: dict[str, Any]) -> list[str]:
 
 
 CLUSTER_NODES = Instance(
-    "nodes with H100", CLUSTER, known_instances()["p5.48xlarge"].gpu, 8, 100.0, 500_000, most=4, is_type=False
+    "nodes with H100", CLUSTER, known_instances()["p5.48xlarge"].gpu, 8, 100.0, 500_000, there=4, is_type=False
 )
 EVERY = [
     (instance, nodes, api, kueue, named)

@@ -31,7 +31,8 @@ def size(
     on: Annotated[
         str,
         typer.Option(
-            "--on", help="aws, azure, types like aws:p5.48xlarge,g6e.48xlarge, or cluster: the nodes there are [default: aws]."
+            "--on",
+            help="aws, azure, machine types like aws:p5.48xlarge,g6e.48xlarge, or cluster for its own nodes [default: aws].",
         ),
     ] = "",
     prices: Annotated[

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from shunter.api.counts import count
 from shunter.sizing.formulas import Memory, Sharding, memory
 from shunter.sizing.instances import MIB, Instance
-from shunter.sizing.options import SizeOptions
+from shunter.sizing.options import MOST_NODES, SizeOptions
 from shunter.sizing.shapes import Shape
 
 Verdict = Literal["fits", "tight", "no", "unknown"]
@@ -68,7 +68,10 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Choic
     """The fewest machines of this type on which the training fits, else is tight by the formula; else why not, on the most that
     there are. With `options.nodes` the verdict on exactly so many."""
     if options.nodes:
-        return judged(shape, options, instance, options.nodes)
+        choice = judged(shape, options, instance, options.nodes)
+        if instance.there and options.nodes > instance.there:
+            return dataclasses.replace(choice, verdict="no", reason=f"there {_are(instance.there)} of them")
+        return choice
     tight: Choice | None = None
     for nodes in _node_counts(instance):
         last = judged(shape, options, instance, nodes)
@@ -146,7 +149,7 @@ def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, 
         one = memory(shape, single, sharding, gpus=nodes * instance.gpus, gpus_a_node=instance.gpus)
         if one.total <= usable:
             advice = f"{gib(needed.total)} of {gib(usable)} GiB; try --batch 1: {gib(one.total)}"
-            return dataclasses.replace(over, reason=advice)
+            return dataclasses.replace(over, verdict="no" if limits.low > device else "tight", reason=advice)
     if needed.total <= device:
         return dataclasses.replace(
             over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some have needed less than the formula"
@@ -201,8 +204,12 @@ def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
 
 
 def _node_counts(instance: Instance) -> Iterator[int]:
-    nodes = 1
-    while nodes < instance.most:
+    nodes, most = 1, instance.there or MOST_NODES
+    while nodes < most:
         yield nodes
         nodes *= 2
-    yield instance.most
+    yield most
+
+
+def _are(number: int) -> str:
+    return "is 1" if number == 1 else f"are {number}"

@@ -12,7 +12,6 @@ import msgspec
 import yaml
 
 from shunter.errors import InputError
-from shunter.sizing.options import MOST_NODES
 
 MIB = 2**20
 
@@ -31,8 +30,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """A type of machine. `cpu` (cores) and `memory_mib` are what pods may request, 0 where that is not known; `most` is how many
-    of them there can be."""
+    """A type of machine. `cpu` (cores) and `memory_mib` are what pods may request, 0 where that is not known."""
 
     name: str
     provider: str
@@ -43,7 +41,8 @@ class Instance:
     efa: int = 0
     nvme_gb: int = 0
     gbps: float = 0
-    most: int = MOST_NODES
+    there: int = 0
+    """How many of them there are; 0: as many as are asked for."""
     note: str = ""
     """Why no verdict is possible on it."""
     is_type: bool = True

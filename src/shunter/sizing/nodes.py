@@ -70,7 +70,7 @@ def instances_of(nodes: Iterable[Json]) -> list[Instance]:
             cpu=float(min(quantity.parse(_allocatable(node).get("cpu", 0)) for node in alike)),
             memory_mib=min(_amount(node, "memory") for node in alike) // 2**20,
             efa=min(_amount(node, EFA) for node in alike),
-            most=len(alike),
+            there=len(alike),
             note=note,
             is_type=bool(type),
         )
