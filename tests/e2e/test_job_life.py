@@ -141,7 +141,7 @@ async def a_tensorflow_job_is_over_with_its_first_worker(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 0",
             "ExitedWithCode: Pod: NS.j-worker-1 exited with code 137",
-            "RankFailed: rank 2, pod j-worker-1, container tensorflow: Error, exit code 137 (SIGKILL)",
+            "RankFailed: rank 1, pod j-worker-1, container tensorflow: Error, exit code 137 (SIGKILL)",
             "SuccessfulDeletePod: Deleted pod: j-ps-0",
             "SuccessfulDeletePod: Deleted pod: j-worker-1",
             "SuccessfulDeleteService: Deleted service: j-ps-0",
