@@ -75,6 +75,33 @@ async def test_writes_then_status_then_events(peer: Peer, executor: Executor, re
     assert notes.messages == ["done"]
 
 
+async def test_status_and_events_go_first_where_they_keep_what_the_writes_take_away(
+    peer: Peer, executor: Executor, faults: FaultTransport, recorded: RecordingTransport, notes: Notes
+) -> None:
+    await peer.put(PODS_AT, body("a"))
+    delete = Delete(ref=Ref(PODS, "n", "b"))
+    plan = Plan(writes=(delete,), status=status({}, {"phase": "Running"}), is_status_first=True, events=(note("failed"),))
+    faults.inject(Refuse(403, "Forbidden", "no"), method="DELETE", path="b", times=1)
+    outcome = await executor.execute(plan)
+    assert [request.method for request in recorded.writes] == ["PATCH", "DELETE"]
+    assert notes.messages == ["failed"]
+    assert outcome.failure == Failure(delete, 403, "Forbidden", "no")
+    assert [written.key.name for written in outcome.written] == ["a"]
+
+
+async def test_nothing_is_taken_away_before_the_status_could_be_written(
+    peer: Peer, executor: Executor, recorded: RecordingTransport, notes: Notes
+) -> None:
+    await peer.put(PODS_AT, body("a"))
+    refused = status({}, {"phase": "Running"}, version="0")
+    plan = Plan(writes=(Delete(ref=Ref(PODS, "n", "b")),), status=refused, is_status_first=True, events=(note("failed"),))
+    outcome = await executor.execute(plan)
+    assert [request.method for request in recorded.writes] == ["PATCH"]
+    assert notes.messages == []
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "Conflict"
+
+
 async def test_last_words_are_read_before_anything_is_written(client: Client, recorded: RecordingTransport, notes: Notes) -> None:
     """While their pod is still there. An event goes without them where they cannot be read."""
     log = Log("n", "a", "main", previous=True)

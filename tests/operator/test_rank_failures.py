@@ -16,7 +16,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.plan import Log, Ref
-from shunter.operator.rank_failures import NewFailure, notes, recorded, told, without_counted
+from shunter.operator.rank_failures import NewFailure, notes, recorded, summary, without_counted
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -57,7 +57,7 @@ TAKEN = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionBySc
 
 
 def lines(record: RankFailures | None) -> list[str]:
-    return [told(failure) for failure in record.last] if record else []
+    return [summary(failure) for failure in record.last] if record else []
 
 
 def seen(*pods: Pod, record: RankFailures | None = None) -> RankFailures | None:

@@ -13,7 +13,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import RankFailure, RankFailures
 from shunter.jobs.ages import age
 from shunter.operator.diagnosis import TOGETHER, Fault, by_cause
-from shunter.operator.rank_failures import fault, told
+from shunter.operator.rank_failures import fault, summary
 
 
 def failure_record(job: Json) -> RankFailures | None:
@@ -62,14 +62,14 @@ def heading(record: RankFailures) -> str:
 
 def lines(record: RankFailures, now: datetime, words: Mapping[str, Sequence[str]]) -> list[str]:
     """One failure after another, the newest last: what failed alike in a row stands once. `words` are what was kept of logs, by
-    what `told` says of the failure."""
-    groups = [[*group] for _, group in groupby(record.last, lambda one: told(msgspec.structs.replace(one, restart=0)))]
+    what `summary` says of the failure."""
+    groups = [[*group] for _, group in groupby(record.last, lambda one: summary(msgspec.structs.replace(one, restart=0)))]
     shown = []
     for group in groups:
         last = group[-1]
         times = f" (x{len(group)})" if len(group) > 1 else ""
-        shown.append(f"{age(last.time, now) if last.time else '':>5} {told(last)}{times}")
-        said: Sequence[str] = next((words[text] for one in reversed(group) if (text := told(one)) in words), ())
+        shown.append(f"{age(last.time, now) if last.time else '':>5} {summary(last)}{times}")
+        said: Sequence[str] = next((words[text] for one in reversed(group) if (text := summary(one)) in words), ())
         shown += [f"      | {line}" for line in said]
     return shown
 
@@ -88,4 +88,4 @@ def cause_of_end(record: RankFailures | None) -> str:
         (msgspec.structs.replace(fault(one), ended=rfc3339(one.time) if one.time else ""), one) for one in near
     ]
     first = by_cause([each for each, _ in by_fault], lambda each: each.message)[0]
-    return told(next(one for each, one in by_fault if each is first))
+    return summary(next(one for each, one in by_fault if each is first))

@@ -23,7 +23,7 @@ from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.plan import Log, Note, Ref
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, Fault, exception_line
 
-MOST_TOLD = 20
+MOST_EVENTS = 20
 """How many failures of one look are told in events: a thousand ranks that fail together have one reason."""
 LONGEST_MESSAGE = 256
 """Characters of a message that are kept."""
@@ -96,16 +96,16 @@ def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
             regarding=job,
             type="Warning",
             reason=RANK_FAILED,
-            message=told(one.failure),
+            message=summary(one.failure),
             last_words=Log(job.namespace, one.failure.pod, one.failure.container, previous=one.has_run_since)
             if number == 0 and one.failure.container
             else None,
         )
-        for number, one in enumerate(new[:MOST_TOLD])
+        for number, one in enumerate(new[:MOST_EVENTS])
     )
 
 
-def told(failure: RankFailure) -> str:
+def summary(failure: RankFailure) -> str:
     """The failure in one line: `rank 1, pod bert-worker-0, container pytorch: OOMKilled, exit code 137 (SIGKILL)`."""
     rank = f"rank {failure.rank}, " if failure.rank is not None else ""
     return f"{rank}{fault(failure)}"
