@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faults.scenarios import Scenario, Stage, Step, mpi_job, mpi_runtime, pytorch_job, train_job, training_runtime
+from player.pod_status import END, START
 from player.shape import Json
 from shunter.api.resources import (
     CONFIG_MAPS,
@@ -94,6 +95,41 @@ RESTARTED = Scenario(
             lambda stage: stage.pass_time(PYTORCH_JOBS, "j", hours=2),
             lambda stage: "Failed" in _v1(stage) and stage.count(PODS) == 0,
         ),
+    ),
+)
+
+
+async def _restarts_in_place(stage: Stage) -> None:
+    """The node has started the container of a worker again, in its pod."""
+    pod = stage.get(PODS, "j-worker-1")
+    assert pod is not None
+    (container,) = pod["status"]["containerStatuses"]
+    ended = {"exitCode": 137, "reason": "OOMKilled", "startedAt": START, "finishedAt": END}
+    status = {"containerStatuses": [{**container, "restartCount": 1, "lastState": {"terminated": ended}}]}
+    await stage.client.patch(PODS, "j-worker-1", stage.namespace, {"status": status}, subresource="status")
+
+
+def _failures(stage: Stage) -> int:
+    job = stage.get(PYTORCH_JOBS, "j") or {}
+    return int(job.get("status", {}).get("rankFailures", {}).get("count", 0))
+
+
+RESTARTED_IN_PLACE = Scenario(
+    "a PyTorchJob whose worker restarts in its pod goes on, and its node then ends the pod",
+    (
+        Step(
+            "created",
+            lambda stage: stage.create(PYTORCH_JOBS, pytorch_job(cleanPodPolicy="Running")),
+            lambda stage: _has_all(stage, 3),
+        ),
+        Step("running", lambda stage: stage.pods("*", "Running"), lambda stage: _active(stage) == 3),
+        Step("restarted", _restarts_in_place, lambda stage: _failures(stage) == 1),
+        Step(
+            "evicted",
+            lambda stage: stage.pods("j-worker-1", "Failed", reason="Evicted", restartCount=1),
+            lambda stage: _failures(stage) == 2 and stage.count(PODS, "Pending") == 1,
+        ),
+        Step("running again", lambda stage: stage.pods("j-worker-1", "Running"), lambda stage: _active(stage) == 3),
     ),
 )
 
@@ -298,4 +334,4 @@ LAUNCHED = Scenario(
     ),
 )
 
-LIVES = (TO_THE_END, RESTARTED, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, WITH_KEYS, FAILED, RESUMED, MOVED)
+LIVES = (TO_THE_END, RESTARTED, RESTARTED_IN_PLACE, SUSPENDED, ELASTIC, LAUNCHED, COMPLETED, WITH_KEYS, FAILED, RESUMED, MOVED)
