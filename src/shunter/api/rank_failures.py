@@ -32,7 +32,7 @@ class RankFailures(Struct, frozen=True):
     """All failures of a job, counted, and the last of them."""
 
     count: Annotated[int, INT32, doc("Failures so far, restarts in place included.")] = 0
-    last: Annotated[tuple[RankFailure, ...], list_atomic(), doc("The last 20, the newest last.")] = ()
+    last: Annotated[tuple[RankFailure, ...], list_atomic(), doc("The last 20, in the order in which they were seen.")] = ()
     counted: Annotated[
         dict[str, Annotated[int, INT32]],
         doc("Runs that are counted of containers (UID of the pod/container) whose failure is no longer among the last."),

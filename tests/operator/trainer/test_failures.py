@@ -7,7 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.core import PodStatus
+from shunter.api.meta import Json, ObjectMeta
 from shunter.api.trainer.trainjob import TrainJob, TrainJobStatus
 from shunter.kube.plan import Key, Patch, Plan
 from shunter.kube.store import Store
@@ -30,11 +31,11 @@ def pod(name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: s
     }
     metadata = {"name": name, "namespace": "team-a", "uid": name, "creationTimestamp": created, "labels": labels}
     status = {
-        "phase": "Running" if exit_code is None else "Failed",
+        "phase": {None: "Running", 0: "Succeeded"}.get(exit_code, "Failed"),
         "podIP": "10.0.0.1",
         "containerStatuses": [{"name": "node", "state": state}],
     }
-    return msgspec.convert({"metadata": metadata, "status": status}, RankPod)
+    return msgspec.json.decode(msgspec.json.encode({"metadata": metadata, "status": status}), type=RankPod)
 
 
 def planned(job: TrainJob, runtime: Json, now: datetime, *pods: RankPod, jobset: LiveJobSet | None = None) -> Plan:
@@ -102,10 +103,20 @@ def failed_pods(store: Store[RankPod]) -> FailedPods:
 
 def test_of_a_pod_without_failure_only_its_name_is_kept() -> None:
     kept = pod(exit_code=None)
-    assert kept.status == msgspec.convert({"phase": "Running"}, type(kept.status))
-    assert "team" not in kept.metadata.labels
+    assert kept.status == PodStatus()
+    assert kept.metadata == ObjectMeta(
+        name="mnist-node-0-1-x", namespace="team-a", uid="mnist-node-0-1-x", creation_timestamp=pod().metadata.creation_timestamp
+    )
     assert (*train_job_of_failed(kept),) == (*failed_of(kept),) == ()
+
+
+def test_a_pod_that_has_succeeded_concerns_nobody() -> None:
+    assert (*train_job_of_failed(pod(exit_code=0)),) == ()
+
+
+def test_a_pod_with_a_failure_concerns_its_job() -> None:
     assert (*train_job_of_failed(pod()),) == (Key("team-a", "mnist"),)
+    assert "team" not in pod().metadata.labels
 
 
 def test_a_pod_that_was_replaced_before_anybody_looked_is_remembered_until_it_is_recorded(make_trainjob: MakeTrainJob) -> None:

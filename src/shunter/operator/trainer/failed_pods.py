@@ -11,15 +11,14 @@ from shunter.kube.plan import Key
 from shunter.kube.store import Store, key_of
 from shunter.operator.rank_failures import without_counted
 from shunter.operator.trainer.status import COMPLETE, find
-from shunter.operator.trainer.views import JOBSET_NAME, RankPod
+from shunter.operator.trainer.views import RankPod
 
 FAILED_INDEX = "failed"
 
 
 def train_job_of_failed(pod: RankPod) -> Iterable[Key]:
     """The TrainJob that a pod concerns: none while nothing failed in it."""
-    name = pod.metadata.labels.get(JOBSET_NAME, "")
-    return (Key(pod.metadata.namespace, name),) if name and pod.has_failure else ()
+    return (Key(pod.metadata.namespace, pod.jobset),) if pod.jobset and pod.has_failure else ()
 
 
 def failed_of(pod: RankPod) -> Iterable[str]:
