@@ -47,8 +47,8 @@ def test_an_indexed_job_is_run_followed_and_listed_by_rank(cluster: Cluster, nam
             [*SHUNTER, "jobs", "-n", namespace], env=environment, stdout=subprocess.PIPE, text=True, check=True
         )
         header, row = re.sub(r"\x1b\[[0-9;]*m", "", listed.stdout).splitlines()
-        assert {"NAMESPACE", "NAME", "KIND", "STATE", "RANKS"} <= set(header.split())
-        assert row.split()[:5] == [namespace, LONG, "Job", "Succeeded", "3"]
+        assert {"NAMESPACE", "NAME", "KIND", "STATE", "UP/WANTED"} <= set(header.split())
+        assert row.split()[:5] == [namespace, LONG, "Job", "Succeeded", "0/3"]
     assert "rank-2       rank 2   Succeeded" in cluster.shunter("describe", LONG, "-n", namespace).stdout
     again = cluster.shunter("run", "-", stdin=json.dumps(job))
     assert (again.returncode, "exists and is Succeeded; it would not run again" in again.stderr) == (2, True)

@@ -227,7 +227,7 @@ def test_the_language_model_shows_its_progress_and_goes_on_with_another_node(clu
     assert 0 < shown["loss"] < 10
     assert shown["leftSeconds"] > 0
     header, line = cluster.shunter("jobs", "-n", namespace).stdout.splitlines()
-    assert header.split()[6:10] == ["STEP", "LOSS", "LEFT", "CHECKPOINT"]
+    assert header.split()[6:10] == ["PROGRESS", "LOSS", "LEFT", "CHECKPOINT"]
     assert "/1000000" in line
     done = cluster.shunter("scale", "lm", "--nodes", "2", "-n", namespace, timeout=150)
     assert done.returncode == 0, done.stderr
