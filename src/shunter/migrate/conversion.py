@@ -14,7 +14,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.migrate import mpi_operator, provenance
+from shunter.migrate import misspelt, mpi_operator, provenance
 from shunter.migrate.draft import Draft, Profile, replica_specs
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.gitops import argo
@@ -100,6 +100,8 @@ def convert(source: SourceObject, options: Options, surroundings: InputContext =
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
     pod_reads.report(draft, train_job, runtime)
+    for finding in misspelt.of_templates(source):
+        draft.report(finding.topic, finding.path, finding.message, remedy=finding.remedy)
     rows = tuple(_rows(draft, {"TrainJob": train_job, "TrainingRuntime": runtime or {}}))
     return Conversion(
         source=source,
@@ -120,7 +122,8 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
             is_there = target is not None and value_at(results[target.manifest], target.path) == value
             yield row if row and is_there and value is not None else Row(path, "defaulted", None, "it says nothing")
         elif row is None:
-            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.")
+            remedy = " ".join(filter(None, (misspelt.meant(draft.source, path), NOT_UNDERSTOOD.remedy)))
+            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", remedy=remedy)
             yield Row(path, "reported", None, finding.message, finding)
         else:
             yield row

@@ -97,6 +97,29 @@ def test_converting_and_rendering_commute(tmp_path: Path, values: dict[str, Any]
     assert differences(converted_build(before, Options()), build_of(after)) == []
 
 
+LABELS = '    {{- include "chart.labels" . | nindent 4 }}'
+INLINE = {
+    "behind the key": (f"labels:\n{LABELS}", f"labels: {LABELS.strip()}"),
+    "behind the key, with a blank": ("labels:\n    {{- include", "labels: {{ include"),
+    "in a line, with a blank": ("    {{- include", "    {{ include"),
+    "indented, without a line break": (LABELS, '{{ include "chart.labels" . | indent 4 }}'),
+    "another field": ("nodeSelector:\n            {{-", "nodeSelector: {{"),
+}
+
+
+@pytest.mark.parametrize(("block", "inline"), INLINE.values(), ids=[*INLINE])
+def test_fields_of_an_expression_are_converted_however_they_are_included(tmp_path: Path, block: str, inline: str) -> None:
+    template = TEMPLATE.replace(block, inline)
+    assert template != TEMPLATE
+    (document,) = parsed(template, "templates/job.yaml")
+    before, after = (
+        rendered(tmp_path / side, text, VALUES)
+        for side, text in (("v1", template), ("v2", skeleton_of(document, Options()).text))
+    )
+    assert "release: nightly" in after
+    assert differences(converted_build(before, Options()), build_of(after)) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "reason"),
     [

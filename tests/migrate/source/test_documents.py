@@ -70,14 +70,34 @@ def test_values_are_read(text: str, values: list[object]) -> None:
         ("\tno: yaml\n", ["x.yaml:1:1 INPUT012"]),
         ("ok: 1\n---\nkubeflow.org: !!int 0x_\n", ["x.yaml:3:15 INPUT011"]),
         (JOB.replace("/v1", "/v1beta2"), ["x.yaml:1:1 INPUT013"]),
-        (JOB.replace("PyTorchJob", "PytorchJob"), ["x.yaml:1:1 INPUT017"]),
+        (JOB.replace("PyTorchJob", "PytorchJob"), ["x.yaml:2:1 INPUT017"]),
+        (JOB.replace("/v1", "/v9"), ["x.yaml:1:1 INPUT019"]),
+        (JOB.replace("/v1", "/v2beta1"), ["x.yaml:1:1 INPUT019"]),
         (JOB.replace("PyTorchJob", "Notebook"), []),
     ],
-    ids=["unfinished", "key twice", "alias in itself", "no manifest", "no number", "old version", "misspelt", "no job"],
+    ids=[
+        "unfinished",
+        "key twice",
+        "alias in itself",
+        "no manifest",
+        "no number",
+        "old version",
+        "misspelt",
+        "unknown",
+        "of MPIJobs only",
+        "no job",
+    ],
 )
 def test_faults_are_told_with_their_place(text: str, told: list[str]) -> None:
     findings = [finding for document in parsed(text, "x.yaml") for finding in document.findings]
     assert [f"{finding.place} {finding.topic.id}" for finding in findings] == told
+
+
+@pytest.mark.parametrize(("kind", "meant"), [("PytorchJob", "PyTorchJob"), ("TFJobs", "TFJob"), ("MXJob", "")])
+def test_a_misspelt_kind_is_told_with_the_one_that_may_be_meant(kind: str, meant: str) -> None:
+    (document,) = parsed(JOB.replace("PyTorchJob", kind), "x.yaml")
+    (finding,) = document.findings
+    assert finding.advice.startswith(f"Did you mean {meant}?" if meant else "Write the kind")
 
 
 def test_aliases_of_aliases_that_would_fill_the_memory_are_refused() -> None:

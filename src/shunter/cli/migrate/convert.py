@@ -63,7 +63,7 @@ def convert(
     """
     import sys
 
-    from shunter.cli.migrate.telling import not_looked_into, summary, tell
+    from shunter.cli.migrate.telling import not_looked_into, summary, tell, tell_blocks
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
 
@@ -94,6 +94,7 @@ def convert(
     findings = [*faults, *batch.findings]
     if not quiet:
         tell(findings, with_notes=verbose)
+        tell_blocks(batch.outcomes)
         if unread := not_looked_into(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
             sys.stderr.write(f"{unread}\n")
         said = said_of(given, batch, len(templates), changed)

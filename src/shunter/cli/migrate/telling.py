@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shunter.cli.console import errors
+from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from shunter.migrate.batch import Outcome
     from shunter.migrate.conversion import Conversion
     from shunter.migrate.findings import Finding
 
@@ -19,14 +21,22 @@ COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
-    """Each finding in the order of the input. What is suppressed, and notes unless `with_notes`, is only counted (`summary`)."""
+    """The findings in the order of the input, equal ones together. What is suppressed, and notes unless `with_notes`, is only
+    counted (`summary`)."""
     told = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
+    groups = grouped(told)
     if not sys.stderr.isatty():
-        sys.stderr.write("".join(f"{line}\n" for finding in told for line in _words(finding)))
+        sys.stderr.write("".join(f"{line}\n" for group in groups for line in _words(group)))
         return
-    for finding in told:
-        for line in _coloured(finding):
+    for group in groups:
+        for line in _coloured(group):
             errors().print(line, soft_wrap=True)
+
+
+def tell_blocks(outcomes: Iterable[Outcome]) -> None:
+    """Which jobs are blocked, each with all that blocks it, and the option that accepts it."""
+    for found in blocks((outcome.source.title, outcome.findings) for outcome in outcomes):
+        sys.stderr.write("".join(f"{line}\n" for line in found.lines))
 
 
 def not_looked_into(conversions: Iterable[Conversion]) -> str:
@@ -46,7 +56,8 @@ def reads_of(findings: Sequence[Finding]) -> str:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """`2 blocking, 3 warnings, 5 notes`; empty when there is nothing to say."""
+    """`2 blocking, 3 warnings, 5 notes`, each cause once; empty when there is nothing to say."""
+    findings = once_per_cause(findings)
     standing = [finding for finding in findings if not finding.suppressed]
     counts = Counter(_severity(finding) for finding in standing)
     parts = [
@@ -59,17 +70,23 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in parts if count)
 
 
-def _words(finding: Finding) -> list[str]:
-    lines = [f"{finding.place}: {_severity(finding)} {finding.topic.id} {finding.message}"]
-    return lines + [f"    {finding.advice}"] * _has_advice(finding)
+def _words(group: Group) -> list[str]:
+    finding = group.first
+    return [f"{finding.place}: {_severity(finding)} {finding.topic.id} {finding.message}", *_below(group)]
 
 
-def _coloured(finding: Finding) -> list[Text]:
+def _below(group: Group) -> list[str]:
+    lines = [group.first.advice] * _has_advice(group.first) + [group.line] * bool(group.line)
+    return [f"    {line}" for line in lines]
+
+
+def _coloured(group: Group) -> list[Text]:
     from rich.text import Text
 
+    finding = group.first
     colour = COLOURS["error" if finding.is_blocking else finding.topic.severity]
     head = Text.assemble(f"{finding.place}: ", (f"{_severity(finding)} {finding.topic.id}", colour), f" {finding.message}")
-    return [head, *[Text(f"    {finding.advice}", style="dim")] * _has_advice(finding)]
+    return [head, *(Text(line, style="dim") for line in _below(group))]
 
 
 def _severity(finding: Finding) -> str:

@@ -18,6 +18,7 @@ from shunter.migrate.batch import Outcome, converted
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit.job import text_of
 from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.misspelt import OF_TEMPLATE
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, shown, value_at
 from shunter.migrate.provenance import DECISIONS
@@ -59,9 +60,13 @@ _ACTION = re.compile(r"\{\{.*?\}\}", re.S)
 _BLOCKS = re.compile(
     r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b|\$\w*\s*:?=|\b(?:toYaml|toJson|indent|nindent)\b|-\}\}"
 )
-_LINES = re.compile(r"^[ \t]*(\{\{-[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
+_LINES = re.compile(r"^[ \t]*(\{\{-?[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
 """An expression for several fields, in a line of its own: `{{- include "chart.labels" . | nindent 4 }}`. It says itself how far
 they are indented, so it can stand for one field and be moved with its neighbours."""
+_BEHIND_KEY = re.compile(r"^([ \t]*(?:- )?[\w./-]+:)[ \t]*(?=\{\{-?[^{}]*\|\s*nindent\s+\d+\s*-?\}\}[ \t]*$)", re.M)
+"""The same behind its key: `labels: {{- include "chart.labels" . | nindent 4 }}`."""
+_INDENT = re.compile(r"^\{\{(?!-)([^{}]*\|\s*)indent(\s+\d+\s*-?\}\})[ \t]*$", re.M)
+"""The same without a line break of its own: `{{ toYaml .Values.labels | indent 4 }}` where the line begins."""
 _LINES_VALUE = "helmlines"
 _HELMS_OWN = re.compile(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities)|\binclude)\b")
 """Outside of a comment, what only Helm fills in."""
@@ -106,7 +111,7 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
 def skeleton_of(document: Document, options: Options) -> Skeleton:
     """The template of the result. Raises Refusal."""
     before, body, after = _unwrapped(document.text)
-    body = _LINES.sub(lambda match: " " * int(match[2]) + match[1] + match[2] + match[3], body)
+    body = _with_lines_apart(body)
     holes = _holes(body, before.count("\n"))
     sums: list[str] = []
     try:
@@ -121,6 +126,13 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
     return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+
+
+def _with_lines_apart(body: str) -> str:
+    """The body with each expression for several fields in a line of its own, indented as far as it says. Helm makes the same of
+    it."""
+    body = _BEHIND_KEY.sub(r"\1\n", _INDENT.sub(r"{{-\1nindent\2", body))
+    return _LINES.sub(lambda match: " " * int(match[2]) + match[1] + match[2] + match[3], body)
 
 
 def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]:
@@ -168,7 +180,8 @@ class _Attempt:
         jobs = [replace(found, first_line=found.first_line + lines) for document in documents for found in document.objects]
         if len(jobs) != 1 or not is_convertible(jobs[0]):
             raise Refusal(self.before.count("\n"), "kind and version are not written out")
-        return converted(jobs, self.options).outcomes[0]
+        (outcome,) = converted(jobs, self.options).outcomes
+        return replace(outcome, findings=tuple(finding for finding in outcome.findings if not _is_of_lines(finding)))
 
     def numbers(self) -> list[int]:
         """The expressions that must stand for numbers: with words there, the job is not readable."""
@@ -194,6 +207,11 @@ class _Attempt:
             return str(numbers[hole]) if hole in numbers else f"helmword{hole}x"
 
         return _ACTION.sub(word, self.body)
+
+
+def _is_of_lines(finding: Finding) -> bool:
+    """Whether it says that the word for several fields is no field."""
+    return finding.topic is OF_TEMPLATE and _WORD.fullmatch(str(finding.path[-1])) is not None
 
 
 def _unwrapped(text: str) -> tuple[str, str, str]:

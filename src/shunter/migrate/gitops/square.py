@@ -7,16 +7,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.jobs.masking import credentials, masked
 from shunter.migrate import batch
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.emit.files import results, usable
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, leaves, shown, value_at
+from shunter.migrate.proof.showing import shown_value
 from shunter.migrate.source.files import text_file
 from shunter.migrate.source.provider import Input
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace, name."""
+_MOST_FIELDS = 3
 OURS = "migrate.shunter.dev/"
 """Annotations that say how something was converted: not part of what it is."""
 
@@ -73,7 +76,7 @@ def differences(wanted: Built, seen: Built) -> list[str]:
         elif key not in left:
             told.append(f"{title} should not be there")
         elif left[key] != right[key]:
-            told.append(f"{title} differs in {', '.join(_differing(left[key], right[key])[:3])}")
+            told.append(f"{title} differs in {_differing(left[key], right[key])}")
     return told
 
 
@@ -120,7 +123,17 @@ def _resolved(objects: dict[Key, Json]) -> dict[Key, Any]:
     return resolved
 
 
-def _differing(left: Json, right: Json) -> list[str]:
+def _differing(left: Json, right: Json) -> str:
+    """`spec.trainer.image ('a:2' before, 'a:1' now)`: the first three fields with both values, without credentials."""
     paths = [path for path, leaf in leaves(left) if value_at(right, path) != leaf]
     paths += [path for path, _ in leaves(right) if value_at(left, path) is MISSING]
-    return [shown(path) for path in paths]
+    known = credentials(left) | credentials(right)
+    found = [
+        f"{shown(path)} ({_value(value_at(left, path), known)} before, {_value(value_at(right, path), known)} now)"
+        for path in paths[:_MOST_FIELDS]
+    ]
+    return ", ".join(found) + (f" and {len(paths) - _MOST_FIELDS} more fields" if len(paths) > _MOST_FIELDS else "")
+
+
+def _value(value: Any, known: set[str]) -> str:
+    return "nothing" if value is MISSING else masked(shown_value(value), known)

@@ -21,6 +21,7 @@ from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
 from shunter.cluster.apiserver.object_meta import creation_errors
 from shunter.cluster.apiserver.schema import StructuralSchema
 from shunter.errors import InputError
+from shunter.migrate.paths import Path
 
 GENERATED = "xxxxx"
 """Stands for the characters by which the API server completes a generateName."""
@@ -87,6 +88,13 @@ def unknown_fields(obj: Json) -> list[str]:
         return _kind_of(obj).schema().prune(read)
     except MalformedError as error:
         raise RefusedError(f"{title(obj)} is refused: {error}") from error
+
+
+def field_names(api_version: str, kind: str, path: Path) -> tuple[str, ...]:
+    """The fields that a custom kind's schema has at a path; none for a kind of which we have no schema."""
+    found = _kinds().get((api_version, kind))
+    schema = found.schema() if found is not None else None
+    return schema.field_names(path) if isinstance(schema, StructuralSchema) else ()
 
 
 def schema_errors(stored: Json) -> list[FieldError]:

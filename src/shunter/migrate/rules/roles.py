@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 
@@ -30,6 +32,9 @@ def apply(draft: Draft) -> None:
         role = next((role for role in roles if role.lower() == spelled.lower()), spelled)
         path = (*specs, spelled)
         if role not in roles:
-            draft.report(UNKNOWN, path, f"{role} is no role of a {draft.kind} ({', '.join(roles)}).", dropped=True)
+            close = get_close_matches(role.capitalize(), roles, n=1)
+            remedy = f"Did you mean {close[0]}? {UNKNOWN.remedy}" if close else ""
+            message = f"{role} is no role of a {draft.kind} ({', '.join(roles)})."
+            draft.report(UNKNOWN, path, message, remedy=remedy, dropped=True)
         elif role not in placed:
             draft.default(path, f"{role} has no pods")

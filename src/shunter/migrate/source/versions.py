@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.findings import Finding, Topic
@@ -62,8 +64,26 @@ NO_SUCH_KIND = Topic(
     remedy=f"Write the kind as it is: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
     effort=1,
 )
+UNKNOWN_VERSION = Topic(
+    id="INPUT019",
+    title="an unknown version of a job",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The kind is one of Training Operator's, and its group never had that version: no cluster serves the object. It is left "
+        "as it is."
+    ),
+    remedy="Write apiVersion: kubeflow.org/v1 if the fields are those of v1.",
+    effort=1,
+)
 MPI_OPERATOR = "kubeflow.org/v2beta1"
+_OLD_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
+"""Those that the operators before Training Operator 1.0 served."""
 _V1 = {kind.resource.kind: kind.resource.api_version for kind in JOB_KINDS}
+_CLOSE = 0.85
+"""How like a kind has to be, by difflib: MXJob is none of the others."""
 _V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
 
 
@@ -86,8 +106,16 @@ def findings_of(source: SourceObject) -> tuple[Finding, ...]:
     topic = _topic(source)
     if topic is None:
         return ()
+    field = "kind" if topic is NO_SUCH_KIND else "apiVersion"
     message = f"{source.kind} of {source.api_version}: {topic.title}."
-    return (Finding(topic, source.title, source.place(("apiVersion",)), ("apiVersion",), message),)
+    return (Finding(topic, source.title, source.place((field,)), (field,), message, _remedy(topic, source)),)
+
+
+def _remedy(topic: Topic, source: SourceObject) -> str:
+    """That of a kind that is nearly one; empty where the topic's own does."""
+    kinds = {kind.lower(): kind for kind in _V1}
+    close = get_close_matches(source.kind.lower(), kinds, n=1, cutoff=_CLOSE) if topic is NO_SUCH_KIND else []
+    return f"Did you mean {kinds[close[0]]}? {topic.remedy}" if close else ""
 
 
 def _topic(source: SourceObject) -> Topic | None:
@@ -95,7 +123,9 @@ def _topic(source: SourceObject) -> Topic | None:
     if source.api_version in _V1.values() and source.kind not in _V1 and source.kind.lower().endswith(("job", "jobs")):
         return NO_SUCH_KIND
     if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
-        return OTHER_OPERATOR if is_of_mpi_operator(source) else OLD_VERSION
+        if is_of_mpi_operator(source):
+            return OTHER_OPERATOR
+        return OLD_VERSION if source.api_version.partition("/")[2] in _OLD_VERSIONS else UNKNOWN_VERSION
     if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
         return NO_SUCH_VERSION
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.field_errors import FieldError, invalid
@@ -49,6 +49,15 @@ class StructuralSchema:
 
         prune.visit_embedded(self._root, obj, coerce, old or {})
         return unknown
+
+    def field_names(self, path: Sequence[str | int]) -> tuple[str, ...]:
+        """The fields that an object may have at the path; none where the schema describes no object there."""
+        node: Node | None = self._root
+        for step in path:
+            if node is None:
+                return ()
+            node = node.item if isinstance(step, int) else node.properties[step] or node.additional
+        return tuple(node.source.get("properties") or ()) if node is not None else ()
 
     def default(self, obj: Json, old: Json | None = None) -> None:
         prune.default(self._root, obj, old or {})

@@ -1,0 +1,117 @@
+"""Findings as people read them: each cause once, equal ones together. Reports for machines keep every finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shunter.api.counts import count
+from shunter.migrate.findings import Finding
+
+_MOST_OF_A_TOPIC = 10
+"""Groups of one topic that are told in full; the others are counted."""
+_MOST_PLACES = 3
+_ROLES = "ReplicaSpecs"
+
+
+class Group(NamedTuple):
+    """A finding, and those that say the same of other objects or places."""
+
+    first: Finding
+    others: tuple[Finding, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """`TORCH004: 400 jobs, also at b.yaml:3:1, c.yaml:3:1 and 397 more places.`; empty for a finding by itself."""
+        if not self.others:
+            return ""
+        objects = dict.fromkeys(finding.object for finding in (self.first, *self.others))
+        thing = "job" if all(title.partition(" ")[0].endswith("Job") for title in objects) else "object"
+        number = count(len(objects), thing) if len(objects) > 1 else count(len(self.others) + 1, "time")
+        return f"{self.first.topic.id}: {number}, also at {_listed([str(finding.place) for finding in self.others])}."
+
+
+def once_per_cause(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without those that repeat another one: roles that share a text by a YAML anchor have each field in common."""
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        cause = (finding.topic.id, finding.place, finding.is_blocking, _general(finding, finding.message))
+        found.setdefault(cause if finding.place.line else (*cause, finding.object, finding.path), finding)
+    return [*found.values()]
+
+
+def grouped(findings: Iterable[Finding]) -> list[Group]:
+    """Groups of equal findings, each where its first one stands. What blocks a job stands before what else is told of it. Of a
+    topic with many different messages the last group has all others."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in _blocking_first(once_per_cause(findings)):
+        key = (finding.topic.id, finding.is_blocking, _general(finding, finding.message), _general(finding, finding.advice))
+        groups.setdefault(key, []).append(finding)
+    kept: dict[tuple[str, bool], list[list[Finding]]] = {}
+    for group in groups.values():
+        told = kept.setdefault((group[0].topic.id, group[0].is_blocking), [])
+        if len(told) < _MOST_OF_A_TOPIC:
+            told.append(group)
+        else:
+            told[-1].extend(group)
+    order = {id(finding): number for number, finding in enumerate(group[0] for group in groups.values())}
+    listed = sorted((group for told in kept.values() for group in told), key=lambda group: order[id(group[0])])
+    return [Group(first, tuple(others)) for first, *others in listed]
+
+
+class Blocks(NamedTuple):
+    """Jobs that the same topics block."""
+
+    jobs: tuple[str, ...]
+    topics: tuple[str, ...]
+    acceptable: tuple[str, ...]
+    """Those of the topics that --accept takes on."""
+
+    @property
+    def lines(self) -> list[str]:
+        """`Blocked: PyTorchJob training/bert (FIELD001, RESTART001).` and what can be done at once about all of it."""
+        left = [id for id in self.topics if id not in self.acceptable]
+        advice = [f"{' and '.join(left)} cannot be accepted: mend the source."] if left else []
+        if self.acceptable:
+            rest = "accept the rest" if left else "convert all the same"
+            advice.append(f"To {rest}, add --accept {','.join(self.acceptable)}.")
+        return [f"Blocked: {_listed(self.jobs)} ({', '.join(self.topics)}).", *(f"    {line}" for line in advice)]
+
+
+def blocks(findings_of_jobs: Iterable[tuple[str, Sequence[Finding]]]) -> list[Blocks]:
+    """The blocked jobs, by title, with all that blocks each of them; jobs with the same topics together."""
+    found: dict[tuple[str, ...], tuple[list[str], set[str]]] = {}
+    for title, findings in findings_of_jobs:
+        blocking = [finding for finding in findings if finding.is_blocking]
+        ids = tuple(sorted({finding.topic.id for finding in blocking}))
+        if ids:
+            jobs, acceptable = found.setdefault(ids, ([], set()))
+            jobs.append(title)
+            acceptable.update(finding.topic.id for finding in blocking if finding.topic.acceptable)
+    return [Blocks(tuple(jobs), ids, tuple(sorted(acceptable))) for ids, (jobs, acceptable) in found.items()]
+
+
+def _blocking_first(findings: list[Finding]) -> list[Finding]:
+    """In the order of the objects, what blocks one before the rest of what is told of it."""
+    order: dict[str, int] = {}
+    for finding in findings:
+        order.setdefault(finding.object, len(order))
+    return sorted(findings, key=lambda finding: (order[finding.object], not finding.is_blocking))
+
+
+def _general(finding: Finding, text: str) -> str:
+    """A message without what it says of this very object: its name, and the role."""
+    name = finding.object.rpartition(" ")[2]
+    words = {finding.object, name, name.rpartition("/")[2]} - {""}
+    if len(finding.path) > 2 and str(finding.path[1]).endswith(_ROLES):
+        words.add(str(finding.path[2]))
+    if not any(word in text for word in words):
+        return text
+    return re.sub(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})(?![\w-])", "*", text)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b, c and 4 more`."""
+    more = f" and {len(names) - _MOST_PLACES} more" if len(names) > _MOST_PLACES else ""
+    return ", ".join(names[:_MOST_PLACES]) + more
