@@ -76,11 +76,13 @@ def converted(
     options: Options,
     others: Iterable[Json] = (),
     done: Callable[[int], None] = lambda count: None,
+    *,
+    is_one_stream: bool = False,
 ) -> Batch:
     """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up;
-    `done` hears of each job."""
+    `done` hears of each job. `is_one_stream` where all results are applied together."""
     jobs = tuple(sources)
-    surroundings = surroundings_of(jobs, others)
+    surroundings = surroundings_of(jobs, others, is_one_stream=is_one_stream)
     outcomes = []
     for job in jobs:
         outcomes.append(_outcome(job, options, surroundings))

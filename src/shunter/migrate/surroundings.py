@@ -20,16 +20,25 @@ class InputContext:
     objects: Mapping[tuple[str, str, str], Json] = field(default_factory=dict)
     """By kind, namespace ("" where the manifest names none) and name."""
     job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The v1 kinds of the jobs of one namespace and name, in the order of the input."""
+    """The v1 kinds of the jobs of one namespace (`applied_to`) and name, in the order of the input."""
     stems: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How many jobs of a namespace ask for one name in v2."""
-
+    is_one_stream: bool = False
+    """Whether all results are applied together, from whatever folders the jobs are."""
     namesakes: Mapping[tuple[str, str, str, str], tuple[SourceObject, ...]] = field(default_factory=dict)
     """The jobs of one folder, kind, namespace and name: more than one where one would take the other's place."""
 
+    def kinds_called(self, namespace: str, name: str) -> tuple[str, ...]:
+        """The v1 kinds of the jobs of that name, in the order of the input."""
+        return self.job_kinds.get((applied_to(namespace), name), ())
+
+    def number_asking_for(self, namespace: str, name: str) -> int:
+        """How many jobs of the namespace ask for the name in v2."""
+        return self.stems.get((applied_to(namespace), name), 0)
+
     def others_called(self, source: SourceObject) -> list[SourceObject]:
         """The jobs that are applied together with this one and have its kind, namespace and name."""
-        found = [*self.namesakes.get(_called(source), ())]
+        found = [*self.namesakes.get(_called(source, is_one_stream=self.is_one_stream), ())]
         if len(found) < 2:  # itself, or what a trial was made of
             return []
         own = next((number for number, other in enumerate(found) if other.place() == source.place()), 0)
@@ -40,7 +49,12 @@ class InputContext:
         return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
 
 
-def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -> InputContext:
+def applied_to(namespace: str) -> str:
+    """The namespace of a manifest, with kubectl's own where it names none."""
+    return namespace or "default"
+
+
+def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = (), *, is_one_stream: bool = False) -> InputContext:
     """`others` are the objects of the input that are no v1 jobs."""
     objects: dict[tuple[str, str, str], Json] = {}
     for value in others:
@@ -53,15 +67,18 @@ def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = ()) -
     for job in jobs:
         if job.metadata.get("name"):
             if not job.is_embedded:
-                namesakes[_called(job)] = (*namesakes.get(_called(job), ()), job)
-            known = kinds.get((job.namespace, job.name), ())
-            kinds[job.namespace, job.name] = known if job.kind in known else (*known, job.kind)
-    return InputContext(objects, kinds, _stems(kinds), namesakes)
+                called = _called(job, is_one_stream=is_one_stream)
+                namesakes[called] = (*namesakes.get(called, ()), job)
+            place = applied_to(job.namespace), job.name
+            known = kinds.get(place, ())
+            kinds[place] = known if job.kind in known else (*known, job.kind)
+    return InputContext(objects, kinds, _stems(kinds), is_one_stream, namesakes)
 
 
-def _called(source: SourceObject) -> tuple[str, str, str, str]:
+def _called(source: SourceObject, *, is_one_stream: bool) -> tuple[str, str, str, str]:
     """Files of one folder count as applied together; those of several may be for several clusters."""
-    return PurePath(source.source).parent.as_posix(), source.kind, source.namespace, source.name
+    folder = "" if is_one_stream else PurePath(source.source).parent.as_posix()
+    return folder, source.kind, applied_to(source.namespace), source.name
 
 
 def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[str, str], int]:

@@ -185,14 +185,43 @@ def test_two_jobs_that_would_take_each_others_place_are_refused(tmp_path: Path) 
     for name in ("a/one.yaml", "a/two.yaml", "b/elsewhere.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(JOB)
-    done = convert("a", "b", folder=tmp_path)
+    done = convert("a", "b", "--output-dir", "out", folder=tmp_path)
     assert done.returncode == 3
     assert "a/one.yaml:4:3: blocking INPUT018 PyTorchJob bert stands in a/two.yaml:4:3 as well." in done.stderr
     assert "b/elsewhere.yaml:4" not in done.stderr
     assert convert("a", "b", "--accept", "INPUT018", folder=tmp_path).returncode == 0
-    assert convert("a/one.yaml", "b", folder=tmp_path).returncode == 0
     in_namespaces = JOB.replace("name: bert", "name: bert\n  namespace: x") + "---\n" + JOB
     assert convert("-f", "-", given=in_namespaces).returncode == 0
+
+
+def test_jobs_of_one_name_in_several_folders_are_refused_in_one_stream_only(tmp_path: Path) -> None:
+    for folder in ("staging", "prod"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "job.yaml").write_text(JOB)
+    done = convert("-f", ".", folder=tmp_path)
+    assert done.returncode == 3
+    assert "prod/job.yaml:4:3: blocking INPUT018 PyTorchJob bert stands in staging/job.yaml:4:3 as well." in done.stderr
+    assert convert("-f", ".", "--output-dir", "out", folder=tmp_path).returncode == 0
+    assert convert("-f", "staging", "-f", "prod", "--in-place", "--force", folder=tmp_path).returncode == 0
+
+
+def test_a_job_without_a_namespace_may_take_the_place_of_one_in_default() -> None:
+    both = JOB + "---\n" + JOB.replace("name: bert", "name: bert\n  namespace: default")
+    assert "blocking INPUT018 PyTorchJob bert stands in standard input:20:3 as well." in convert("-f", "-", given=both).stderr
+
+
+@pytest.mark.parametrize("namespace", ["", "\n  namespace: default"], ids=["none", "default"])
+def test_jobs_of_two_kinds_and_one_name_never_become_one_train_job(tmp_path: Path, namespace: str) -> None:
+    other = JOB.replace("PyTorchJob", "TFJob").replace("pytorchReplicaSpecs", "tfReplicaSpecs").replace("Master:", "Worker:")
+    other = other.replace("name: pytorch", "name: tensorflow").replace("name: bert", f"name: bert{namespace}", 1)
+    for name, text in (("a/job.yaml", JOB), ("b/job.yaml", other)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    done = convert("-f", ".", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = [value["metadata"]["name"] for value in yaml.safe_load_all(done.stdout) if value["kind"] == "TrainJob"]
+    assert names == ["bert", "bert-tf"]
+    assert "NAME003 A PyTorchJob is called bert as well: this TFJob becomes bert-tf." in done.stderr
 
 
 SERVICE = """\

@@ -79,7 +79,9 @@ def convert(
     given, faults = source.read()
     jobs = given.convertible
     with counting("converting", len(jobs)) as advance:
-        batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
+        others = [other.value for other in given.others]
+        is_one_stream = output_dir is None and not in_place
+        batch = batches.converted(jobs, options, others, advance, is_one_stream=is_one_stream)
     templates, told = templates_of(given, options)
     usable, _ = taken_on(batch, [], configuration)
     changed_texts, beside = neighbours_of(given, usable, templates, update_selectors=update_selectors)

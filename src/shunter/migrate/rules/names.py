@@ -99,8 +99,9 @@ SAME_NAME = Topic(
     grade="L",
     explanation=(
         "Two jobs that are applied together have the same kind, namespace and name. Only the last one applied would be there, "
-        "and the other training would be lost in silence. Files of one folder count as applied together; those of several "
-        "folders may be for several clusters."
+        "and the other training would be lost in silence. A manifest without a namespace counts as one for default. Files of one "
+        "folder count as applied together, and all that goes to standard output; files of several folders may be for several "
+        "clusters."
     ),
     remedy="Rename one of them, give them namespaces, or put what is for another cluster into a folder of its own.",
     effort=1,
@@ -173,7 +174,7 @@ def _derived(source: SourceObject, options: Options, surroundings: InputContext)
 
 def _holder(source: SourceObject, options: Options, surroundings: InputContext) -> str:
     """What keeps the job's name, being first in the input or a TrainJob already; empty when it is free."""
-    kinds = surroundings.job_kinds.get((source.namespace, source.name), ())
+    kinds = surroundings.kinds_called(source.namespace, source.name)
     if kinds and kinds[0] != source.kind:
         return f"A {kinds[0]}"
     own = stem(source.kind, source.name, is_shared=False)
@@ -184,11 +185,11 @@ def _holder(source: SourceObject, options: Options, surroundings: InputContext) 
 def _is_taken(source: SourceObject, options: Options, surroundings: InputContext) -> bool:
     """Whether another has the name that comes of the job's own. Whoever keeps its own name keeps it."""
     derived = _derived(source, options, surroundings)
-    place = (source.namespace, derived)
     if derived == source.name:
         return False
     maker = _maker(source, derived + options.suffix, surroundings)
-    return place in surroundings.job_kinds or surroundings.stems.get(place, 0) > 1 or maker not in (None, source.title)
+    is_a_name = bool(surroundings.kinds_called(source.namespace, derived))
+    return is_a_name or surroundings.number_asking_for(source.namespace, derived) > 1 or maker not in (None, source.title)
 
 
 def _maker(source: SourceObject, name: str, surroundings: InputContext) -> str | None:
