@@ -268,6 +268,13 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ["T07"],
     ),
     "a volume is full": (failed(pod(0, container=MOUNTED, spec=OF_CLAIM, **ended(1)), logs=(log(0, traceback(FULL)),)), ["T08"]),
+    "a volume is not the user's": (
+        failed(
+            pod(0, container=MOUNTED, spec=OF_CLAIM, **ended(1)),
+            logs=(log(0, traceback("PermissionError: [Errno 13] Permission denied: '/data/7.pt'")),),
+        ),
+        ["T08"],
+    ),
     "a library may not write its cache": (
         failed(
             pod(0, **ended(1)), logs=(log(0, "matplotlib: Permission denied: '/root/.cache'", traceback("ValueError: no data")),)

@@ -33,7 +33,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     return Report(
         job=f"{row.kind} {row.namespace}/{row.name}",
         state=row.state,
-        ranks=len(case.all_ranks) or row.ranks,
+        ranks=max(len(case.all_ranks), row.ranks),
         at=now,
         verdicts=tuple(masked_verdict(verdict, evidence) for verdict in told),
         not_checked=_not_checked(case, rules),

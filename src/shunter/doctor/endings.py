@@ -129,7 +129,7 @@ def recorded(job: Json, event: Json) -> Ending | None:
     return Ending(
         pod=name,
         container=match[2],
-        ranks=_recorded_ranks(job, name, at),
+        ranks=gone_ranks(job, name, at),
         reason=match[3].split(":")[0],
         exit_code=int(match[4] or 1),
         at=at.isoformat(),
@@ -140,8 +140,8 @@ def recorded(job: Json, event: Json) -> Ending | None:
     )
 
 
-def _recorded_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
-    """The rank of a numbered pod that is gone; none where its name does not tell."""
+def gone_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
+    """The rank of a numbered pod that is gone, of which something was told at that time; none where its name does not tell."""
     match = re.search(r"-([a-z]+)-(\d+)$", pod)
     if match is None or not was_pod_of(job, pod, at):
         return ()

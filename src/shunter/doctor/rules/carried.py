@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from shunter.doctor.case import Case
 from shunter.doctor.rules.rule import of_pods
 from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.operator.causes.events import event_time
 
 
 def of_held_pods(case: Case, id: str, title: str, words: Sequence[str], *, state: str) -> list[Verdict]:
@@ -26,13 +27,20 @@ def of_held_pods(case: Case, id: str, title: str, words: Sequence[str], *, state
     ]
 
 
-def of_job(case: Case, id: str, title: str, words: Sequence[str], *, source: str = "job") -> list[Verdict]:
+def of_job(case: Case, id: str, title: str, words: Sequence[str]) -> list[Verdict]:
     """The verdict for a cause of the job as a whole."""
     cause = case.cause
     if cause is None or cause.who or cause.word not in words:
         return []
-    kind = case.job["kind"]
-    excerpt = Excerpt(source=source, text=f"{kind} {case.overview.name}: {case.overview.state}")
+    said = max(
+        (event for event in case.evidence.events if cause.text in str(event.get("message", ""))), key=event_time, default=None
+    )
+    if said is not None:
+        excerpt = Excerpt(
+            source="event", text=f"{said.get('reason')}: {str(said['message']).strip()}", at=event_time(said).isoformat()
+        )
+    else:
+        excerpt = Excerpt(source="job", text=f"{case.job['kind']} {case.overview.name}: {case.overview.state}")
     return [
         Verdict(
             id=id, title=title, cause=f"{cause.text}{cause.rest}", confidence="certain", evidence=(excerpt,), remedy=cause.remedy

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 from shunter.api.meta import Json, Struct
 from shunter.doctor.case import Case
+from shunter.doctor.endings import gone_ranks
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator.causes.events import event_time
 from shunter.operator.native_jobs import is_native
-from shunter.operator.overview import is_v2, was_pod_of
+from shunter.operator.overview import is_v2, moment, was_pod_of
 
 POD_REASONS = ("Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError")
 """Reasons of failed pods that a kubelet or a controller ended from outside."""
@@ -33,6 +34,8 @@ EVENTS = {
     "Preempted": DISRUPTIONS["PreemptionByScheduler"],
     "TaintManagerEviction": DISRUPTIONS["DeletionByTaintManager"],
 }
+_TOLD = re.compile(r"Pod (\S+) is taken away: (.*)", re.DOTALL)
+"""What our operator says of it on the job, with the pod's condition's reason and message."""
 SPOT = {
     "karpenter.sh/capacity-type": "spot",
     "eks.amazonaws.com/capacityType": "SPOT",
@@ -70,11 +73,11 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _verdict(case: Case, text: str, pods: list[str], found: dict[str, list[Disruption]]) -> Verdict:
-    ranks = case.ranks_of(pods)
+    ranks = tuple(sorted({rank for pod in pods for rank in _ranks(case, pod, found[pod])}))
     who = rank_list(ranks) if ranks else f"pod {pods[0]}" if len(pods) == 1 else f"{len(pods)} pods"
     details = " ".join(one.message for pod in pods for one in found[pod])
     spot = next((f" (node {node} is spot capacity)" for pod in pods if (node := _spot_node(case, pod))), "")
-    text = text if len(pods) == 1 else text.replace("was ", "were ", 1).replace("its ", "their ", 1)
+    text = text if len(pods) == 1 else text.replace("was ", "were ", 1).replace("its ", "their ")
     return Verdict(
         id="K08",
         title="TAKEN AWAY",
@@ -87,6 +90,11 @@ def _verdict(case: Case, text: str, pods: list[str], found: dict[str, list[Disru
         ),
         remedy=next(remedy for mark, remedy in REMEDIES if mark in f"{text} {details}"),
     )
+
+
+def _ranks(case: Case, pod: str, ones: list[Disruption]) -> tuple[int, ...]:
+    at = moment(ones[0].at)
+    return case.ranks_of([pod]) or (gone_ranks(case.job, pod, at) if at is not None else ())
 
 
 def _of_pods(case: Case) -> Iterator[Disruption]:
@@ -110,6 +118,11 @@ def _of_events(case: Case) -> Iterator[Disruption]:
     there = {pod["metadata"]["uid"] for pod in case.pods}
     for event in case.evidence.events:
         about = event.get("involvedObject", {})
+        told = _TOLD.match(str(event.get("message", ""))) if about.get("uid") == case.job["metadata"].get("uid") else None
+        if told is not None and event.get("reason") in DISRUPTIONS:
+            at = event_time(event).isoformat()
+            yield Disruption(pod=told[1], text=DISRUPTIONS[event["reason"]], message=told[2], at=at, source="event")
+            continue
         if event.get("reason") not in EVENTS or about.get("kind", "Pod") != "Pod":
             continue
         if about.get("uid") in there or _was_pod(case, about.get("name", ""), event):

@@ -9,7 +9,7 @@ from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",), source="event")
+    return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",))
 
 
 RULE = Rule("K09", judge, pods_and_events)

@@ -32,10 +32,26 @@ def judge(case: Case) -> list[Verdict]:
         for rank in ending.failed_ranks
     }
     evidence = [said(ending, line(match)) for ending, match in found]
-    if len(set(calls.values())) > 1:
-        text = "; ".join(f"rank {rank} in {name} (call number {number})" for rank, (number, name) in sorted(calls.items()))
-        text = f"ranks timed out in different collectives: {text}"
-        return [verdict(case, "T14", "COLLECTIVE TIMED OUT", text, ones, confidence="likely", evidence=evidence, remedy=REMEDY)]
+    by_call: dict[tuple[int, str], list[int]] = {}
+    for rank, one in sorted(calls.items()):
+        by_call.setdefault(one, []).append(rank)
+    if len(by_call) > 1:
+        rarest, *others = sorted(by_call, key=lambda one: len(by_call[one]))
+        parts = [f"{rank_list(by_call[one])} in {one[1]} (call number {one[0]})" for one in (rarest, *others)]
+        ranks = tuple(by_call[rarest]) if len(by_call[rarest]) < len(by_call[others[0]]) else ranks_of(ones)
+        return [
+            verdict(
+                case,
+                "T14",
+                "COLLECTIVE TIMED OUT",
+                f"ranks timed out in different collectives: {', '.join(parts)}",
+                ones,
+                confidence="likely",
+                ranks=ranks,
+                evidence=evidence,
+                remedy=REMEDY,
+            )
+        ]
     absent = tuple(rank for rank in case.all_ranks if rank not in ranks_of(ones))
     waited = rank_list(ranks_of(ones))
     text = f"{waited} waited in a collective until it timed out"
