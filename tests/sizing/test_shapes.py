@@ -133,6 +133,8 @@ def test_names_are_found_in_any_case_and_with_their_owner(name: str) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"model 'Lama-3.1-8B' is not known. Did you mean Llama-3.1-8B\?"):
         shape_named("Lama-3.1-8B")
+    with pytest.raises(InputError, match=r"Did you mean Mistral-7B-v0.1 or Mistral-7B-v0.3\?"):
+        shape_named("mistral-7b")
     with pytest.raises(InputError, match=r"Give the path of its config\.json"):
         shape_named("xyzzy")
 

@@ -128,15 +128,17 @@ def known_models() -> dict[str, Model]:
 
 def shape_named(name: str) -> Shape:
     """The known shape of that name, whatever its case, and whether or not the owner stands before it (`meta-llama/Llama-3.1-8B`).
-    InputError with the one that is meant for another."""
+    InputError with those that may be meant for another."""
     models = known_models()
     wanted = name.rsplit("/", 1)[-1].lower()
     by_name = {key.lower(): model for key, model in models.items()}
     by_name |= {model.source.rsplit("/", 1)[-1].lower(): model for model in models.values()}
     if wanted in by_name:
         return by_name[wanted].shape
-    close = difflib.get_close_matches(wanted, by_name, n=1)
-    remedy = f"Did you mean {by_name[close[0]].shape.name}?" if close else "Give the path of its config.json, or --params 8B."
+    begun = [model.shape.name for key, model in by_name.items() if key.startswith(wanted)]
+    close = begun or [by_name[key].shape.name for key in difflib.get_close_matches(wanted, by_name, n=1)]
+    meant = " or ".join(list(dict.fromkeys(close))[:3])
+    remedy = f"Did you mean {meant}?" if close else "Give the path of its config.json, or --params 8B."
     raise InputError(f"model {name!r} is not known.", remedy)
 
 
