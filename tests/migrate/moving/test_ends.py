@@ -18,7 +18,7 @@ from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.finalizing import endings
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
-from shunter.migrate.moving.plan import Plan
+from shunter.migrate.moving.plan import Action, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
 from shunter.migrate.moving.tidying import tidied
 from shunter.migrate.source.objects import SourceObject
@@ -72,6 +72,23 @@ TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {
         v1("Succeeded", ownerReferences=[{"kind": "Trial", "name": "t"}]), [twin("Complete", compared="equal")], True, False,
         "it belongs to Trial team/t"),
 }  # fmt: skip
+
+
+FINISHED_BY_PLAN: dict[tuple[Action, str], tuple[bool, str]] = {
+    ("archive", ""): (True, "it has finished (Failed); its record is archived"),
+    ("archive", "different"): (True, "it has finished (Failed); its record is archived"),
+    ("create", "different"): (False, "TrainJob bert was compared: different"),
+    ("leave", ""): (False, "the plan leaves it on v1; to let it go, set its action to archive"),
+}
+
+
+@pytest.mark.parametrize(("action", "compared"), FINISHED_BY_PLAN, ids=lambda value: value or "no twin")
+def test_the_plan_decides_about_a_finished_job_where_no_comparison_does(action: Action, compared: str) -> None:
+    [item] = FOUND.items
+    wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, action=action),))
+    twins = [twin("Complete", compared=compared)] if compared else []
+    [found] = tidied(msgspec.structs.replace(FOUND, waves=(wave,)), [v1("Failed")], twins, [])
+    assert (found.step is not None, found.why) == FINISHED_BY_PLAN[action, compared]
 
 
 @pytest.mark.parametrize("case", TIDYING.values(), ids=list(TIDYING))

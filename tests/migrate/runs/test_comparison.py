@@ -138,6 +138,9 @@ BY_WHAT_THERE_IS: dict[str, tuple[Run, Run, tuple[str, ...]]] = {
     "a moved one, and a successor that began again": (MOVED, trained(2, LOSSES), ("status", "final loss", "throughput")),
     "a moved one, and a successor that went on from its checkpoint": (
         MOVED, CONTINUED, ("status", "first steps of loss", "final loss", "throughput")),
+    "a moved one that had said nothing": (
+        trained(2, [], processes=(), state="Running", moved=True, finished=None), trained(2, LOSSES),
+        ("status", *WORLD, "final metrics", "throughput")),
     "a successor whose other pods went with the first": (
         SILENT, msgspec.structs.replace(SILENT, pods=SILENT.pods[:1], gone=1, planned=({"cpu": "2"}, {"cpu": "2"})),
         (*WORLD, "final metrics", "throughput")),
@@ -178,7 +181,7 @@ TO_BE_DONE = {
     "wait for the original": (trained(2, LOSSES, state="Running"), trained(2, LOSSES), "wait until it has finished"),
     "wait for the successor": (trained(2, LOSSES), trained(2, LOSSES, state="Running"), "wait until it has finished"),
     "use what apply kept": (
-        trained(2, [], state="Suspended", pods=(), processes=()), trained(2, LOSSES), "compare with what was kept of it (--plan"),
+        trained(2, [], state="Suspended", pods=(), processes=()), trained(2, LOSSES), "compare with what was kept (--plan"),
     "look for a metric that one run printed": (trained(2, LOSSES), trained(2, []), "name one with --metric"),
     "let the successor say its rank": (
         trained(2, []), SILENT, "TrainJob bert did not; have it print rank=R world_size=N"),

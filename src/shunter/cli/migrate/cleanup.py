@@ -47,7 +47,7 @@ def cleanup(
     from datetime import UTC, datetime
 
     from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-    from shunter.cli.migrate.trial import remove_leftovers
+    from shunter.cli.migrate.trial_objects import remove_leftovers
     from shunter.cli.target import connect
     from shunter.migrate.backup import taking
     from shunter.migrate.moving import applying, gathering, stand_ins

@@ -45,6 +45,8 @@ async def _runs(
     client: Client, plan: Plan, path: Path, names: Sequence[str], extra: Sequence[MetricPattern]
 ) -> AsyncIterator[tuple[Run, Run]]:
     """Both runs of each job; says which jobs are left out, and why."""
+    import msgspec
+
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.migrate.moving_options import beside, tell_each
     from shunter.migrate.backup.taking import listed
@@ -68,6 +70,9 @@ async def _runs(
         kept = past_runs.kept(beside(path, "runs"), item.title)
         if job is not None and (kept is None or overview(job).is_finished):
             original = await run_of(client, job, extra=extra)
+            if item.action == "create" and original.state == "Suspended" and original.ran:
+                # Somebody suspended it before there was a plan, and its TrainJob has gone on with it.
+                original = msgspec.structs.replace(original, moved=True)
         elif kept is not None:
             original = kept
         else:

@@ -198,31 +198,20 @@ class Trials:
         """The exit code."""
         from datetime import UTC, datetime
 
-        from shunter.api.resources import TRAIN_JOBS
         from shunter.cli.console import errors
-        from shunter.cli.deleting import delete_and_wait
-        from shunter.cli.migrate.telling import tell
-        from shunter.migrate.runs.deploying import former, start
+        from shunter.cli.migrate.trial_objects import make_room, removed, started
         from shunter.migrate.runs.trial import trial_of
 
         async with self._target.client as client:
             source, surroundings = await self._source(client, job, namespace, files)
             trial = trial_of(source, self._trial_options, self._options, surroundings, now=datetime.now(UTC))
             if not dry_run:
-                await remove_leftovers(client, trial.namespace)
-                if replace and (before := await former(client, trial)):
-                    await delete_and_wait(client, TRAIN_JOBS, before)
+                await make_room(client, trial, replace=replace)
             refusals = await self._refusals(client, source, trial)
-            tell(refusals, with_notes=False)
-            if any(finding.is_blocking for finding in refusals):
-                errors().print(f"no trial of {source.title} was started", soft_wrap=True, markup=False)
-                return exit_codes.BLOCKED
-            if dry_run:
-                print_manifests(trial)
-                return exit_codes.OK
-            created = await start(client, trial)
+            created = await started(client, trial, source.title, refusals, dry_run=dry_run)
+            if isinstance(created, int):
+                return created
             title = f"TrainJob {trial.namespace}/{trial.name}"
-            errors().print(f"started {title}, a trial of {source.title}", soft_wrap=True, markup=False)
             try:
                 return await self._followed(client, source, created, export)
             finally:
@@ -346,42 +335,3 @@ def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceO
         raise InputError(f"there is no v1 job {wanted!r}.", f"Did you mean {close[0]}?" if close else "Look at --namespace.")
     titles = ", ".join(job.title for job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")
-
-
-async def removed(client: Client, job: Json) -> None:
-    """Removes a trial with all that belongs to it, even when the command is being interrupted."""
-    import asyncio
-
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.console import errors
-    from shunter.migrate.runs.deploying import remove
-
-    await asyncio.shield(remove(client, TRAIN_JOBS, job))
-    metadata = job["metadata"]
-    errors().print(f"removed TrainJob {metadata['namespace']}/{metadata['name']}", soft_wrap=True, markup=False)
-
-
-async def remove_leftovers(client: Client, namespace: str) -> int:
-    """Removes trials whose time is over, and says so; how many objects those were."""
-    from datetime import UTC, datetime
-
-    from shunter.cli.console import errors
-    from shunter.migrate.runs.deploying import leftovers, remove
-
-    count = 0
-    async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
-        await remove(client, resource, obj)
-        title = f"{resource.kind} {obj['metadata']['namespace']}/{obj['metadata']['name']}"
-        errors().print(f"removed {title}, left of a trial", soft_wrap=True, markup=False)
-        count += 1
-    return count
-
-
-def print_manifests(trial: Trial) -> None:
-    import sys
-
-    from shunter.migrate.emit.job import SEPARATOR, plain_text
-
-    for manifest in (trial.runtime, trial.train_job):
-        if manifest is not None:
-            sys.stdout.write(SEPARATOR + plain_text(manifest))

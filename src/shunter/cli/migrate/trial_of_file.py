@@ -50,33 +50,22 @@ async def deployed(
 
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.console import errors
-    from shunter.cli.deleting import delete_and_wait
     from shunter.cli.display import Kept, display
     from shunter.cli.migrate import exit_codes
-    from shunter.cli.migrate.telling import tell
-    from shunter.cli.migrate.trial import print_manifests, remove_leftovers, removed
+    from shunter.cli.migrate.trial_objects import make_room, removed, started
     from shunter.cli.run import followed
     from shunter.migrate.runs.converted_trial import trial_of_converted
-    from shunter.migrate.runs.deploying import former, start
 
     async with target.client as client:
         naming = naming._replace(namespace=naming.namespace or client.namespace)
         trial = trial_of_converted(job, objects, naming, now=datetime.now(UTC))
         if not dry_run:
-            await remove_leftovers(client, trial.namespace)
-            if replace and (before := await former(client, trial)):
-                await delete_and_wait(client, TRAIN_JOBS, before)
+            await make_room(client, trial, replace=replace)
         refusals = await _refusals(client, job, trial, allow_shared_output=allow_shared_output)
-        tell(refusals, with_notes=False)
-        if any(finding.is_blocking for finding in refusals):
-            errors().print(f"no trial of {job.title} was started", soft_wrap=True, markup=False)
-            return exit_codes.BLOCKED
-        if dry_run:
-            print_manifests(trial)
-            return exit_codes.OK
-        created = await start(client, trial)
+        created = await started(client, trial, job.title, refusals, dry_run=dry_run)
+        if isinstance(created, int):
+            return created
         title = f"TrainJob {trial.namespace}/{trial.name}"
-        errors().print(f"started {title}, a trial of {job.title}", soft_wrap=True, markup=False)
         try:
             outcome = await followed(client, TRAIN_JOBS, created, Kept(display()))
         finally:

@@ -88,11 +88,11 @@ class _End(NamedTuple):
 
 def _finished(item: Item, state: str, twin: Json | None) -> _End:
     """Of a v1 job that has finished nothing is left but its record, which is archived; but a TrainJob that trained is compared
-    first."""
-    if twin is None and item.action == "leave":
-        return _End(False, "the plan leaves it on v1; to let it go, set its action to archive")
-    if twin is None:
+    first, unless the plan says `archive`."""
+    if item.action == "archive" or (twin is None and item.action != "leave"):
         return _End(True, f"it has finished ({state}); its record is archived")
+    if twin is None:
+        return _End(False, "the plan leaves it on v1; to let it go, set its action to archive")
     if waits(twin):
         return _End(True, f"it has finished ({state}), and TrainJob {twin['metadata']['name']} waits; its record is archived")
     return _compared(twin)

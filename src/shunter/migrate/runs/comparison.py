@@ -113,7 +113,7 @@ def _status(original: Run, successor: Run) -> Aspect:
     if original.is_finished:
         return _same("status", *shown, failed)
     if original.state == "Suspended" and original.ran and not original.moved:
-        why = f"{original.title} was suspended while it ran: compare with what was kept of it (--plan, --baseline)"
+        why = f"{original.title} was suspended while it ran: compare with what was kept (--plan and its PLAN.runs, --baseline)"
         return Aspect("status", "not comparable", *shown, why)
     if not original.moved and original.ran:
         return Aspect("status", "not comparable", *shown, f"{original.title} is {original.state}: wait until it has finished")
@@ -161,8 +161,11 @@ def _silence(original: Run, successor: Run, original_spoke: bool, successor_spok
         return "", ""
     if not original_spoke and not successor_spoke:
         return f"neither printed {what}", ""
-    if not original_spoke and _is_past(original):
-        return f"{original.title} {'never ran' if not original.ran else 'has no logs any more'}", ""
+    if not original_spoke and (original.moved or _is_past(original)):
+        silence = (
+            "said nothing before it was moved" if original.moved else "has no logs any more" if original.ran else "never ran"
+        )
+        return f"{original.title} {silence}", ""
     silent, heard = (original, successor) if successor_spoke else (successor, original)
     return "", f"{heard.title} printed {what}, {silent.title} did not"
 

@@ -1,0 +1,83 @@
+"""The objects of a trial, made and removed with a word to the user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shunter.cli.migrate import exit_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.api.meta import Json
+    from shunter.kube.client import Client
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.runs.trial import Trial
+
+
+async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
+    """Removes trials whose time is over, and with `replace` an earlier one of the same job."""
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.deleting import delete_and_wait
+    from shunter.migrate.runs.deploying import former
+
+    await remove_leftovers(client, trial.namespace)
+    if replace and (before := await former(client, trial)):
+        await delete_and_wait(client, TRAIN_JOBS, before)
+
+
+async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:
+    """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
+    from shunter.cli.console import errors
+    from shunter.cli.migrate.telling import tell
+    from shunter.migrate.runs.deploying import start
+
+    tell(refusals, with_notes=False)
+    if any(finding.is_blocking for finding in refusals):
+        errors().print(f"no trial of {of} was started", soft_wrap=True, markup=False)
+        return exit_codes.BLOCKED
+    if dry_run:
+        print_manifests(trial)
+        return exit_codes.OK
+    created = await start(client, trial)
+    errors().print(f"started TrainJob {trial.namespace}/{trial.name}, a trial of {of}", soft_wrap=True, markup=False)
+    return created
+
+
+async def removed(client: Client, job: Json) -> None:
+    """Removes a trial with all that belongs to it, even when the command is being interrupted."""
+    import asyncio
+
+    from shunter.api.resources import TRAIN_JOBS
+    from shunter.cli.console import errors
+    from shunter.migrate.runs.deploying import remove
+
+    await asyncio.shield(remove(client, TRAIN_JOBS, job))
+    metadata = job["metadata"]
+    errors().print(f"removed TrainJob {metadata['namespace']}/{metadata['name']}", soft_wrap=True, markup=False)
+
+
+async def remove_leftovers(client: Client, namespace: str) -> int:
+    """Removes trials whose time is over, and says so; how many objects those were."""
+    from datetime import UTC, datetime
+
+    from shunter.cli.console import errors
+    from shunter.migrate.runs.deploying import leftovers, remove
+
+    count = 0
+    async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
+        await remove(client, resource, obj)
+        title = f"{resource.kind} {obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        errors().print(f"removed {title}, left of a trial", soft_wrap=True, markup=False)
+        count += 1
+    return count
+
+
+def print_manifests(trial: Trial) -> None:
+    import sys
+
+    from shunter.migrate.emit.job import SEPARATOR, plain_text
+
+    for manifest in (trial.runtime, trial.train_job):
+        if manifest is not None:
+            sys.stdout.write(SEPARATOR + plain_text(manifest))
