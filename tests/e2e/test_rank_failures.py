@@ -97,6 +97,7 @@ def test_a_worker_that_was_replaced_three_times_is_not_forgotten(cluster: Cluste
     last = found["lastFailure"]
     assert (last["rank"], last["pod"], last["container"], last["exitCode"]) == (1, "j-worker-0", "pytorch", 137)
     assert last["time"]
+    assert last["message"] == "out of luck"
     header, line = cluster.shunter("jobs", "-n", namespace).stdout.splitlines()
     assert {"UP/WANTED", "FAILURES"} <= set(header.split())
     assert " 2/2 " in line
@@ -104,7 +105,7 @@ def test_a_worker_that_was_replaced_three_times_is_not_forgotten(cluster: Cluste
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     assert "  Ranks    2 of 2 up\n" in described
     assert "Failures: 3 failures so far\n" in described
-    assert "rank 1, pod j-worker-0, container pytorch: Error, exit code 137 (SIGKILL) (x3)\n" in described
+    assert "rank 1, pod j-worker-0, container pytorch: Error, exit code 137 (SIGKILL): out of luck" in described
     assert "        | out of luck\n" in described
 
 
@@ -118,4 +119,4 @@ def test_a_rank_that_failed_before_jobset_made_all_anew_is_not_forgotten(cluster
     assert " 1 (rank 1 exit code 3, " in cluster.shunter("jobs", "-n", namespace).stdout
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     assert "Failures: 1 failure so far\n" in described
-    assert f"rank 1, pod {last['pod']}, container node: Error, exit code 3\n" in described
+    assert f"rank 1, pod {last['pod']}, container node: Error, exit code 3" in described

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import msgspec
 import pytest
 
 from kube.peer import Peer
@@ -10,7 +11,8 @@ from shunter.api.resources import CONFIG_MAPS, PODS, SERVICES, Resource
 from shunter.kube.client import Client
 from shunter.kube.executor import Executor, batches, concerns_user
 from shunter.kube.faults import Disconnect, FaultTransport, Killed, LoseAnswer, RecordingTransport, Refuse
-from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Log, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.plan import Apply, Create, Delete, Failure, Key, LastLine, Log, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.watch_events import Identified
 
 PODS_AT = "/api/v1/pods"
 
@@ -140,6 +142,32 @@ async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: 
     )
     await Executor(Speaking(*chunks), notes).execute(Plan(events=(told,)))  # type: ignore[arg-type]
     assert notes.messages == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "wanted"),
+    [
+        ((b"step 7\nCUDA out of memory\n\n",), {"last": [{"pod": "a", "message": "CUDA out of memory"}, {"pod": "b"}]}),
+        ((b"\n",), {"last": [{"pod": "a"}, {"pod": "b"}]}),
+        ((b"x" * 300,), {"last": [{"pod": "a", "message": "x" * 256}, {"pod": "b"}]}),
+    ],
+    ids=["the last line", "nothing", "a long line"],
+)
+async def test_the_last_line_of_a_log_is_put_into_the_status(
+    chunks: tuple[bytes, ...], wanted: dict[str, Any], notes: Notes
+) -> None:
+    class Patched(Speaking):
+        async def patch(self, resource: Resource, name: str, namespace: str, patch: Any, **_: Any) -> Identified:
+            sent.append(patch["status"])
+            return Identified()
+
+    sent: list[Any] = []
+    log = Log("n", "a", "main")
+    written = msgspec.structs.replace(
+        status({}, {"last": [{"pod": "a"}, {"pod": "b"}]}), last_lines=(LastLine(("last", 0, "message"), log),)
+    )
+    await Executor(Patched(*chunks), notes).execute(Plan(status=written))  # type: ignore[arg-type]
+    assert sent == [wanted]
 
 
 async def test_what_was_written_is_returned_for_expectations(peer: Peer, executor: Executor) -> None:

@@ -15,8 +15,8 @@ from shunter.api.core import Pod
 from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
-from shunter.kube.plan import Log, Ref
-from shunter.operator.rank_failures import NewFailure, notes, recorded, summary, without_counted
+from shunter.kube.plan import LastLine, Log, Ref
+from shunter.operator.rank_failures import NewFailure, last_lines, notes, recorded, summary, without_counted
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -248,3 +248,15 @@ def test_nothing_is_lost_and_nothing_counts_twice(history: tuple[list[Sequence[P
     keys = [(one.failure.pod_uid, one.failure.container, one.failure.restart) for one in news]
     assert len(keys) == len(set(keys))
     assert not record or [one.failure for one in news][-MOST_KEPT:] == [*record.last]
+
+
+def test_the_last_line_of_the_log_belongs_to_the_first_to_fail_where_it_has_no_message() -> None:
+    job = Ref(TRAIN_JOBS, "team-a", "bert", "u1")
+    pods = [pod(container(ended(1, 30 - number)), phase="Failed", name=f"bert-{number}") for number in range(3)]
+    record, new = recorded(None, pods, lambda _: None)
+    assert last_lines(job, record, new) == (LastLine(("rankFailures", "last", 0, "message"), Log("team-a", "bert-2", "node")),)
+    told = recorded(None, [pod(container(ended(1, message="no data")), phase="Failed")], lambda _: None)
+    assert last_lines(job, *told) == ()
+    assert last_lines(job, *recorded(None, [pod(phase="Failed", reason="Evicted")], lambda _: None)) == ()
+    many = [pod(container(ended(1, number)), phase="Failed", name=f"bert-{number}") for number in range(30)]
+    assert last_lines(job, *recorded(None, many, lambda _: None)) == (), "it is not among the last twenty"

@@ -24,7 +24,9 @@ class RankFailure(Struct, frozen=True):
     restart: Annotated[int, INT32, doc("How often the container had been restarted in its pod before.")] = 0
     reason: Annotated[str, doc("OOMKilled, Error, Evicted, ...")] = ""
     exit_code: Annotated[int | None, INT32, doc("Exit code of the container.")] = None
-    message: Annotated[str, doc("The line of its termination message that says why, or the message of the pod's status.")] = ""
+    message: Annotated[
+        str, doc("The line of its termination message that says why, the last line of its log, or what the pod's status says.")
+    ] = ""
     time: Annotated[datetime | None, doc("When it ended, by the clock of its node.")] = None
 
 

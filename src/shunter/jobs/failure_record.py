@@ -69,9 +69,14 @@ def lines(record: RankFailures, now: datetime, words: Mapping[str, Sequence[str]
         last = group[-1]
         times = f" (x{len(group)})" if len(group) > 1 else ""
         shown.append(f"{age(last.time, now) if last.time else '':>5} {summary(last)}{times}")
-        said: Sequence[str] = next((words[text] for one in reversed(group) if (text := summary(one)) in words), ())
+        said = next((found for one in reversed(group) if (found := _words(one, words))), ())
         shown += [f"      | {line}" for line in said]
     return shown
+
+
+def _words(failure: RankFailure, words: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """What an event kept of its log; the event does not have the last line that the record took from there."""
+    return words.get(summary(failure)) or words.get(summary(msgspec.structs.replace(failure, message=""))) or ()
 
 
 def cause_of_end(record: RankFailures | None) -> str:

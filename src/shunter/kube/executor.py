@@ -7,10 +7,10 @@ controllers do, so that a thousand creations that are all refused (quota, webhoo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ from shunter.kube.events import EventRecorder
 from shunter.kube.expectations import Written
 from shunter.kube.log_lines import text_lines
 from shunter.kube.merge_patch import difference
-from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Log, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.kube.store import key_of
 from shunter.kube.watch_events import Identified
 
@@ -31,6 +31,8 @@ LAST_LINES = 5
 LAST_WORDS = 500
 """Characters: an event's message may have 1024."""
 LAST_WORDS_SECONDS = 2.0
+LONGEST_LINE = 256
+"""Characters of a last line in a status."""
 
 _TRANSIENT_CODES = (0, 429, 503, 504)
 
@@ -52,9 +54,12 @@ class Executor:
     async def execute(self, plan: Plan) -> Outcome:
         """Writes, then the status, then the events, or the plan's other order; stops at the first failure. Cancelling it stops
         between requests."""
-        events = [await self._with_last_words(note) for note in plan.events]
+        logs = {note.last_words for note in plan.events} | {one.log for one in (plan.status.last_lines if plan.status else ())}
+        said = {log: await self._last_words(log) for log in logs if log is not None}
+        events = [_with_last_words(note, said) for note in plan.events]
+        status = _with_last_lines(plan.status, said)
         written: list[Written] = []
-        steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, plan.status, events, written))
+        steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, status, events, written))
         for step in reversed(steps) if plan.is_status_first else steps:
             if (failure := await step()) is not None:
                 return Outcome(tuple(written), failure)
@@ -182,19 +187,15 @@ class Executor:
         except ApiError as error:
             return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
 
-    async def _with_last_words(self, note: Note) -> Note:
-        """The note as it is where the log cannot be read, or not soon."""
-        if note.last_words is None:
-            return note
-        log = note.last_words
+    async def _last_words(self, log: Log) -> str:
+        """The last lines of a log; empty where it cannot be read, or not soon."""
         chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=LAST_LINES)
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):
                 lines = [line async for line in text_lines(chunks)]
         except (ApiError, TimeoutError):
-            return note
-        words = "\n".join(lines).strip()[-LAST_WORDS:]
-        return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
+            return ""
+        return "\n".join(lines).strip()[-LAST_WORDS:]
 
     def _record(self, note: Note) -> None:
         if self._recorder:
@@ -245,6 +246,31 @@ def _deleted_uid(answer: Json) -> str:
     """From a DELETE's answer: the object while its deletion is under way, else a Status."""
     uid = answer.get("metadata", {}).get("uid") or answer.get("details", {}).get("uid")
     return str(uid or "")
+
+
+def _with_last_words(note: Note, said: Mapping[Log, str]) -> Note:
+    words = said.get(note.last_words) if note.last_words is not None else ""
+    return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
+
+
+def _with_last_lines(status: StatusWrite | None, said: Mapping[Log, str]) -> StatusWrite | None:
+    """The status with the last of the words that were read in the places for them."""
+    for place in status.last_lines if status else ():
+        if words := said.get(place.log):
+            assert status is not None
+            wanted = _replaced(status.wanted, place.path, words.splitlines()[-1].strip()[-LONGEST_LINE:])
+            status = msgspec.structs.replace(status, wanted=wanted)
+    return status
+
+
+def _replaced(value: Any, path: Sequence[str | int], text: str) -> Any:
+    """A copy of the JSON value that has the text at the path."""
+    if not path:
+        return text
+    first, rest = path[0], path[1:]
+    if isinstance(first, int):
+        return [_replaced(item, rest, text) if number == first else item for number, item in enumerate(value)]
+    return {**value, first: _replaced(value.get(first), rest, text)}
 
 
 def _with(note: Note, mark: str, text: str) -> Note:

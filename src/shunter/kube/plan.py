@@ -101,14 +101,23 @@ class Delete(msgspec.Struct, frozen=True, kw_only=True):
 Write = Create | Apply | Patch | Delete
 
 
+class LastLine(NamedTuple):
+    """A place in a status for the last line of a log, e.g. `("failures", 0, "message")`."""
+
+    path: tuple[str | int, ...]
+    log: Log
+
+
 class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     """The status wanted after this reconcile. Only the difference to `observed` is sent (merge patch on /status), with the
-    resourceVersion as precondition when given; equal values send nothing."""
+    resourceVersion as precondition when given; equal values send nothing. `last_lines` are read before anything is written, and
+    left out where they cannot be read."""
 
     ref: Ref
     observed: Json
     wanted: Json
     resource_version: str = ""
+    last_lines: tuple[LastLine, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ and in whatever order, it is seen. What ends because its pod was deleted has not
 
 Not recorded: what ended while no operator ran and had gone when one came back. Runs that others followed before the operator
 looked are counted where only a failure restarts them (OnFailure), without their details. Of what a program said, the status of a
-pod has its termination message alone, which is the end of the log only with terminationMessagePolicy FallbackToLogsOnError; the
-event RankFailed has the last lines of the log of the first to fail.
+pod has its termination message alone, which is the end of the log only with terminationMessagePolicy FallbackToLogsOnError. The
+log itself is read of the first to fail only: its last line is kept, and the event RankFailed has its last lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
-from shunter.kube.plan import Log, Note, Ref
+from shunter.kube.plan import LastLine, Log, Note, Ref
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, Fault, exception_line
 
 MOST_EVENTS = 20
@@ -97,12 +97,26 @@ def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
             type="Warning",
             reason=RANK_FAILED,
             message=summary(one.failure),
-            last_words=Log(job.namespace, one.failure.pod, one.failure.container, previous=one.has_run_since)
-            if number == 0 and one.failure.container
-            else None,
+            last_words=_log(job, one) if number == 0 else None,
         )
         for number, one in enumerate(new[:MOST_EVENTS])
     )
+
+
+def last_lines(job: Ref, record: RankFailures | None, new: Sequence[NewFailure]) -> tuple[LastLine, ...]:
+    """Where in the status (`rankFailures`) the last line of the log of the first to fail belongs; nowhere where its termination
+    message says more, or it is not among those that are kept."""
+    if record is None or not new or new[0].failure.message or new[0].failure not in record.last:
+        return ()
+    log = _log(job, new[0])
+    path = ("rankFailures", "last", record.last.index(new[0].failure), "message")
+    return () if log is None else (LastLine(path, log),)
+
+
+def _log(job: Ref, new: NewFailure) -> Log | None:
+    """The log of the run that failed; none of a pod as a whole."""
+    failure = new.failure
+    return Log(job.namespace, failure.pod, failure.container, previous=new.has_run_since) if failure.container else None
 
 
 def summary(failure: RankFailure) -> str:

@@ -29,6 +29,7 @@ def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan
         plan.status,
         wanted={**plan.status.wanted, **failures_json(record)},
         resource_version=job.metadata.resource_version,
+        last_lines=rank_failures.last_lines(plan.status.ref, record, new),
     )
     events = (*rank_failures.notes(plan.status.ref, new), *plan.events)
     return msgspec.structs.replace(plan, status=status, events=events, is_status_first=bool(plan.writes))

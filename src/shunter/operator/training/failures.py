@@ -37,7 +37,10 @@ def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Pro
 def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
     """With what failed in the job's pods in the status, and told as far as it is news."""
     record, new = rank_failures.recorded(progress.status.rank_failures, children.pods, lambda pod: _rank(job, pod))
-    return progress.with_failures(record).notes(rank_failures.notes(job.ref, new)) if new else progress
+    if not new:
+        return progress
+    lines = rank_failures.last_lines(job.ref, record, new)
+    return progress.with_failures(record, lines).notes(rank_failures.notes(job.ref, new))
 
 
 def _rank(job: AnyJob, pod: Pod) -> int | None:

@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.meta import Json, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
-from shunter.kube.plan import Note, Ref, StatusWrite
+from shunter.kube.plan import LastLine, Note, Ref, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
 from shunter.operator.training.framework import AnyJob
 
@@ -29,6 +29,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     observed: JobStatus
     status: JobStatus
     events: tuple[Note, ...] = ()
+    last_lines: tuple[LastLine, ...] = ()
 
     @classmethod
     def of(cls, job: AnyJob, now: datetime) -> Progress:
@@ -110,8 +111,10 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
 
-    def with_failures(self, record: RankFailures | None) -> Progress:
-        return self._with_status(msgspec.structs.replace(self.status, rank_failures=record))
+    def with_failures(self, record: RankFailures | None, last_lines: tuple[LastLine, ...]) -> Progress:
+        """With the record, and what is to be read for it."""
+        progress = self._with_status(msgspec.structs.replace(self.status, rank_failures=record))
+        return msgspec.structs.replace(progress, last_lines=last_lines)
 
     @property
     def has_new_failures(self) -> bool:
@@ -128,6 +131,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             observed=status_json(self.observed),
             wanted=status_json(self.status),
             resource_version=self.resource_version,
+            last_lines=self.last_lines,
         )
 
     def _with_status(self, status: JobStatus) -> Progress:
