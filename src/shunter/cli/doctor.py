@@ -13,9 +13,11 @@ from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
+    from shunter.api.resources import Resource
     from shunter.cluster.target import Target
     from shunter.doctor.evidence import Evidence
     from shunter.doctor.verdicts import Report
+    from shunter.kube.client import Client
 
 AGAIN_SECONDS = 5.0
 """How long --watch waits between two looks."""
@@ -101,10 +103,8 @@ def recorded(directory: Path, form: Form) -> int:
 
 async def looked(target: Target, wanted: str, namespace: str, settings: Settings, form: Form, record: Path | None) -> int:
     """Looks once; the exit code."""
-    from shunter.jobs.finding import find
-
     async with target.client as client:
-        _, job = await find(client, wanted, namespace)
+        _, job = await readable_job(client, wanted, namespace)
         evidence, report = await one_look(target, job, settings)
     if record is not None:
         from shunter.cli.console import say
@@ -114,6 +114,31 @@ async def looked(target: Target, wanted: str, namespace: str, settings: Settings
         say(f"wrote the evidence to {record}; look through it before you give it away")
     show(report, form)
     return report.exit_code
+
+
+async def readable_job(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:
+    """The job of this name; where not all kinds may be listed, of those that may. InputError when there is none."""
+    import asyncio
+
+    from shunter.jobs.finding import find
+    from shunter.kube.errors import Forbidden, NotFound
+    from shunter.operator.overview import SHOWN_RESOURCES
+
+    async def may_list(resource: Resource) -> bool:
+        try:
+            await client.list(resource, namespace)
+        except (Forbidden, NotFound):
+            return False
+        return True
+
+    try:
+        return await find(client, wanted, namespace)
+    except Forbidden:
+        may = await asyncio.gather(*map(may_list, SHOWN_RESOURCES))
+        readable = [resource for resource, is_allowed in zip(SHOWN_RESOURCES, may, strict=True) if is_allowed]
+        if not readable:
+            raise
+        return await find(client, wanted, namespace, among=readable)
 
 
 async def one_look(target: Target, job: Json, settings: Settings) -> tuple[Evidence, Report]:
@@ -131,17 +156,16 @@ async def watched(target: Target, wanted: str, namespace: str, settings: Setting
     import asyncio
 
     from shunter.cli.console import say
-    from shunter.jobs.finding import find
     from shunter.kube.errors import NotFound
     from shunter.operator.overview import overview
 
     async with target.client as client:
-        resource, job = await find(client, wanted, namespace)
-        before: object = None
+        resource, job = await readable_job(client, wanted, namespace)
+        before: list[object] = []
         while True:
             _, report = await one_look(target, job, settings)
-            told = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
-            if told != before and (told or before is not None or overview(job).is_finished):
+            told: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
+            if told != before or overview(job).is_finished:
                 show(report, form)
             before = told
             if overview(job).is_finished:
