@@ -53,10 +53,10 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
 
 def _start(started: Cluster, pods: int) -> None:
     """Returns when all pods of the job run."""
-    job = objects()["job"]
+    text = json.dumps(objects()["job"]).replace('"NAME"', '"job"').replace('"COMMAND"', json.dumps(STEPS))
+    job = json.loads(text)
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = pods - 1
-    text = json.dumps(job).replace('"NAME"', '"job"').replace('"COMMAND"', json.dumps(STEPS))
-    started.ask("POST", JOBS, json.loads(text))
+    started.ask("POST", JOBS, job)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         items = started.ask("GET", "/api/v1/namespaces/default/pods")["items"]

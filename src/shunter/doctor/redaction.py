@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any
 
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.doctor.evidence import Evidence
+from shunter.doctor.evidence import Evidence, Sample
 from shunter.doctor.verdicts import Verdict
 from shunter.jobs.masking import HIDDEN, SHORTEST, credentials, is_credential, masked, masked_log
 
-NOISE = ("managedFields",)
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-
-T = TypeVar("T")
+NOISE = ("managedFields", "kubectl.kubernetes.io/last-applied-configuration")
+OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbours", "claims", "policies")
+"""The fields of evidence that hold objects of the API server."""
 
 
 def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
     """The evidence without credentials; `secrets` are values of Secrets that containers get as variables. Fields that nobody
     reads and that may repeat credentials (managedFields, kubectl's last applied configuration) are left out."""
     known = _known(evidence, secrets)
-    processes = tuple(
-        msgspec.structs.replace(
-            sample,
-            processes=tuple(
-                msgspec.structs.replace(process, command=masked_log(process.command, known)) for process in sample.processes
-            ),
-        )
-        for sample in evidence.samples
-    )
+
+    # Pods of a job repeat nearly all of their texts.
+    @cache
+    def hidden(text: str) -> str:
+        return masked_log(text, known)
+
+    def commands(sample: Sample) -> Sample:
+        processes = (msgspec.structs.replace(one, command=hidden(one.command)) for one in sample.processes)
+        return msgspec.structs.replace(sample, processes=tuple(processes))
+
     return msgspec.structs.replace(
         evidence,
-        job=_hidden(evidence.job, known),
-        pods=_hidden(evidence.pods, known),
-        events=_hidden(evidence.events, known),
-        children=_hidden(evidence.children, known),
-        workloads=_hidden(evidence.workloads, known),
-        nodes=_hidden(evidence.nodes, known),
-        neighbours=_hidden(evidence.neighbours, known),
-        claims=_hidden(evidence.claims, known),
-        policies=_hidden(evidence.policies, known),
+        **{name: _walked(getattr(evidence, name), hidden) for name in OBJECTS},
         logs=tuple(msgspec.structs.replace(log, text=masked_log(log.text, known)) for log in evidence.logs),
-        samples=processes,
+        samples=tuple(map(commands, evidence.samples)),
     )
 
 
@@ -70,22 +63,18 @@ def _known(evidence: Evidence, secrets: Collection[str]) -> set[str]:
     return known
 
 
-def _hidden(value: T, known: Collection[str]) -> T:
-    return _walked(value, known)  # type: ignore[no-any-return]
-
-
-def _walked(value: Any, known: Collection[str]) -> Any:
+def _walked(value: Any, hidden: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return masked_log(value, known)
+        return hidden(value)
     if isinstance(value, dict):
-        return _object(value, known)
+        return _object(value, hidden)
     if isinstance(value, list | tuple):
-        return type(value)(_walked(part, known) for part in value)
+        return type(value)(_walked(part, hidden) for part in value)
     return value
 
 
-def _object(value: Json, known: Collection[str]) -> Json:
-    found = {name: _walked(part, known) for name, part in value.items() if name not in NOISE and name != LAST_APPLIED}
+def _object(value: Json, hidden: Callable[[str], str]) -> Json:
+    found = {name: _walked(part, hidden) for name, part in value.items() if name not in NOISE}
     name, given = value.get("name"), value.get("value")
     if isinstance(name, str) and isinstance(given, str) and is_credential(name, given):
         found["value"] = HIDDEN
