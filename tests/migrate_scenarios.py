@@ -27,6 +27,7 @@ from shunter.migrate.gitops import helm
 from shunter.migrate.neighbours.checks import neighbours
 from shunter.migrate.options import Options
 from shunter.migrate.provenance import MADE_BY
+from shunter.migrate.sharing import shared_in
 from shunter.migrate.source.files import text_file
 from shunter.migrate.source.provider import Input
 
@@ -68,7 +69,7 @@ def _given(case: Path) -> Input:
 
 
 def _converted(given: Input, options: Options) -> batch.Batch:
-    return batch.converted(given.convertible, options, [source.value for source in given.others])
+    return shared_in(given, batch.converted(given.convertible, options, [source.value for source in given.others]))
 
 
 def seen(case: Path) -> Expectation:

@@ -66,6 +66,7 @@ def convert(
     from shunter.cli.migrate.telling import not_looked_into, summary, tell, tell_blocks
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
+    from shunter.migrate.sharing import shared_in
 
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
         paths = [*(paths or []), directory]
@@ -83,9 +84,9 @@ def convert(
         is_one_stream = output_dir is None and not in_place
         batch = batches.converted(jobs, options, others, advance, is_one_stream=is_one_stream)
     templates, told = templates_of(given, options)
-    usable, _ = taken_on(batch, [], configuration)
-    changed_texts, beside = neighbours_of(given, usable, templates, update_selectors=update_selectors)
-    texts, overlays = texts_of(given, usable, changed_texts, [Path(name) for name in source.files or ()], output_dir, in_place)
+    batch = shared_in(given, taken_on(batch, [], configuration)[0])
+    changed_texts, beside = neighbours_of(given, batch, templates, update_selectors=update_selectors)
+    texts, overlays = texts_of(given, batch, changed_texts, [Path(name) for name in source.files or ()], output_dir, in_place)
     batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays, *beside], configuration)
     if texts is not None and in_place and not force:
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])

@@ -56,6 +56,7 @@ def proven(
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
     from shunter.migrate.proof.given import each_with_given, with_given
+    from shunter.migrate.sharing import shared_in
 
     source, names = source.with_paths(names)
     source.require_one_source()
@@ -69,6 +70,7 @@ def proven(
     with counting("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
     batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
+    batch = shared_in(given, batch)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
     if against:

@@ -44,6 +44,7 @@ def report(
     from shunter.migrate.inventory.taking import insides
     from shunter.migrate.proof.runs import RunComparison
     from shunter.migrate.scan.scanning import paths_below, scanned
+    from shunter.migrate.sharing import shared_in
 
     source.require_one_source()
     options = flags.meaning(suspend=source.cluster)
@@ -54,6 +55,7 @@ def report(
     with counting("converting", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
     batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
+    batch = shared_in(given, batch)
     tell(faults, with_notes=False)
     references, known = None, entries(configuration)
     if scan:
