@@ -62,6 +62,12 @@ class Conversion:
         return any(finding.is_blocking for finding in self.findings)
 
     @property
+    def runtime_title(self) -> str:
+        """The runtime that the TrainJob refers to: `TrainingRuntime pytorch-1f2e3d4c`."""
+        reference = self.train_job["spec"]["runtimeRef"]
+        return f"{reference.get('kind', CLUSTER_TRAINING_RUNTIMES.kind)} {reference['name']}"
+
+    @property
     def images(self) -> tuple[str, ...]:
         """Those of the job's containers, each once. Nobody has looked at the programs in them."""
         framework = framework_of(self.source)
@@ -150,13 +156,10 @@ def _arranged(draft: Draft) -> Draft:
 def _train_job(draft: Draft, runtime: Json | None) -> Json:
     spec = {key: value for key, value in draft.train_job.items() if key != "metadata"}
     metadata = draft.train_job["metadata"]
-    annotations = {**metadata.get("annotations", {}), **provenance.of_train_job(draft.source, draft.options)}
-    kind, name = (
-        (TRAINING_RUNTIMES.kind, runtime["metadata"]["name"])
-        if runtime
-        else (CLUSTER_TRAINING_RUNTIMES.kind, draft.shipped_runtime)
-    )
-    reference = {"apiGroup": TRAINING_RUNTIMES.group, "kind": kind, "name": name}
+    annotations = {**metadata.get("annotations", {}), **provenance.of_train_job(draft.source)}
+    # The group, and the kind of a shipped runtime, are those that a reference has when it does not say them.
+    own = {"kind": TRAINING_RUNTIMES.kind, "name": runtime["metadata"]["name"]} if runtime else {}
+    reference = own or {"name": draft.shipped_runtime}
     return {
         "apiVersion": TRAIN_JOBS.api_version,
         "kind": TRAIN_JOBS.kind,
@@ -165,16 +168,20 @@ def _train_job(draft: Draft, runtime: Json | None) -> Json:
     }
 
 
+def runtime_name(kind: str, spec: Json) -> str:
+    """`pytorch-1f2e3d4c`: by what the runtime says, so that equal ones are one, and none takes the place of another."""
+    digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]
+    return f"{kind.removesuffix('Job').lower()}-{digest}"
+
+
 def _runtime(draft: Draft) -> Json | None:
-    """Named by what it says, so that jobs with equal runtimes share one."""
     if draft.shipped_runtime:
         return None
     annotations = {"metadata": {"annotations": draft.jobset_annotations}} if draft.jobset_annotations else {}
     template = {**annotations, "spec": draft.jobset}
     policy = {"numNodes": 1, **draft.ml_policy}
     spec = {"mlPolicy": policy, **draft.runtime, "template": template}
-    digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:8]
-    metadata: Json = {"name": f"{draft.kind.removesuffix('Job').lower()}-{digest}"}
+    metadata: Json = {"name": runtime_name(draft.kind, spec)}
     if draft.source.namespace:
         metadata["namespace"] = draft.source.namespace
     metadata["annotations"] = {

@@ -11,11 +11,12 @@ from shunter.migrate.options import Options
 from shunter.migrate.source.objects import SourceObject
 
 GENERATOR = "migrate.shunter.dev/generator"
-"""Annotation on all that was converted: the tool and its version."""
+"""Annotation on all that was converted, but not on TrainJobs in files: the tool and its version."""
 SOURCE = "migrate.shunter.dev/source"
 """Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
 DECISIONS = "migrate.shunter.dev/decisions"
-"""Annotation on a TrainJob: a digest of the job's spec and of the options, so the same for a conversion that decides the same."""
+"""Annotation on a TrainJob that a plan made: a digest of the job's spec and of the options, so the same for a conversion that
+decides the same. A file has its history instead."""
 MADE_BY = f"shunter/{__version__}"
 _DIGITS = 12
 
@@ -25,6 +26,12 @@ def of_runtime() -> dict[str, str]:
     return {GENERATOR: MADE_BY}
 
 
-def of_train_job(source: SourceObject, options: Options) -> dict[str, str]:
+def of_train_job(source: SourceObject) -> dict[str, str]:
+    """What tells a TrainJob's twin, wherever the TrainJob stands."""
+    return {SOURCE: source.title}
+
+
+def of_made(source: SourceObject, options: Options) -> dict[str, str]:
+    """What a TrainJob says besides when the tool itself creates it in a cluster."""
     decided = msgspec.json.encode((source.value.get("spec"), options), order="deterministic")
-    return {GENERATOR: MADE_BY, SOURCE: source.title, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}
+    return {GENERATOR: MADE_BY, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}

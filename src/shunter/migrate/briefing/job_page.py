@@ -74,10 +74,9 @@ def _decision(job: Job) -> list[tuple[object, object]]:
     row, conversion = job.entry, job.outcome.conversion
     listed: list[tuple[object, object]] = [(element("b", "Class"), _reasons(job))]
     if conversion is not None:
-        reference = conversion.train_job["spec"]["runtimeRef"]
         listed += [
             (element("b", "Profile"), f"{conversion.profile}: {conversion.reason}"),
-            (element("b", "Runtime"), f"{reference['kind']} {reference['name']}"),
+            (element("b", "Runtime"), conversion.runtime_title),
             (element("b", "Needs"), f"Trainer {row.release} or newer"),
         ]
     if row.state:

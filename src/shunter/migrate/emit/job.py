@@ -48,10 +48,10 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
     placed = Placed(layout, origins, results)
     runtime = ""
     if conversion.runtime is not None and runtime_text is None:
-        runtime = _joined(lines_of(conversion.runtime, "TrainingRuntime", layout, origins, placed))
+        runtime = _joined(lines_of(conversion.runtime, "TrainingRuntime", layout, origins, placed, is_compact=True))
     elif runtime_text is not None:
         _move_to_reference(placed, runtime_text)
-    lines = lines_of(conversion.train_job, "TrainJob", layout, origins, placed)
+    lines = lines_of(conversion.train_job, "TrainJob", layout, origins, placed, is_compact=True)
     head, tail = _joined(layout.head), _joined(layout.tail)
     top = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines[top:top] = [*placed.head, *_missing(layout, head + runtime + _joined(lines) + tail + (runtime_text or ""), placed.head)]

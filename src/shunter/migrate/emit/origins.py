@@ -21,6 +21,12 @@ class Origins:
         self._rows = [row for row in rows if row.target is not None]
         self._sources: dict[Target, list[Path]] = {}
         self._targets: dict[Path, Target] = {}
+        self._holding = {
+            Target(row.target.manifest, row.target.path[:length])
+            for row in self._rows
+            if row.target is not None
+            for length in range(len(row.target.path) + 1)
+        }
         for path in _SAME:
             self._climb(path, Target("TrainJob", path))
         for row in self._rows:
@@ -41,6 +47,10 @@ class Origins:
                 return
             self._targets.setdefault(source, Target(manifest, path))
             source, path = source[:-1], path[:-1]
+
+    def has_any(self, target: Target) -> bool:
+        """Whether the field, or something below it, comes from the source."""
+        return target in self._holding
 
     def source(self, target: Target) -> Path | None:
         """The first one that has the field's own name, or else the first."""

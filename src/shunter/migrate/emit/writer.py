@@ -14,25 +14,32 @@ from shunter.migrate.emit.layout import Entry, Layout, Remarks
 from shunter.migrate.emit.origins import Origins, Placed
 from shunter.migrate.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
 from shunter.migrate.ledger import Manifest, Target
-from shunter.migrate.paths import Path
+from shunter.migrate.paths import Path, leaves
 
 FLOW_WIDTH = 120
+MOST_IN_LINE = 3
+"""Values of a mapping that is written in one line."""
+_SECTIONS: tuple[Path, ...] = (("spec", "trainer"), ("spec", "template"))
 _NO_REMARKS = Remarks()
 
 
-def lines_of(value: Json, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed) -> list[str]:
-    writer = _Writer(manifest, layout, origins, placed)
+def lines_of(
+    value: Json, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed, *, is_compact: bool = False
+) -> list[str]:
+    """`is_compact` puts small mappings that come from no field of the source into one line each."""
+    writer = _Writer(manifest, layout, origins, placed, is_compact)
     writer.mapping(value, (), 0)
     return writer.lines
 
 
 class _Writer:
-    def __init__(self, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed) -> None:
+    def __init__(self, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed, is_compact: bool) -> None:
         self.lines: list[str] = []
         self._manifest = manifest
         self._layout = layout
         self._origins = origins
         self._placed = placed
+        self._is_compact = is_compact
         self._end_of_kept = -1
         """Where a block scalar ended that keeps line breaks at its end: an empty line there would belong to it."""
 
@@ -115,8 +122,10 @@ class _Writer:
         """The text of a collection in flow style, and whether it is the source's own; None where it is to be a block."""
         if Target(self._manifest, path) in self._placed.commented:
             return None
-        if entry is None or not isinstance(entry.node, yaml.CollectionNode) or not entry.node.flow_style:
-            return _long_list_of_numbers(value, indent) if entry is None else None
+        if entry is None:
+            return _long_list_of_numbers(value, indent) or self._compact(value, path, indent)
+        if not isinstance(entry.node, yaml.CollectionNode) or not entry.node.flow_style:
+            return None
         node = entry.node
         text = self._layout.text[node.start_mark.index : node.end_mark.index]
         if same(entry.value, value) and not any(mark in text for mark in "&*!") and not is_ambiguous(node):
@@ -129,6 +138,17 @@ class _Writer:
             return None
         flow = self._recomposed(value, path)
         return ([flow], False) if flow is not None and len(flow) + indent < FLOW_WIDTH else None
+
+    def _compact(self, value: Any, path: Path, indent: int) -> tuple[list[str], bool] | None:
+        """A small mapping that nobody wrote, in one line; the sections that people look for and add to stay as they are."""
+        is_section = len(path) < 2 or path in _SECTIONS
+        if not self._is_compact or is_section or not isinstance(value, dict):
+            return None
+        if sum(1 for _ in leaves(value)) > MOST_IN_LINE or self._origins.has_any(Target(self._manifest, path)):
+            return None
+        flow = self._recomposed(value, path)
+        width = indent + len(str(path[-1])) + 2 + len(flow or "")
+        return ([flow], False) if flow is not None and width < FLOW_WIDTH else None
 
     def _recomposed(self, value: Any, path: Path) -> str | None:
         if isinstance(value, dict) and value:

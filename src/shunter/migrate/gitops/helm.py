@@ -21,7 +21,6 @@ from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.misspelt import OF_TEMPLATE
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, shown, value_at
-from shunter.migrate.provenance import DECISIONS
 from shunter.migrate.source.documents import Document, parsed
 from shunter.migrate.source.versions import is_convertible
 
@@ -287,7 +286,7 @@ def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int
     shares = []
     for hole, other in tried.items():
         there = value_at(other, path)
-        if there == leaf or path[-2:] in _FOLLOWING or path[-1] == DECISIONS:
+        if there == leaf or path[-2:] in _FOLLOWING:
             continue
         if not _is_number(leaf) or type(there) is not type(leaf) or there != type(leaf)(int(leaf) + 1):
             raise Refusal(0, f"{shown(path)} of the result depends on a number that only the values say")

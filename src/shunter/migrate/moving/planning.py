@@ -194,8 +194,7 @@ def _action(
 def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> Iterator[str]:
     if conversion is not None:
         yield f"profile {conversion.profile}: {conversion.reason}"
-        reference = conversion.train_job["spec"]["runtimeRef"]
-        yield f"runtime {reference['kind']} {reference['name']}"
+        yield f"runtime {conversion.runtime_title}"
     for finding in findings:
         stands = f" (taken on: {finding.suppressed})" if finding.suppressed else ""
         weight = "blocking" if finding.is_blocking else finding.topic.severity

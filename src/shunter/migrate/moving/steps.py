@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate import provenance
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, queue_of, without_queue
@@ -102,7 +103,8 @@ def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]
         body = marked(runtime, {PLAN: plan.id})
         yield Step(title, "create", TRAINING_RUNTIMES, namespace, name, body, shared=True, job=item.title)
     twin = conversion.train_job["metadata"]["name"]
-    body = marked(conversion.train_job, {PLAN: plan.id, SOURCE: item.title, ACTION: item.action})
+    made = provenance.of_made(conversion.source, plan.options_of(item))
+    body = marked(conversion.train_job, {**made, PLAN: plan.id, SOURCE: item.title, ACTION: item.action})
     if queue_of(body):
         body = without_queue(body)
     yield Step(f"create {TRAIN_JOBS.kind} {namespace}/{twin}", "create", TRAIN_JOBS, namespace, twin, body, job=item.title)

@@ -16,7 +16,7 @@ from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
-from shunter.migrate.proof.launches import launch_of
+from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
 from shunter.migrate.rules.launcher import TOLD_BY_V1
 from shunter.migrate.rules.ssh import is_set_up
@@ -179,6 +179,17 @@ def unread(difference: Difference, context: Context) -> str:
     return "" if is_read else f"only torchrun reads it, and the program is started by {launch.launcher}"
 
 
+def read_by_nothing(difference: Difference, context: Context) -> str:
+    """A variable of v1's operator in a container whose program can be seen, and reads no such variable."""
+    name, pair = variable_of(difference), difference.pair
+    if pair.v1 is None or difference.v2 is not None or name not in context.appended.get(pair.v1.role, ()):
+        return ""
+    section, called = difference.place[:2]
+    wanted = pair.v1.container if called == TRAINING else called
+    container = next((one for one in pair.v1.pod["spec"].get(section) or () if one["name"] == wanted), None)
+    return "nothing in the container reads it" if container and reads_nothing(container, (name,)) else ""
+
+
 def overruled(difference: Difference, context: Context) -> str:
     """PET_* count for less than the options of torchrun that they stand for."""
     name, pair = variable_of(difference), difference.pair
@@ -233,6 +244,7 @@ RULES: tuple[Rule, ...] = (
     own_job,
     dropped_helpers,
     unread,
+    read_by_nothing,
     overruled,
     set_by_torchrun,
 )

@@ -24,7 +24,7 @@ from shunter.migrate.launch.launchers import Started
 from shunter.migrate.proof.differences import Matched, Pair
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.hosts import Hosts
-from shunter.migrate.proof.launches import launch_of
+from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.pods import Replica
 from shunter.operator.training.mpi.objects import hostfile
 
@@ -99,6 +99,8 @@ class _Side:
         self._kind = kind
 
     def member(self, replica: Replica) -> Member:
+        if reads_nothing(replica.training, _NAMES):
+            return Member()
         environment = effective_container(replica.pod, replica.training).environment
         main = launch_of(replica).main
         if main.launcher == "torchrun":
@@ -175,6 +177,11 @@ def _host_lists(both: Matched) -> tuple[str, str]:
     return hostfile(both.v1.job), after
 
 
+_NAMES = (
+    "WORLD_SIZE", "RANK", "MASTER_ADDR", "NUM_PROCESSES", "PROCESS_ID", "COORDINATOR_ADDRESS", "PADDLE_NNODES", "PADDLE_MASTER",
+    "TF_CONFIG",
+)  # fmt: skip
+"""The variables by which programs that no launcher starts know their group."""
 _TOLD: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
     PYTORCH.resource.kind: _pytorch,
     XGBOOST.resource.kind: _pytorch,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.migrate.launch import Launch, understood
+from shunter.migrate.launch import Launch, seen, understood
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.pods import Replica
 
@@ -25,6 +25,11 @@ def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
         environment = effective_container(replica.pod, training).environment
     container["env"] = [{"name": name, "value": value} for name, value in environment.items()]
     return _read(msgspec.json.encode((container, replica.pod["spec"].get("volumes") or [])))
+
+
+def reads_nothing(container: Json, names: Collection[str]) -> bool:
+    """Whether all of the container's program can be seen, and it reads none of the variables."""
+    return seen.unread(container, names) == frozenset(names)
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.launch import seen
 from shunter.migrate.ledger import Manifest
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import AGENT_ENVIRONMENT
@@ -106,12 +107,34 @@ def apply(draft: Draft) -> None:
         training = draft.training_container(group)
         # v1 told all containers of a pod, v2's plugins tell the one that trains (T8).
         told = (group.explicit_environment or group.environment) if draft.framework.shares_environment else []
+        _leave_unread(group, training)
         for index, container in enumerate(group.pod["spec"]["containers"]):
             place: Path = ("spec", "containers", index)
             if container is training:
                 _set_training(draft, group, place, container)
             else:
-                _set(draft, group, place, container, told, is_overridden=draft.framework.shares_environment)
+                own = _read(told, container)
+                _set(draft, group, place, container, own, is_overridden=draft.framework.shares_environment)
+
+
+def _leave_unread(group: Group, training: Json) -> None:
+    """The training container is told only what something in it may read."""
+    group.environment = _read(group.environment, training)
+    group.explicit_environment = _read(group.explicit_environment, training)
+    needed = {name for variable in group.environment for name in references(variable.get("value"))}
+    group.plugin_placeholders = [one for one in group.plugin_placeholders if one["name"] in needed]
+
+
+def _read(variables: list[Json], container: Json) -> list[Json]:
+    """Those that something in the container may read, and those of which they are made."""
+    unread = seen.unread(container, {variable["name"] for variable in variables})
+    kept: list[Json] = []
+    needed: set[str] = set()
+    for variable in reversed(variables):
+        if variable["name"] not in unread or variable["name"] in needed:
+            kept.insert(0, variable)
+            needed.update(references(variable.get("value")))
+    return kept
 
 
 def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> None:
@@ -169,7 +192,7 @@ def _user_variables(
     last = {variable.get("name"): index for index, variable in enumerate(given)}
     v1 = draft.framework.environment(draft.job, group.roles[0])(0) if is_overridden else []
     overridden = {variable["name"]: variable.get("value") for variable in v1}
-    reserved = {name for framework in draft.ml_policy for name in _RESERVED.get(framework, ())}
+    refused = reserved(draft.ml_policy)
     set_first = {variable["name"]: variable.get("value") for variable in own}
     kept: list[tuple[int, Json]] = []
     for index, variable in enumerate(given):
@@ -180,7 +203,7 @@ def _user_variables(
             continue
         if name in overridden and (name in set_first or overridden[name] != variable.get("value")):
             topic, message = OVERRIDDEN, f"{name} is left out: v1 overrode it."
-        elif name in reserved and group.trains:
+        elif name in refused and group.trains:
             topic, message = RESERVED, f"{name} is left out: v2 sets it."
         elif last[name] != index:
             topic, message = TWICE, f"{name} is given again further down."
@@ -219,6 +242,11 @@ def _warn_of_unknown_references(draft: Draft, group: Group, place: Path, contain
             if missing:
                 path = (*draft.template_paths(group)[0], *place, field, index)
                 draft.report(UNKNOWN_REFERENCE, path, f"Nothing sets {', '.join(missing)}, which {field} refers to.")
+
+
+def reserved(ml_policy: Json) -> frozenset[str]:
+    """The variables that a TrainJob of a runtime with this policy must not say."""
+    return frozenset(name for framework in ml_policy for name in _RESERVED.get(framework, ()))
 
 
 def references(text: object) -> list[str]:

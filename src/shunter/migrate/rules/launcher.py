@@ -17,6 +17,7 @@ from shunter.migrate.launch import ENTRYPOINT, Launch, Use, understood
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.launchers import Started
 from shunter.migrate.launch.rewriting import is_editable, with_torchrun
+from shunter.migrate.launch.seen import unread
 from shunter.migrate.paths import Path
 from shunter.migrate.rules import launcher_topics as topics
 
@@ -167,6 +168,8 @@ def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer)
     uses = [use for use in found.told_uses if not (is_rewritten and use.by == "python")]
     is_torchrun = (is_rewritten and launcher == "python") or (launcher == "torchrun" and not found.is_elsewhere)
     if is_torchrun and not uses and not found.launch.also_starts_without and mode != "env-compat":
+        return "plugin"
+    if mode != "env-compat" and unread(found.container, TOLD_BY_V1) >= {*TOLD_BY_V1}:
         return "plugin"
     _tell(draft, topics.VARIABLES, found, f"The runtime tells {found.text} {_listed(TOLD_BY_V1)}, as v1 did.")
     return "variables"

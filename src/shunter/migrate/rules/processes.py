@@ -29,8 +29,10 @@ def options(draft: Draft, group: Group, found: TrainingContainer, told: Telling,
             if draft.is_given(field):
                 draft.carry(field, "TrainJob", ("spec", "trainer", "numProcPerNode"), "a number in v2")
         _warn_of_scaled_world_size(draft, group, found, number, told, is_rewritten=is_rewritten)
-    elif launcher == "python" or is_rewritten:
+    elif is_rewritten:
         draft.trainer["numProcPerNode"] = 1
+        draft.default(FIELD, "torchrun starts one process, as the program was")
+    elif launcher == "python":
         draft.default(FIELD, "a program of plain Python is one process, whatever the word")
     elif launcher not in {"torchrun", "unknown"}:
         draft.default(FIELD, f"{launcher} counts for itself")
@@ -88,8 +90,7 @@ def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> N
         draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
         return
     count = number_of_processes(draft, found)
-    draft.trainer["numProcPerNode"] = count
-    draft.default(FIELD, f"numProcPerNode says what v2 counts: {count}")
+    draft.default(FIELD, f"v2 counts what each node asks for: {count}")
     path, offset = found.place(found.decisive_start)
     told = f"{counts.count(count, 'process', 'processes')} a pod"
     is_sure = found.launch.launcher == "torchrun"

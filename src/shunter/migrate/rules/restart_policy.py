@@ -101,7 +101,7 @@ def apply(draft: Draft) -> None:
         limit = _backoff_limit(draft, policy)
         if "backoffLimitPerIndex" not in group.job_spec:
             group.job_spec["backoffLimit"] = limit
-        if policy == "ExitCode":
+        if policy == "ExitCode" and limit > 0:
             group.job_spec["podFailurePolicy"] = _permanent_exit_codes()
         for role in group.roles:
             _account(draft, group, role, policy)
@@ -160,6 +160,7 @@ def _backoff_limit(draft: Draft, policy: str) -> int:
 
 
 def _permanent_exit_codes() -> Json:
-    """v1 fails the job for codes up to 127, and replaces the pod for those that tell of a signal."""
+    """v1 fails the job for codes up to 127, and replaces the pod for those that tell of a signal. `In` is the shorter form:
+    `NotIn` would take all from 128 to 255. With a limit of 0 any failure fails the Job, and it needs no policy."""
     codes = list(range(1, LAST_PERMANENT_EXIT_CODE + 1))
     return {"rules": [{"action": "FailJob", "onExitCodes": {"containerName": NODE, "operator": "In", "values": codes}}]}

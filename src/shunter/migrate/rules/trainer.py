@@ -13,7 +13,7 @@ from shunter.migrate.findings import Topic
 
 LONGEST_LIST = 128
 LONGEST_IMAGE = 500
-_OF_THE_TRAINER = {"image": "image", "command": "command", "args": "args", "resources": "resourcesPerNode"}
+OF_THE_TRAINER = {"image": "image", "command": "command", "args": "args", "resources": "resourcesPerNode"}
 """Fields of the training container that the TrainJob itself says; its environment is up to `rules/environment`."""
 _FIELDS = ("numNodes", "numProcPerNode", "image", "command", "args", "resourcesPerNode", "env")
 """The fields of a trainer section in the order in which they are written."""
@@ -39,8 +39,13 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         if group.trains:
             _move_to_trainer(draft, group)
-    draft.trainer = {field: draft.trainer[field] for field in _FIELDS if field in draft.trainer}
+    draft.trainer = ordered(draft.trainer)
     draft.jobset["replicatedJobs"] = [_replicated_job(draft, group) for group in draft.groups]
+
+
+def ordered(trainer: Json) -> Json:
+    """A trainer section with its fields as they are written."""
+    return {field: trainer[field] for field in _FIELDS if field in trainer}
 
 
 def fits(value: object) -> bool:
@@ -50,7 +55,7 @@ def fits(value: object) -> bool:
 
 def _move_to_trainer(draft: Draft, group: Group) -> None:
     training = draft.training_container(group)
-    for field, name in _OF_THE_TRAINER.items():
+    for field, name in OF_THE_TRAINER.items():
         if field in group.runtime_says or (field == "resources" and (training.get(field) or {}).get("claims")):
             # Of a job's resources v2 takes the quantities only: claims of devices stay where they are.
             continue

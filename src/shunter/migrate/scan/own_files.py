@@ -25,7 +25,7 @@ _HEADS = (
 )
 _TAILS = re.compile(rb"[Ww]ritten by shunter [\w.+]+\.\s*(</footer>.*)?$", re.DOTALL)
 _BACKUP = re.compile(rb"format: \d+\ntool: shunter ")
-_LINES = re.compile(r"^\s*migrate\.shunter\.dev/|^# .* \(.*\) is not converted:$")
+_LINES = re.compile(r"^\s*(?:annotations: \{)?migrate\.shunter\.dev/|^# .* \(.*\) is not converted:$")
 
 
 class OwnFiles:

@@ -39,9 +39,7 @@ def _wanted(facts: Facts) -> dict[str, list[str]]:
     """The jobs whose results refer to a runtime, by its name."""
     wanted: dict[str, list[str]] = {}
     for outcome in facts.unfinished:
-        if outcome.conversion is None:
-            continue
-        reference = outcome.conversion.train_job["spec"]["runtimeRef"]
-        if reference.get("kind") == CLUSTER_TRAINING_RUNTIMES.kind:
-            wanted.setdefault(reference["name"], []).append(outcome.source.title)
+        if outcome.conversion is not None and outcome.conversion.runtime is None:
+            name = outcome.conversion.train_job["spec"]["runtimeRef"]["name"]
+            wanted.setdefault(name, []).append(outcome.source.title)
     return wanted
