@@ -56,6 +56,9 @@ class Conversion:
     """What became of each leaf of the source."""
     findings: tuple[Finding, ...]
 
+    shorter: tuple[str, ...] = ()
+    """Options with which the job would take a shipped runtime, under the conditions that `rules/profiles.SHORTER` names."""
+
     @property
     def is_blocked(self) -> bool:
         """Whether the result must not be used."""
@@ -117,6 +120,7 @@ def convert(source: SourceObject, options: Options, surroundings: InputContext =
         reason=draft.reason,
         rows=rows,
         findings=tuple(draft.findings),
+        shorter=draft.shorter,
     )
 
 

@@ -107,6 +107,8 @@ class Draft:
     """Why this profile."""
     shipped_runtime: str = ""
     """The ClusterTrainingRuntime that the TrainJob takes (P1); empty when it gets one of its own."""
+    shorter: tuple[str, ...] = ()
+    """Options with which the job would need no runtime of its own; empty where nothing does, or it has none already."""
     groups: list[Group] = field(default_factory=list)
     ml_policy: Json = field(default_factory=dict)
     """The runtime's mlPolicy but numNodes: `{"torch": {}}`; empty for a plain runtime."""

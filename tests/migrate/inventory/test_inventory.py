@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -24,7 +25,7 @@ from shunter.migrate.inventory.taking import insides, of_batch
 from shunter.migrate.options import Options
 from shunter.migrate.source.files import text_file
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
+from shunter.migrate.source.provider import Input, read
 from shunter.migrate.suppression import applied, parsed
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -64,6 +65,18 @@ TRIAL = {
     "ownerReferences": [{"apiVersion": "kubeflow.org/v1beta1", "kind": "Trial", "name": "tune-1", "uid": "1", "controller": True}]
 }
 RELEASE = {"annotations": {"meta.helm.sh/release-name": "jobs", "meta.helm.sh/release-namespace": "team-a"}}
+
+
+def alone(**container: Any) -> dict[str, Any]:
+    """One Master."""
+    value = job()
+    master = copy.deepcopy(value["spec"]["pytorchReplicaSpecs"]["Master"])
+    master["template"]["spec"]["containers"][0] |= container
+    if "volumeMounts" in container:
+        master["template"]["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
+    return {**value, "spec": {**value["spec"], "pytorchReplicaSpecs": {"Master": master}}}
+
+
 ALWAYS = with_role(job(), "Worker", restartPolicy="Always")
 
 
@@ -71,7 +84,11 @@ ALWAYS = with_role(job(), "Worker", restartPolicy="Always")
     ("value", "options", "job_class", "rule", "why"),
     [
         (job(), {}, "standard", "own-runtime", "profile P2"),
-        (job(), {"profile": "idiomatic"}, "simple", "shipped-runtime", "profile P1"),
+        (job(), {"profile": "idiomatic"}, "standard", "shipped-runtime", "profile P1"),
+        (alone(), {}, "simple", "one-pod", "one pod"),
+        (alone(resources={"limits": {"nvidia.com/gpu": 1, "cpu": "4"}}), {}, "simple", "one-pod", "standard resources"),
+        (alone(resources={"limits": {"rdma/hca": 1}}), {}, "standard", "own-runtime", "profile P2"),
+        (alone(volumeMounts=[{"name": "data", "mountPath": "/data"}]), {}, "standard", "own-runtime", "profile P2"),
         (job(state="Running"), {}, "standard", "own-runtime", "profile P2"),
         (job(state="Succeeded"), {}, "finished", "finished", "Succeeded"),
         (job(state="Failed", runPolicy="none"), {}, "finished", "finished", "Failed"),
@@ -83,7 +100,8 @@ ALWAYS = with_role(job(), "Worker", restartPolicy="Always")
         (job(runPolicy={"ttlSecondsAfterFinished": 60}), {}, "complex", "changed-meaning", "TTL001"),
     ],
     ids=[
-        "its own runtime", "a shipped runtime", "running", "succeeded", "failed, and unreadable", "of a Katib trial",
+        "its own runtime", "a shipped runtime", "a Master alone", "with a GPU", "with a device",
+        "with a volume", "running", "succeeded", "failed, and unreadable", "of a Katib trial",
         "of a Helm release", "of a wrong type", "a blocking finding", "a blocking finding that was taken on", "a warning",
     ],
 )  # fmt: skip
@@ -263,3 +281,9 @@ def test_the_rules_are_documented_as_they_are() -> None:
     document = (Path(__file__).parents[3] / "docs" / "migration" / "reference.md").read_text()
     for rule in RULES:
         assert f"| {rule.job_class} | `{rule.id}` | {rule.explanation} |" in document
+
+
+def test_the_simple_example_is_simple() -> None:
+    example = Path(__file__).parents[3] / "examples" / "v1" / "pytorch-simple.yaml"
+    (outcome,) = converted(read([str(example)]).jobs, Options()).outcomes
+    assert entry(outcome, NOW).job_class == "simple"

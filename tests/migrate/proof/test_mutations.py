@@ -51,9 +51,11 @@ DEFAULTS = (
 )
 """Places whose values are what v2 takes where there are none."""
 OF_EXAMPLES = {
+    # One pod, whose program reads no variable and no name.
+    "pytorch-simple": (r"TrainingRuntime spec\.mlPolicy\.torch .*", r"TrainingRuntime .*\.replicatedJobs\[0\]\.name node"),
     "pytorch-elastic": (r"TrainingRuntime spec\.mlPolicy\.torch .*", r"TrainingRuntime .* PET_RDZV_BACKEND"),
     "pytorch-with-storage": (r"TrainingRuntime .* PET_\w+",),
-    "mpi-allreduce": (
+    "mpijob-allreduce": (
         r"TrainingRuntime .*\.emptyDir\.medium Memory",
         r"TrainJob spec\.trainer\.command\[\d+\] (--allow-run-as-root|/etc/mpi/hostfile)",
     ),
@@ -91,7 +93,7 @@ def places(conversion: Conversion, without_effect: tuple[str, ...]) -> Iterator[
         for path, value in leaves(obj or {}):
             named = value_at(obj, (*path[:-1], "name")) if path[-1] == "value" else value
             titles = (f"{manifest} {shown(path)}", f"{manifest} {shown(path)} {value}", f"{manifest} {shown(path)} {named}")
-            patterns = (*without_effect, *OF_EXAMPLES.get(conversion.source.name, ()))
+            patterns = (*without_effect, *OF_EXAMPLES.get(FilePath(conversion.source.source).stem, ()))
             if not any(re.fullmatch(pattern, title, re.DOTALL) for pattern in patterns for title in titles):
                 yield manifest, path, value
 

@@ -63,9 +63,10 @@ def convert(
     """
     import sys
 
-    from shunter.cli.migrate.telling import not_looked_into, summary, tell, tell_blocks
+    from shunter.cli.migrate.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
+    from shunter.migrate.emit.files import usable
     from shunter.migrate.sharing import shared_in
 
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
@@ -92,7 +93,7 @@ def convert(
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
     elif texts is not None and not force:
         refuse_others(texts)
-    changed = write(given, batch, changed_texts, form, texts)
+    changed, results = write(given, batch, changed_texts, form, texts)
     write_reports(reports, batch, faults)
     findings = [*faults, *batch.findings]
     if not quiet:
@@ -103,6 +104,8 @@ def convert(
         said = said_of(given, batch, len(templates), changed)
         counts = summary(findings)
         sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")
+        for line in [*shorter_forms(usable(batch)), *measured(batch, results)]:
+            sys.stderr.write(f"{line}\n")
     raise typer.Exit(exit_code(batch, faults, strict=strict))
 
 
@@ -190,8 +193,8 @@ def write(
     templates: Mapping[int, str],
     form: Form,
     texts: dict[Path, str | None] | None,
-) -> list[Path] | None:
-    """Writes the results; the files that were written, None for standard output."""
+) -> tuple[list[Path] | None, list[str]]:
+    """Writes the results; the files that were written, None for standard output, and the texts of manifests."""
     import sys
 
     from shunter.migrate.emit import files
@@ -200,10 +203,11 @@ def write(
         from shunter.cli.console import Output, print_as
 
         print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
-        return None
+        return None, []
     if texts is None:
-        sys.stdout.write(files.stream(given, batch, templates))
-        return None
+        whole = files.stream(given, batch, templates)
+        sys.stdout.write(whole)
+        return None, [whole]
     from shunter.migrate.writing import remove, write_whole
 
     for path, text in texts.items():
@@ -211,7 +215,15 @@ def write(
             remove(path)
         else:
             write_whole(path, text)
-    return [path for path, text in texts.items() if text is not None]
+    return [path for path, text in texts.items() if text is not None], [text for text in texts.values() if text is not None]
+
+
+def measured(batch: Batch, texts: list[str]) -> list[str]:
+    """How long the jobs were, and the results are; nothing where no manifest was written, or all stand in other objects."""
+    from shunter.migrate.emit.sizes import sizes
+
+    found = sizes(batch, texts)
+    return [f"{found}."] if found.jobs and found.train_job_lines else []
 
 
 def refuse_others(texts: dict[Path, str | None]) -> None:

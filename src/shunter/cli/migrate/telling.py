@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from shunter.api.counts import count
 from shunter.cli.console import errors
 from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
 
@@ -49,6 +50,19 @@ def not_looked_into(conversions: Iterable[Conversion]) -> str:
     return f"Not looked into: what {what}. Programs there may read names, ports or files that are others in v2."
 
 
+def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
+    """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: with which options they need no runtime of their own, and under which
+    condition they train the same."""
+    from shunter.migrate.rules.profiles import SHORTER
+
+    jobs = Counter(one.shorter for one in conversions if one.shorter)
+    return [
+        f"Shorter for {number} of {count(len(conversions), 'job')}: {' '.join(options)}, on a shipped runtime. Trains the same "
+        f"if {', and if '.join(SHORTER[option] for option in options)}."
+        for options, number in sorted(jobs.items())
+    ]
+
+
 def reads_of(findings: Sequence[Finding]) -> str:
     """`HOST009 at jobs/bert.yaml:12:7, POD007 at ...`: the first three of them."""
     told = [f"{finding.topic.id} at {finding.place}" for finding in findings[:3]]
@@ -67,7 +81,7 @@ def summary(findings: Sequence[Finding]) -> str:
         (counts["info"], "note", "notes"),
         (len(findings) - len(standing), "taken on", "taken on"),
     ]
-    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in parts if count)
+    return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
 
 
 def _words(group: Group) -> list[str]:

@@ -19,10 +19,11 @@ CLASSES: dict[JobClass, str] = {
     "owned": "made by somebody else: the source is converted, not the job",
     "blocked": "no result that may be used, until somebody decides or changes it",
     "complex": "something means something else in v2: look at the result, test it",
-    "standard": "keeps its meaning, with a runtime of its own or variables that restore what v1 told its pods",
-    "simple": "keeps its meaning on a shipped runtime",
+    "standard": "keeps its meaning: several pods that train together, volumes, or more settings of pods",
+    "simple": "keeps its meaning, and is one pod with standard resources",
 }
 """In the order in which they are decided, with what each means."""
+_STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _CHANGED = ("lossy", "semantic-change", "manual", "unsupported")
 
 
@@ -80,7 +81,7 @@ def _taken_on(subject: Subject) -> str:
 
 def _changed_meaning(subject: Subject) -> str:
     """Notes (severity info) do not count: they tell of defaults and mechanisms, not of what the job does; nor does what a shipped
-    runtime decides, which is what makes a job simple."""
+    runtime decides."""
     return _told(
         [
             finding
@@ -96,14 +97,37 @@ def _several_templates(subject: Subject) -> str:
     return f"its pods are of {len(jobs)} templates ({', '.join(job['name'] for job in jobs)})" if len(jobs) > 1 else ""
 
 
+def _one_pod(subject: Subject) -> str:
+    """A Master alone, which asks for processors, memory or GPUs, and of whose pod nothing is said beside its container."""
+    conversion = subject.outcome.conversion
+    if conversion is None or conversion.train_job["spec"]["trainer"]["numNodes"] != 1:
+        return ""
+    if "runtimePatches" in conversion.train_job["spec"]:
+        return ""
+    resources = conversion.train_job["spec"]["trainer"].get("resourcesPerNode") or {}
+    if conversion.runtime is not None:
+        (first, *others) = conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+        pod = first["template"]["spec"]["template"]["spec"]
+        (container, *more) = pod["containers"]
+        if others or more or {*pod} - {"containers", "restartPolicy"}:
+            return ""
+        resources = resources or container.get("resources") or {}
+    asked = {name for amounts in resources.values() if isinstance(amounts, dict) for name in amounts}
+    is_standard = all(name in _STANDARD_RESOURCES or name.endswith("/gpu") for name in asked)
+    profile = f"profile {conversion.profile}: {conversion.reason}"
+    return f"it is one pod with standard resources; {profile}" if is_standard and "claims" not in resources else ""
+
+
 def _own_runtime(subject: Subject) -> str:
     conversion = subject.outcome.conversion
-    return f"profile {conversion.profile}: {conversion.reason}" if conversion and conversion.profile != "P1" else ""
+    is_so = conversion and conversion.profile != "P1" and not _one_pod(subject)
+    return f"profile {conversion.profile}: {conversion.reason}" if conversion and is_so else ""
 
 
 def _shipped_runtime(subject: Subject) -> str:
     conversion = subject.outcome.conversion
-    return f"profile P1: {conversion.reason}" if conversion and conversion.profile == "P1" else ""
+    is_so = conversion and conversion.profile == "P1" and not _one_pod(subject)
+    return f"profile P1: {conversion.reason}" if conversion and is_so else ""
 
 
 RULES: tuple[Rule, ...] = (
@@ -121,9 +145,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("several-templates", "complex", "Roles differ, so the runtime has a replicated job for each.", _several_templates),
     Rule(
-        "own-runtime", "standard", "No shipped runtime says what the job says: it has a TrainingRuntime of its own.", _own_runtime
+        "own-runtime", "standard", "Several pods, or more settings of one, and a TrainingRuntime of the job's own.", _own_runtime
     ),
-    Rule("shipped-runtime", "simple", "A shipped runtime does; the TrainJob says the rest.", _shipped_runtime),
+    Rule("shipped-runtime", "standard", "Several pods, or more settings of one, on a shipped runtime.", _shipped_runtime),
+    Rule("one-pod", "simple", "The job is one pod with processors, memory or GPUs, without volumes and the like.", _one_pod),
 )
 
 

@@ -126,8 +126,9 @@ def _leave_unread(group: Group, training: Json) -> None:
 
 
 def _read(variables: list[Json], container: Json) -> list[Json]:
-    """Those that something in the container may read, and those of which they are made."""
-    unread = seen.unread(container, {variable["name"] for variable in variables})
+    """Those that something in the container may read or that stand over one of the user's, and those of which they are made."""
+    given = {variable.get("name") for variable in container.get("env") or ()}
+    unread = seen.unread(container, {variable["name"] for variable in variables} - given)
     kept: list[Json] = []
     needed: set[str] = set()
     for variable in reversed(variables):

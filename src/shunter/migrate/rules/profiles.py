@@ -13,9 +13,11 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.migrate.draft import JOB_NAME, SUCCESS_OF_RUNTIME, Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.launch.rewriting import with_torchrun
 from shunter.migrate.ledger import Target
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.environment import EXPANDS_NOW, are_known, references
+from shunter.migrate.rules.launcher import TOLD_BY_V1, training_container
 from shunter.migrate.rules.restart_policy import UNLIMITED
 from shunter.migrate.rules.trainer import fits
 from shunter.migrate.versions import has
@@ -34,6 +36,13 @@ _PATCHABLE = frozenset({
 _OF_THE_CONTAINER = frozenset({"volumeMounts", "securityContext"})
 _ENVIRONMENT: Path = ("spec", "trainer", "env")
 _POD: Path = ("template", "spec", "replicatedJobs", 0, "template", "spec", "template")
+
+IDIOMATIC, TORCHRUN = "--profile=idiomatic", "--torch-launch=torchrun"
+SHORTER = {
+    IDIOMATIC: "no pod fails more than 6 times, and the job may end when all of its nodes have",
+    TORCHRUN: "the program takes its rank and its group from torch.distributed or torchrun's variables",
+}
+"""Options that make results shorter, and the condition under which they train the same."""
 
 RUNTIME_DECIDES = Topic(
     id="PROFILE001",
@@ -75,6 +84,19 @@ def apply(draft: Draft) -> None:
         draft.report(NOT_EXPRESSIBLE, (), f"A shipped runtime cannot say {', '.join(dict.fromkeys(obstacles))}.")
     elif not obstacles and (draft.options.profile == "idiomatic" or not _decides_how_to_end(draft)):
         _use_shipped(draft)
+    elif not obstacles:
+        draft.shorter = _shorter(draft)
+
+
+def _shorter(draft: Draft) -> tuple[str, ...]:
+    """A TrainJob would say v1's variables itself: it is shorter only where the program needs none, or torchrun tells it."""
+    (group,) = draft.groups
+    if not any(variable["name"] in TOLD_BY_V1 for variable in group.environment):
+        return (IDIOMATIC,)
+    found = training_container(draft, group.roles[0])
+    is_program = found.launch.launcher == "python" and len(found.launch.started) == 1
+    can_be_started = is_program and with_torchrun(found.container, found.launch.main) is not None
+    return (IDIOMATIC, TORCHRUN) if can_be_started and draft.options.torch_launch == "auto" else ()
 
 
 def _decides_how_to_end(draft: Draft) -> bool:
