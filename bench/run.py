@@ -3,8 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, job_list, admission, operator, status_server, inventory, convert, moving,
-first_all_reduce, run_program, recovery, packing, tracking, saves, doctor; all of them when none is given. `--write` puts the
-result into docs/benchmarks.md. Exits 1 when a limit is missed.
+first_all_reduce, run_program, recovery, packing, tracking, saves, doctor, sizes; all when none is given. `--write` puts
+the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from measurements import (
     render,
     run_program,
     saves,
+    sizes,
     status_server,
     tracking,
     up,
@@ -66,6 +67,7 @@ MEASUREMENTS = {
     "tracking": tracking.measure,
     "saves": saves.measure,
     "doctor": doctor.measure,
+    "sizes": sizes.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

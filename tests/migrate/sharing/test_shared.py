@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,19 @@ def test_a_tree_of_kustomizations_shares_only_what_is_equal(tmp_path: Path) -> N
     given = read([str(tmp_path)])
     found = files.usable(shared_in(given, batch.converted(given.convertible, Options())))
     assert [one.train_job["spec"]["trainer"]["image"] for one in found] == ["x:1", "x:1"]
+
+
+def test_examples_twice_share_their_runtimes_and_keep_their_pods() -> None:
+    options = Options(elastic_nodes="replicas", accepted=("MPI001",))
+    found = provider_jobs(TESTS.parent / "examples" / "v1")
+    twice = [
+        replace(one, value={**one.value, "metadata": {**one.metadata, "name": f"{one.name}-{n}"}}) for one in found for n in "ab"
+    ]
+    shared_twice = files.usable(shared(batch.converted(twice, options)))
+    assert len(shared_twice) == 2 * len(found)
+    assert len(runtimes(shared_twice)) <= len(found)
+    require_proof(shared_twice, options)
+
+
+def provider_jobs(folder: Path) -> list[SourceObject]:
+    return read([str(path) for path in sorted(folder.glob("*.yaml"))]).jobs

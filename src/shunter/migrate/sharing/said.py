@@ -10,7 +10,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.migrate.conversion import Conversion
 from shunter.migrate.ledger import Manifest, Row, Target
-from shunter.migrate.paths import Path
+from shunter.migrate.paths import Path, value_at
 from shunter.migrate.rules.profiles import MANAGER
 from shunter.migrate.rules.trainer import OF_THE_TRAINER, ordered
 from shunter.migrate.sharing.parts import TRAINER, Part, Parts, patch_of, replicated_jobs, trainer_of, training_container
@@ -78,8 +78,9 @@ def _part_of(target: Target, manifest: Json) -> tuple[Part, Path]:
 
 def _in_list(part: Part, rest: Path, value: Any) -> tuple[Part, Path]:
     """Items of a list that has them by name are parts of their own, and so are the keys of a nodeSelector."""
-    if rest and isinstance(value, list) and isinstance(rest[0], int) and isinstance(value[rest[0]], dict):
-        return ((*part, value[rest[0]].get("name")), rest[1:]) if part[-1] != "tolerations" else (part, rest)
+    item = value_at(value, rest[:1]) if rest and isinstance(value, list) else None
+    if isinstance(item, dict) and part[-1] != "tolerations":
+        return (*part, str(item.get("name"))), rest[1:]
     return ((*part, rest[0]), rest[1:]) if rest and part[-1] == "nodeSelector" else (part, rest)
 
 
