@@ -34,7 +34,9 @@ class Form(StrEnum):
 def convert(
     *,
     paths: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Files and directories, as with -f.")] = None,
-    directory: Annotated[str, typer.Option("--directory", hidden=True)] = "",
+    directory: Annotated[
+        str, typer.Option("--directory", help="The same as naming it; results go to DIRECTORY-converted, or to --output-dir.")
+    ] = "",
     source: InputOptions,
     form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
     output_dir: Annotated[Path | None, typer.Option(help="Write the files there, in the tree that they were found in.")] = None,
