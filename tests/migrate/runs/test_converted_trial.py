@@ -92,6 +92,19 @@ def test_a_host_of_the_former_name_is_refused() -> None:
         trial(JOB, runtime)
 
 
+LESS = {
+    "no spec": ({"spec": None}, r"TrainJob team/bert: spec\.runtimeRef\.name is missing"),
+    "no runtime": ({"spec": {"runtimeRef": None}}, r"spec\.runtimeRef\.name is missing"),
+    "no name": ({"metadata": {"name": None, "generateName": "bert-"}}, r"metadata\.name is missing"),
+}
+
+
+@pytest.mark.parametrize(("patch", "message"), LESS.values(), ids=LESS)
+def test_what_is_missing_is_named(patch: Json, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        trial(merge_patch(JOB, patch), RUNTIME)
+
+
 def test_a_file_with_two_train_jobs_is_refused() -> None:
     two = [SourceObject(merge_patch(JOB, {"metadata": {"name": name}}), "jobs.yaml") for name in ("bert", "gpt")]
     with pytest.raises(InputError, match="2 TrainJobs are named: TrainJob team/bert, TrainJob team/gpt"):

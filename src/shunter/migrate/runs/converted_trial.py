@@ -40,6 +40,7 @@ def train_job_in(objects: Sequence[SourceObject]) -> SourceObject | None:
 def trial_of_converted(job: SourceObject, objects: Sequence[SourceObject], naming: Naming, *, now: datetime) -> Trial:
     """The trial of a TrainJob. Its TrainingRuntime comes along under the trial's name where the input holds it; else it is the
     cluster's. InputError where the job names hosts by its own name, which the trial does not have."""
+    _require_whole(job)
     name = f"{naming.prefix}{job.name}"
     runtime = _runtime(job, objects)
     hosts = re.compile(rf"(?<![\w.-]){re.escape(job.name)}-[\w-]+\.{re.escape(job.name)}(?![\w-])")
@@ -65,9 +66,19 @@ def trial_of_converted(job: SourceObject, objects: Sequence[SourceObject], namin
     return Trial(None, train_job, runtime, {})
 
 
+def _require_whole(job: SourceObject) -> None:
+    """InputError for a TrainJob without what its trial is made of."""
+    spec = job.value.get("spec")
+    reference = spec.get("runtimeRef") if isinstance(spec, dict) else None
+    if not isinstance(reference, dict) or not reference.get("name"):
+        raise InputError(f"{job.title}: spec.runtimeRef.name is missing.", "Name its runtime.")
+    if not job.metadata.get("name"):
+        raise InputError(f"{job.title}: metadata.name is missing.", "Give it a name: the trial's is made of it.")
+
+
 def _runtime(job: SourceObject, objects: Sequence[SourceObject]) -> Json | None:
     """The TrainingRuntime of the input that the job refers to; None when there is none."""
-    reference = job.value["spec"].get("runtimeRef") or {}
+    reference = job.value["spec"]["runtimeRef"]
     wanted = (TRAINING_RUNTIMES.api_version, TRAINING_RUNTIMES.kind, reference.get("name"))
     if reference.get("kind") != TRAINING_RUNTIMES.kind:
         return None
