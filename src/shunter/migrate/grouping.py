@@ -12,6 +12,7 @@ from shunter.migrate.findings import Finding
 _MOST_OF_A_TOPIC = 10
 """Groups of one topic that are told in full; the others are counted."""
 _MOST_PLACES = 3
+_PLACE = re.compile(r"\S+:\d+:\d+")
 _ROLES = "ReplicaSpecs"
 
 
@@ -101,7 +102,8 @@ def _blocking_first(findings: list[Finding]) -> list[Finding]:
 
 
 def _general(finding: Finding, text: str) -> str:
-    """A message without what it says of this very object: its name, and the role."""
+    """A message without what it says of this very object: its name, the role, and places."""
+    text = _PLACE.sub("*", text)
     name = finding.object.rpartition(" ")[2]
     words = {finding.object, name, name.rpartition("/")[2]} - {""}
     if len(finding.path) > 2 and str(finding.path[1]).endswith(_ROLES):

@@ -19,7 +19,6 @@ from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, R
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 _RANKS = (REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE)
-_POSITIVE = ("In", "Exists")
 _OF_A_JOB: Json = {"key": JOBSET_NAME, "operator": "Exists"}
 _MOST_INDEXES = 8
 """Beyond it a list of ranks is nothing that anybody would write."""
@@ -141,60 +140,51 @@ def _candidates(selection: Selection, jobs: Jobs, selected: list[JobPods], wante
     rules: list[Json] = [*(selection.selector.get("matchExpressions") or ())]
     own = {key: value for key, value in labels.items() if not key.startswith(V1_PREFIX)}
     own_rules = [rule for rule in rules if _is_kept(rule)]
-    reach = jobs.in_reach(selection, {"matchLabels": own})
-    keys = {*labels, *(str(rule.get("key", "")) for rule in rules)}
+    asked = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items() if key.startswith(V1_PREFIX)]
+    asked += [rule for rule in rules if str(rule.get("key", "")).startswith(V1_PREFIX)]
+    keys = {str(rule.get("key", "")) for rule in asked}
     asks_for_ranks = not keys.isdisjoint(_RANKS) and JOB_NAME not in keys
-    for is_of_these, of_jobs in _of_jobs(labels, rules, reach, selected):
-        for narrower in _of_ranks(wanted, reach) if any(rule.get("operator") in _POSITIVE for rule in of_jobs) else [[]]:
+    for is_of_these, of_jobs in _of_jobs(selection, jobs, asked, selected):
+        for narrower in _of_ranks(selection, jobs, {**own, **_equalities(of_jobs)}, wanted) if _is_positive(of_jobs) else [[]]:
             requirements = [*of_jobs, *narrower]
-            found = {**own, **{rule["key"]: rule["values"][0] for rule in requirements if _is_equality(rule)}}
             expressions = [*own_rules, *(rule for rule in requirements if not _is_equality(rule))]
-            parts: Json = {"matchLabels": found, "matchExpressions": expressions}
+            parts: Json = {"matchLabels": {**own, **_equalities(requirements)}, "matchExpressions": expressions}
             candidate = {key: value for key, value in parts.items() if value}
             if candidate:
                 yield is_of_these or (asks_for_ranks and not narrower), candidate
 
 
-def _of_jobs(labels: Json, rules: list[Json], reach: list[JobPods], selected: list[JobPods]) -> Iterator[tuple[bool, list[Json]]]:
+def _of_jobs(selection: Selection, jobs: Jobs, asked: list[Json], selected: list[JobPods]) -> Iterator[tuple[bool, list[Json]]]:
     """Requirements that choose the jobs, and whether they list names where the selector had none. A selector that only training
     pods fulfil gets one that only they fulfil: other pods of the namespace are not in the input."""
-    asked = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items() if key.startswith(V1_PREFIX)]
-    asked += [rule for rule in rules if str(rule.get("key", "")).startswith(V1_PREFIX)]
-    is_of_training = any(rule.get("operator") in _POSITIVE for rule in asked)
-    names = _new_names(reach)
-    translated = [_in_v2(rule, names) for rule in asked if rule.get("key") == JOB_NAME]
+    is_of_training = _is_positive(asked)
+    translated = [_in_v2(rule, selection, jobs) for rule in asked if rule.get("key") == JOB_NAME]
     known = [rule for rule in translated if rule is not None]
     if len(known) == len(translated):
-        is_positive = any(rule.get("operator") in _POSITIVE for rule in known)
-        yield False, [*known, *([_OF_A_JOB] if is_of_training and not is_positive else [])]
-    if is_of_training and selected and all(job.new_name for job in selected if job.result is not None):
-        values = sorted({job.new_name for job in selected if job.result is not None})
-        yield not translated, [{"key": JOBSET_NAME, "operator": "In", "values": values}] if values else []
+        yield False, [*known, *([_OF_A_JOB] if is_of_training and not _is_positive(known) else [])]
+    names = sorted({job.new_name for job in selected if job.result is not None})
+    if is_of_training and names and all(names):
+        yield not translated, [{"key": JOBSET_NAME, "operator": "In", "values": names}]
     if not selected:
         yield False, [{"key": JOBSET_NAME, "operator": "DoesNotExist"}]
 
 
-def _new_names(reach: list[JobPods]) -> dict[str, list[str]]:
-    """The names of the TrainJobs by those of the v1 jobs; no name where one of them is made by the API server."""
-    found: dict[str, list[str]] = {}
-    for job in reach:
-        if job.result is not None:
-            found.setdefault(job.outcome.source.name, []).append(job.new_name)
-    return {name: new for name, new in found.items() if all(new)}
+def _in_v2(rule: Json, selection: Selection, jobs: Jobs) -> Json | None:
+    """A requirement on the v1 label of the job's name, said of JobSet's; None where a name in it is that of no TrainJob here, or
+    of one that the API server names."""
+    names: set[str] = set()
+    for value in rule.get("values") or []:
+        found = [job.new_name for job in jobs.in_reach(selection, {"matchLabels": {JOB_NAME: value}}) if job.is_called(value)]
+        if not found or not all(found):
+            return None
+        names.update(found)
+    return {"key": JOBSET_NAME, "operator": rule.get("operator"), **({"values": sorted(names)} if names else {})}
 
 
-def _in_v2(rule: Json, names: dict[str, list[str]]) -> Json | None:
-    """A requirement on the v1 label of the job's name, said of JobSet's; None where a name in it is that of no job here."""
-    values = rule.get("values") or []
-    if any(value not in names for value in values):
-        return None
-    new = sorted({name for value in values for name in names[value]})
-    return {"key": JOBSET_NAME, "operator": rule.get("operator"), **({"values": new} if new else {})}
-
-
-def _of_ranks(wanted: list[Json], reach: list[JobPods]) -> Iterator[list[Json]]:
-    """Requirements that choose pods within jobs: none, the role, the rank, both."""
+def _of_ranks(selection: Selection, jobs: Jobs, labels: Json, wanted: list[Json]) -> Iterator[list[Json]]:
+    """Requirements that choose pods within the jobs that have the labels: none, the role, the rank, both."""
     yield []
+    reach = jobs.in_reach(selection, {"matchLabels": labels})
     others = [pair.v2 for job in reach for pair in job.pairs if pair.v2 is not None]
     role, rank = (_values(key, wanted, others) for key in (REPLICATED_JOB, INDEX))
     if role:
@@ -223,6 +213,14 @@ def _is_kept(rule: Json) -> bool:
 def _is_about_all_jobsets(selection: Selection, new: Json) -> bool:
     rules = [] if selection.form == "labels" else new.get("matchExpressions") or ()
     return any(rule["key"] == JOBSET_NAME and rule["operator"] in ("Exists", "DoesNotExist") for rule in rules)
+
+
+def _equalities(rules: list[Json]) -> dict[str, str]:
+    return {rule["key"]: rule["values"][0] for rule in rules if _is_equality(rule)}
+
+
+def _is_positive(rules: list[Json]) -> bool:
+    return any(rule.get("operator") in ("In", "Exists") for rule in rules)
 
 
 def _is_equality(rule: Json) -> bool:

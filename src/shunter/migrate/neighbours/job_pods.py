@@ -43,7 +43,7 @@ class JobPods:
     outcome: Outcome
     options: Options
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         return self.outcome.source.namespace
 
@@ -52,12 +52,12 @@ class JobPods:
         """`PyTorchJob training/bert`."""
         return self.outcome.source.title
 
-    @property
+    @cached_property
     def result(self) -> Conversion | None:
         """None for a job that stays a v1 job."""
         return None if self.outcome.is_blocked else self.outcome.conversion
 
-    @property
+    @cached_property
     def new_name(self) -> str:
         """Of the TrainJob; empty where the API server makes it, and where there is none."""
         return str(self.result.train_job["metadata"].get("name") or "") if self.result else ""
@@ -68,6 +68,10 @@ class JobPods:
         metadata = self.result.train_job["metadata"] if self.result else {}
         name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
         return f"TrainJob {self.namespace}/{name}" if self.namespace else f"TrainJob {name}"
+
+    def is_called(self, name: str) -> bool:
+        """Whether it is converted from the v1 job of that name."""
+        return self.result is not None and self.outcome.source.name == name
 
     @cached_property
     def pairs(self) -> tuple[PodPair, ...]:
