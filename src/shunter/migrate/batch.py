@@ -9,12 +9,13 @@ from pathlib import PurePath
 
 from shunter.api.meta import Json
 from shunter.errors import ShunterError
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion import Conversion, convert, framework_of
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import InputContext, surroundings_of
+from shunter.migrate.unreadable import faults
 
 UNREADABLE = Topic(
     id="INPUT001",
@@ -94,8 +95,13 @@ def _outcome(source: SourceObject, options: Options, surroundings: InputContext)
     try:
         conversion = convert(source, options, surroundings)
     except UnreadableJobError as error:
-        finding = Finding(UNREADABLE, source.title, source.place(error.path), error.path, f"{error.fault}.", error.remedy)
-        return Outcome(source, None, (finding,))
+        framework = framework_of(source)
+        assert framework is not None, "it was read"
+        found = (
+            Finding(UNREADABLE, source.title, source.place(fault.path), fault.path, f"{fault.fault}.", fault.remedy)
+            for fault in faults(source, framework, error)
+        )
+        return Outcome(source, None, tuple(found))
     except ShunterError:
         raise
     except Exception as error:  # a defect ends the job that it struck, not the batch

@@ -189,7 +189,7 @@ class _Attempt:
             outcome = self.outcome(known)
             if outcome.conversion is not None:
                 return list(known)
-            (fault,) = outcome.findings
+            fault = outcome.findings[0]
             value = value_at(outcome.source.value, fault.path)
             match = _WORD.fullmatch(value) if isinstance(value, str) else None
             if match is None or not re.search(r"`int|is no quantity", fault.message):
