@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from before_and_after_page import before_and_after_page
 from builtin_definitions import builtin_definitions
 from conformance_table import conformance_table
 from deploy_files import deploy_files
@@ -57,6 +58,7 @@ def generated_files() -> dict[Path, bytes]:
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
     files[Path("docs/migration/findings.md")] = findings_page()
+    files[Path("docs/migration/before-and-after.md")] = before_and_after_page()
     files[PAGE] = sizing_page()
     for name, schema in (("report", report_schema()), ("inventory", inventory_schema())):
         files[Path(f"docs/migration/{name}.schema.json")] = msgspec.json.format(msgspec.json.encode(schema)) + b"\n"

@@ -46,6 +46,23 @@ def test_manifests_go_to_standard_output_and_findings_to_standard_error() -> Non
     assert "1 of 2 jobs converted: 1 blocking" in done.stderr
 
 
+def test_it_ends_with_what_is_shorter_and_with_the_lines_before_and_after() -> None:
+    two = JOB + "---\n" + JOB.replace("name: bert", "name: other").replace("train.py", "other.py")
+    done = convert("-f", "-", given=two)
+    *_, shorter, lengths = done.stderr.splitlines()
+    assert shorter.startswith(
+        "Shorter for 2 of 2 jobs: --profile=idiomatic, on a shipped runtime. Trains the same if no pod fails"
+    )
+    texts = done.stdout.split("---\n")
+    runtime, first, second = (sum(bool(line.strip()) for line in text.splitlines()) for text in texts)
+    before = sum(bool(line.strip()) for line in two.splitlines()) - 1
+    assert lengths.startswith(f"2 jobs of {before} lines: 2 TrainJobs of {first + second} and 1 runtime of {runtime} now, ")
+    assert f", {(first + second + runtime) / before:.2f} with it." in lengths
+    again = convert("-f", "-", "--profile", "idiomatic", given=two)
+    assert "Shorter" not in again.stderr
+    assert "runtimes" not in again.stderr.splitlines()[-1]
+
+
 def test_what_is_accepted_is_converted() -> None:
     done = convert("-f", "-", "--accept", "RESTART001", given=BLOCKED)
     assert done.returncode == 0
