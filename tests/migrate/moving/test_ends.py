@@ -21,6 +21,7 @@ from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Action, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
 from shunter.migrate.moving.tidying import tidied
+from shunter.migrate.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.source.objects import SourceObject
 
 FOUND: Plan = plan(job(suspend=True))
@@ -231,6 +232,14 @@ def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again(
     for records in ([made, started], [made, started, *rolled_back]):
         [row] = progress(FOUND, records, [v1()], []).rows
         assert (row.stage, row.next) == ("gone", told)
+
+
+def test_of_a_v1_job_in_a_queue_nobody_is_told_to_resume_it_by_hand() -> None:
+    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE, "kind": "TrainJob"}
+    started = Record(number=1, step="start", phase="done", verb="patch", **about)
+    [row] = progress(FOUND, [started], [v1(labels={KUEUE_QUEUE: "gpus"})], []).rows
+    assert "take the v1 job out of queue gpus" in row.next
+    assert "by hand" not in row.next
 
 
 def test_a_step_that_was_begun_and_not_ended_is_named() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, queue_of, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import step_title
 from shunter.migrate.moving.undoing import was_started
@@ -82,16 +82,20 @@ def _past(item: Item, begun: Collection[str], made: Collection[str], started: Co
 
 def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
     state = overview(job).state if job is not None else "gone"
-    stage, following = _stage(item, state, twin, past)
+    stage, following = _stage(item, state, twin, past, queue_of(job) if job is not None else "")
     name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
     return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, stage=stage, next=following)
 
 
-def _stage(item: Item, v1: str, twin: Json | None, past: Past) -> tuple[Stage, str]:
+def _stage(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> tuple[Stage, str]:
     if past == "begun":
         return "half done", "apply again"
     if twin is None and past == "started":
-        return "gone", "its TrainJob was deleted since it was started: if it had not finished, resume the v1 job by hand"
+        if queue:
+            why = f"if it had finished, take the v1 job out of queue {queue} (label {KUEUE_QUEUE}), or Kueue starts it again"
+        else:
+            why = "if it had not finished, resume the v1 job by hand"
+        return "gone", f"its TrainJob was deleted since it was started: {why}"
     if twin is None and past == "made":
         return "gone", "its TrainJob was deleted since; to make it again, roll back and apply"
     if twin is None:

@@ -70,7 +70,7 @@ class Comparison(NamedTuple):
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """The deciding aspects that could not be compared, and stand in nobody's way."""
+        """The aspects that would have decided and could not be compared."""
         if self.verdict in ("different", "not comparable"):
             return ()
         return tuple(one.name for one in self.aspects if one.decides and one.verdict in ("not seen", "not comparable"))
