@@ -34,7 +34,11 @@ class Form(StrEnum):
 def doctor(
     job: Annotated[
         str,
-        typer.Argument(metavar="[JOB]", autocompletion=job_names, help="Name of the job, or KIND/NAME when two kinds share it."),
+        typer.Argument(
+            metavar="[JOB]",
+            autocompletion=job_names,
+            help="Name of the job, or KIND/NAME when two kinds share it. jobset/NAME: a JobSet of one's own.",
+        ),
     ] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Look again until the job ends; print what changes.")] = False,
     no_exec: Annotated[bool, typer.Option("--no-exec", help="Never run anything in a pod: no stacks.")] = False,
@@ -117,8 +121,12 @@ async def looked(target: Target, wanted: str, namespace: str, settings: Settings
 
 
 async def readable_job(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:
-    """The job of this name; where not all kinds may be listed, of those that may. InputError when there is none."""
+    """The job of this name; where not all kinds may be listed, of those that may; `jobset/NAME` is a JobSet of one's own.
+    InputError when there is none."""
     import asyncio
+
+    if wanted.lower().startswith("jobset/"):
+        return await own_jobset(client, wanted.partition("/")[2], namespace)
 
     from shunter.jobs.finding import find
     from shunter.kube.errors import Forbidden, NotFound
@@ -139,6 +147,20 @@ async def readable_job(client: Client, wanted: str, namespace: str) -> tuple[Res
         if not readable:
             raise
         return await find(client, wanted, namespace, among=readable)
+
+
+async def own_jobset(client: Client, name: str, namespace: str) -> tuple[Resource, Json]:
+    """The one JobSet of this name, as a job; InputError when there is none, or more than one."""
+    from shunter.api.resources import JOBSETS
+    from shunter.errors import InputError
+
+    found = (await client.list(JOBSETS, namespace, field_selector=f"metadata.name={name}")).items
+    if len(found) != 1:
+        where = f"in namespace {namespace}" if namespace else "in any namespace"
+        raise InputError(
+            f"there {'is no JobSet' if not found else f'are {len(found)} JobSets'} {name!r} {where}.", "Name one with -n."
+        )
+    return JOBSETS, as_job(JOBSETS, found[0])
 
 
 async def one_look(target: Target, job: Json, settings: Settings) -> tuple[Evidence, Report]:
@@ -178,7 +200,15 @@ async def watched(target: Target, wanted: str, namespace: str, settings: Setting
             if not found or found["metadata"]["uid"] != job["metadata"]["uid"]:
                 say(f"{resource.kind} {job['metadata']['name']} was deleted")
                 return report.exit_code
-            job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+            job = as_job(resource, found)
+
+
+def as_job(resource: Resource, found: Json) -> Json:
+    """An object of a list or a GET, with its kind."""
+    from shunter.api.resources import JOBSETS
+    from shunter.doctor.jobsets import as_training
+
+    return as_training(found) if resource == JOBSETS else {"apiVersion": resource.api_version, "kind": resource.kind, **found}
 
 
 def show(report: Report, form: Form) -> None:
