@@ -126,7 +126,7 @@ RESTARTED_IN_PLACE = Scenario(
         Step("restarted", _restarts_in_place, lambda stage: _failures(stage) == 1),
         Step(
             "evicted",
-            lambda stage: stage.pods("j-worker-1", "Failed", reason="Evicted", restartCount=1),
+            lambda stage: stage.pods("j-worker-1", "Failed", reason="Evicted", exitCode=137, restartCount=1),
             lambda stage: _failures(stage) == 2 and stage.count(PODS, "Pending") == 1,
         ),
         Step("running again", lambda stage: stage.pods("j-worker-1", "Running"), lambda stage: _active(stage) == 3),

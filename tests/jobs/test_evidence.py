@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 import msgspec
+import pytest
 
 from job_evidence import (
     NOW,
@@ -22,7 +23,7 @@ from job_evidence import (
     waiting,
     workload,
 )
-from shunter.jobs.evidence import Why, completed, evidence_of, why_of_all
+from shunter.jobs.evidence import NOT_UP, Why, completed, evidence_of, is_well, why_of_all
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
@@ -52,6 +53,8 @@ class Lists:
         items = self._lists.get(plural, [])
         if items is None:
             return answer(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": f"{plural} is forbidden"})
+        if params.get("fieldSelector") == NOT_UP:
+            items = [one for one in items if one["status"].get("phase") not in ("Running", "Succeeded")]
         if plural == "pendingworkloads":
             start, limit = int(params["offset"]), int(params["limit"])
             items = items[start : start + limit]
@@ -102,8 +105,46 @@ async def test_for_jobs_that_run_in_full_only_pods_are_read() -> None:
     assert plurals(server) == ["pods"]
     ready = v2_job(jobsStatus=[{"name": "node", "active": 1, "ready": 1}])
     server = Lists(pods=[pod(v2_pod(0, **running())), pod(v2_pod(1, **running()))])
-    assert await why(server, ready) == Why(None, up=2)
+    assert await why(server, ready) == Why(None, is_all_up=True)
     assert plurals(server) == ["pods"]
+
+
+def well(**status: Any) -> Json:
+    """A job that runs in full by its own status."""
+    runs = {"type": "Running", "status": "True"}
+    return v1_job(conditions=[runs], replicaStatuses={"Master": {"active": 1}, "Worker": {"active": 1}}, **status)
+
+
+async def test_of_jobs_that_are_well_by_their_status_the_pods_that_run_are_not_sent() -> None:
+    full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
+    server = Lists(pods=full)
+    assert await why(server, well()) == Why(None, is_all_up=True)
+    assert plurals(server) == ["pods"]
+    assert (await why(Lists(pods=None), well())).up is None
+    held = Lists(pods=[full[0], pod(v1_pod("worker", **unplaced(NO_GPU)))])
+    found = await why(held, well())
+    assert found.cause is not None
+    assert (found.cause.word, found.up, found.is_all_up) == ("Unschedulable", 1, False)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        v1_job(),
+        well(rankFailures={"count": 1, "last": []}),
+        v1_job(2, conditions=[{"type": "Running", "status": "True"}], replicaStatuses={"Master": {"active": 1}}),
+        v1_job(replicaStatuses={"Master": {"active": 1}, "Worker": {"active": 1}}),
+        v1_job(
+            conditions=[{"type": "Running", "status": "True"}],
+            replicaStatuses={"Master": {"active": 1, "succeeded": 1}, "Worker": {"active": 1}},
+        ),
+        v2_job(jobsStatus=[{"name": "node", "active": 2, "ready": 1}]),
+        v2_job(jobsStatus=[{"name": "node", "active": 1, "ready": 1}], rankFailures={"count": 1}),
+    ],
+    ids=["no status", "failed before", "not all of it", "not Running", "a rank has ended", "not ready", "failed before, v2"],
+)
+def test_a_job_is_not_well_by_its_status_unless_all_of_it_runs_and_nothing_ever_failed(job: Json) -> None:
+    assert not is_well(job)
 
 
 async def test_events_are_read_only_where_pods_do_not_say_why() -> None:

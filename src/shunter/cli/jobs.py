@@ -93,7 +93,7 @@ def table_of(rows: Sequence[Row]) -> Table:
         word = why.cause.word if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
-        ranks = f"{'?' if why.up is None else why.up}/{row.wanted}"
+        ranks = f"{'?' if row.up is None else row.up}/{row.wanted}"
         how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
         table.add_row(job.namespace, job.name, job.kind, state, word, ranks, *used, *how_far, age(job.created), ran)
     return table

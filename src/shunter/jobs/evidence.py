@@ -27,6 +27,8 @@ from shunter.operator.overview import is_suspended, is_v2, overview, pod_selecto
 V1_PODS, V2_PODS = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
 NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
 """Selectors of the pods of all v1 jobs, TrainJobs, and Jobs of Kubernetes."""
+NOT_UP = "status.phase!=Running,status.phase!=Succeeded"
+"""Selects pods that do not run, and have not succeeded."""
 FEW = 8
 """Up to so many namespaces, or pending workloads' queues, are read one by one; more by one list of all."""
 KUEUE_VERSIONS = ("v1beta2", "v1beta1")
@@ -77,6 +79,8 @@ class Why(NamedTuple):
     unread: tuple[str, ...] = ()
     up: int | None = 0
     """Ranks whose pod runs; None where pods could not be read."""
+    is_all_up: bool = False
+    """Whether all ranks run by the job's own status, and no pod of it is in another phase: then no more was read."""
 
 
 async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
@@ -86,6 +90,8 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
     held = [job for job in live.values() if not is_suspended(job)]
     # Kueue may have suspended the JobSet of a TrainJob and not the TrainJob itself.
     queued = [job for job in live.values() if queue_name(job) and (is_suspended(job) or is_v2(job))]
+    well = await _all_up(reader, [job for job in held if is_well(job)], namespace)
+    held = [job for job in held if job["metadata"]["uid"] not in well]
     pods = await _pods_by_job(reader, held, namespace)
     workloads = await reader.workloads(_scopes(queued, namespace)) if queued else None
     first_unread = tuple(reader.unread)
@@ -99,16 +105,53 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
         found[uid] = msgspec.structs.replace(found[uid], workloads=workloads, unread=tuple(reader.unread))
         causes[uid] = cause(job, found[uid], now)
     running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in live.items()}
-    return {uid: Why(causes[uid], unread(job, found[uid], causes[uid]), running[uid]) for uid, job in live.items()}
+    return {
+        uid: Why(causes[uid], unread(job, found[uid], causes[uid]), running[uid], is_all_up=uid in well)
+        for uid, job in live.items()
+    }
+
+
+def is_well(job: Json) -> bool:
+    """Whether the status of a job says that all its ranks run, none has ended, and none has ever failed: its pods have nothing to
+    add then, unless one has changed since."""
+    status = job.get("status") or {}
+    if is_native(job) or status.get("rankFailures") or "deletionTimestamp" in job["metadata"]:
+        return False
+    groups = status.get("jobsStatus") or [] if is_v2(job) else [*(status.get("replicaStatuses") or {}).values()]
+    if not groups or any(group.get("succeeded") or group.get("failed") for group in groups):
+        return False
+    if is_v2(job):
+        return all(group.get("active") and group["active"] == group.get("ready") for group in groups)
+    return overview(job).state == "Running" and sum(group.get("active", 0) for group in groups) == overview(job).ranks
+
+
+async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[str]:
+    """Those of the jobs of which no pod is in another phase than Running or Succeeded, by uid: the API server looks through their
+    pods, and sends only the others."""
+    if not well:
+        return set()
+    selectors = {_all_pods(job) for job in well}
+    others = await reader.listed_all(PODS, _scopes(well, namespace), selectors, view=PodFields, field_selector=NOT_UP)
+    if PODS.plural in reader.unread:
+        return set()
+    doubtful = {_job_key(pod) for pod in others}
+    return {job["metadata"]["uid"] for job in well if _key(job) not in doubtful}
 
 
 async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) -> dict[str, list[Json]]:
     """The pods of the jobs, by `_key`."""
     pods: dict[str, list[Json]] = {}
-    if jobs:
-        selectors = {_all_pods(job) for job in jobs}
-        for pod in await reader.listed_all(PODS, _scopes(jobs, namespace), selectors, view=PodFields):
-            pods.setdefault(_job_key(pod), []).append(pod)
+    if not jobs:
+        return pods
+    if len(jobs) <= FEW:
+        lists = await asyncio.gather(
+            *(reader.listed(PODS, job["metadata"]["namespace"], pod_selector(job), view=PodFields) for job in jobs)
+        )
+        found = [pod for listed in lists for pod in listed]
+    else:
+        found = await reader.listed_all(PODS, _scopes(jobs, namespace), {_all_pods(job) for job in jobs}, view=PodFields)
+    for pod in found:
+        pods.setdefault(_job_key(pod), []).append(pod)
     return pods
 
 
@@ -204,10 +247,18 @@ class _Reader:
         return [{"kind": resource.kind, **item} for item in page.items]
 
     async def listed_all(
-        self, resource: Resource, scopes: Sequence[str], selectors: Collection[str], *, view: Any = None
+        self,
+        resource: Resource,
+        scopes: Sequence[str],
+        selectors: Collection[str],
+        *,
+        field_selector: str = "",
+        view: Any = None,
     ) -> list[Json]:
         parts = ((scope, labels) for scope in scopes for labels in sorted(selectors))
-        lists = await asyncio.gather(*(self.listed(resource, scope, labels, view=view) for scope, labels in parts))
+        lists = await asyncio.gather(
+            *(self.listed(resource, scope, labels, field_selector=field_selector, view=view) for scope, labels in parts)
+        )
         return [item for items in lists for item in items]
 
     async def workloads(self, scopes: Sequence[str]) -> list[Json] | None:

@@ -36,6 +36,11 @@ class Row(NamedTuple):
     """Pods that train when all are there, by the job or its JobSet."""
     failures: RankFailures | None = None
 
+    @property
+    def up(self) -> int | None:
+        """Ranks whose pod runs; None where pods could not be read."""
+        return self.wanted if self.why.is_all_up else self.why.up
+
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
         that could not be read and might have told; `up` is null where pods could not be read; `progress` is null when nothing
@@ -47,7 +52,7 @@ class Row(NamedTuple):
             **found,
             **why,
             "unread": list(self.why.unread),
-            "up": self.why.up,
+            "up": self.up,
             "wanted": self.wanted,
             "progress": msgspec.to_builtins(self.progress),
             "restarts": msgspec.to_builtins(self.restarts),
