@@ -192,3 +192,38 @@ async def test_compare_notes_its_verdict_for_cleanup_only_on_the_twin_of_the_ori
     told = migrate("compare", "PyTorchJob/bert", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
     assert "not noted" not in told
     assert mark(await moves.twin("bert"), COMPARED) == "not comparable"
+
+
+async def test_compare_by_a_plan_says_what_it_leaves_out(migrate: Migrate, moves: Moves, operator: Operator) -> None:
+    for name in ("bert", "gpt"):
+        await moves.submit(name, suspend=True)
+        await moves.until_state(name, "Suspended")
+    path = str(moves.directory / "plan.yaml")
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", path)
+    migrate("apply", "--plan", path, "--yes")
+    await operator.stop()
+    await moves.finish(TRAIN_JOBS, "bert", "Complete")
+    done = migrate("compare", "--plan", path)
+    assert f"PyTorchJob {moves.namespace}/gpt: TrainJob gpt is " in done.stderr
+    assert "equal" in done.stdout
+    assert mark(await moves.twin("bert"), COMPARED) == "equal"
+    assert "nothing to compare" in migrate("compare", "--plan", path).stderr
+    assert "not seen: " in migrate("compare", "PyTorchJob/bert", "--plan", path).stderr
+    assert "it has no job 'other'" in migrate("compare", "other", "--plan", path, code=1).stderr
+    assert "--plan takes both runs of each job itself" in migrate("compare", "a", "b", "--plan", path, code=1).stderr
+
+
+async def test_cleanup_archives_what_it_deletes(migrate: Migrate, moves: Moves, operator: Operator) -> None:
+    await moves.submit("bert", suspend=True)
+    await operator.stop()
+    await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
+    path = str(moves.directory / "plan.yaml")
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", path)
+    assert "nothing was changed" in migrate("cleanup", "--plan", path, "--dry-run").stderr
+    assert await moves.v1("bert") != {}
+    migrate("cleanup", "--plan", path, "--yes")
+    assert await moves.v1("bert") == {}
+    migrate("rollback", "--plan", path, "--yes", code=6)
+    assert await moves.v1("bert") == {}
+    migrate("restore", f"{path}.archive", "--finished", "--yes")
+    assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
