@@ -161,7 +161,8 @@ class Side:
     def _selection(self, selector: Json) -> Json:
         marks = [mark for mark, labels in self._labels.items() if selects(selector, labels)]
         if not marks:
-            return _of_other_jobs(selector)
+            has_names = any(JOB_NAME in labels for labels in self._labels.values())
+            return _of_other_jobs(selector) if has_names else selector
         rules: Iterable[Json] = selector.get("matchExpressions") or ()
         return {
             "selects": marks,
@@ -178,7 +179,8 @@ def _beside_training(replica: Replica) -> str:
 
 
 def _of_other_jobs(selector: Json) -> Json:
-    """A selector of pods that are none of the job's, with JobSet's label of the job's name in the place of v1's."""
+    """A selector of pods that are none of the job's, on a side whose pods have v1's label of the job's name: with JobSet's in its
+    place, which all pods of v2 have."""
     given = selector.get("matchLabels") or {}
     labels = {_JOB_NAMES.get(key, key): value for key, value in given.items() if key != OPERATOR_NAME or JOB_NAME not in given}
     rules = [
