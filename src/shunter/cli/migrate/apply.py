@@ -62,7 +62,7 @@ def apply(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Carry a plan out: the freeze, then wave by wave. Run it again after any interruption: it goes on where it was.
+    """Execute a migration plan: the freeze, then wave by wave. Run it again after any interruption: it goes on where it was.
 
     Each write is in a journal (a file, and ConfigMaps) before it is made; `migrate rollback` takes back what is there.
     Exit codes: 0 all of it is done, 6 not all of it, a rollback is available.

@@ -33,7 +33,8 @@ class ConversionOptions(NamedTuple):
     """Of a job. `meaning` reads them."""
 
     accept: Annotated[
-        list[str] | None, typer.Option("--accept", help="Take on a blocking finding, by id; repeatable.", metavar="ID")
+        list[str] | None,
+        typer.Option("--accept", help="Accept a blocking finding by its id; repeatable, or ID,ID.", metavar="ID"),
     ] = None
     torch_launch: Annotated[
         TorchLaunch, typer.Option("--torch-launch", help="How programs that torchrun does not start learn their rank.")
@@ -49,7 +50,7 @@ class ConversionOptions(NamedTuple):
     ] = ""
     mpi_image: Annotated[str, typer.Option("--mpi-image", help="An image with sshd for MPIJobs.")] = ""
     target_version: Annotated[str, typer.Option("--target-version", help="The Trainer that runs the result: 2.0 to 2.4.")] = "2.3"
-    v1_labels: Annotated[bool, typer.Option("--v1-labels", help="Give pods the labels that v1's log queries select.")] = False
+    v1_labels: Annotated[bool, typer.Option("--v1-labels", help="Keep the v1 labels on pods, for queries and selectors.")] = False
     cluster_domain: Annotated[str, typer.Option("--cluster-domain", help="CUSTOM_CLUSTER_DOMAIN of the v1 operator.")] = ""
 
     def meaning(self, *, suspend: bool, suffix: str = "") -> Options:

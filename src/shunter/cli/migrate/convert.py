@@ -39,15 +39,17 @@ def convert(
     ] = "",
     source: InputOptions,
     form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
-    output_dir: Annotated[Path | None, typer.Option(help="Write the files there, in the tree that they were found in.")] = None,
-    in_place: Annotated[bool, typer.Option("--in-place", help="Change the files themselves; git must know them.")] = False,
+    output_dir: Annotated[Path | None, typer.Option(help="Write files to this directory, in the same tree.")] = None,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Change the files themselves; they must be committed to git.")
+    ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="--in-place though git has changes; --output-dir though it has files.")
+        bool, typer.Option("--force", help="--in-place: ignore uncommitted changes; --output-dir: overwrite files.")
     ] = False,
     report: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="json, md, html, sarif or junit; repeatable.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when something is lost or means something else.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when something is lost or changes its meaning.")] = False,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
     suffix: SuffixOption = "",
@@ -55,9 +57,9 @@ def convert(
         bool,
         typer.Option("--update-selectors", help="Rewrite selectors that select the jobs' pods: of Services, policies, monitors."),
     ] = False,
-    suspend: Annotated[bool, typer.Option("--suspend", help="Make the results suspended.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing; the exit code says it.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell notes too: what changes without loss.")] = False,
+    suspend: Annotated[bool, typer.Option("--suspend", help="Suspend the results.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing; use the exit code.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also print notes: changes without loss.")] = False,
 ) -> None:
     """Convert jobs of kubeflow.org/v1 to TrainJobs.
 

@@ -30,7 +30,7 @@ def restore(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Make the objects of a backup again. Jobs come back suspended; a finished training is never started again.
+    """Recreate objects from a backup. Jobs come back suspended; a finished training is never started again.
 
     What is there is never overwritten. Exit codes: 0, 6 when something was refused.
     """

@@ -35,9 +35,9 @@ def scan(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when a warning or an error stands.")] = False,
     configuration: ConfigurationOption = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell no findings on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no findings on standard output.")] = False,
 ) -> None:
-    """Find what else speaks of v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names; and
+    """Find other references to v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names; and
     settings of NCCL and EFA that do nothing or harm, in v1 as in v2.
 
     Files that git ignores, binary files and what this tool wrote (plans, backups, reports) are left out; v1 jobs themselves are

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from shunter.migrate.suppression import Entry
 
 ConfigurationOption = Annotated[
-    Path | None, typer.Option("--config", help="Findings that are taken on, with reasons [default: ./migration.yaml if there]")
+    Path | None,
+    typer.Option("--config", help="A file of accepted findings, with reasons [default: ./migration.yaml, if it exists]."),
 ]
 
 

@@ -79,7 +79,7 @@ def summary(findings: Sequence[Finding]) -> str:
         (counts["error"], "error", "errors"),
         (counts["warning"], "warning", "warnings"),
         (counts["info"], "note", "notes"),
-        (len(findings) - len(standing), "taken on", "taken on"),
+        (len(findings) - len(standing), "accepted", "accepted"),
     ]
     return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
 
