@@ -7,7 +7,7 @@ import pytest
 from shunter.migrate.launch import python_reads, shell_reads
 from shunter.migrate.launch.reads import is_rank
 
-KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR"}
+KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR", "TF_CONFIG": "TF_CONFIG"}
 SHOWS, DECIDES, LAST = "shows", "decides", "takes the last number"
 
 SHELL = {
@@ -69,6 +69,33 @@ SHELL = {
     "bash -c 'echo hostname'; python t.py -c gethostname": [],
     "HOSTNAME=fixed; R=${HOSTNAME##*-}": [],
     "$( ${ `": [],
+    "R=$(perl -MSys::Hostname -e 'hostname =~ /([0-9]+)$/ and print $1')": [LAST],
+    "perl -e 'use Sys::Hostname; print((split /-/, hostname)[-1])'": [LAST],
+    "perl -e 'print((split /-/, $ENV{HOSTNAME})[-1])'": [LAST],
+    'S=$(awk \'BEGIN{n=split(ENVIRON["HOSTNAME"],a,"-"); print a[n]}\')': [DECIDES],
+    "ruby -rsocket -e 'puts Socket.gethostname[/[0-9]+$/]'": [LAST],
+    "node -e 'console.log(require(\"os\").hostname())'": [SHOWS],
+    "node -e 'console.log(os.hostname())'": [SHOWS],
+    "echo 'import socket; print(socket.gethostname()[-1])' | python": [LAST],
+    "echo 'HOSTNAME tells who I am'": [],
+    "ruby <<'END'\nputs ENV['HOSTNAME'].split('-')[-1]\nEND": [LAST],
+    "jq -n 'env.HOSTNAME'": [SHOWS],
+    "env > /tmp/env\nI=$(grep ^HOSTNAME /tmp/env | rev | cut -c1)": [LAST],
+    "env > /tmp/env; . /tmp/env": [],
+    "tr '\\0' '\\n' < /proc/1/environ | sed -n 's/^HOSTNAME=.*-//p'": [DECIDES, DECIDES],
+    "uname -n > /tmp/me\npython t.py --part $(sed 's/.*-//' /tmp/me)": [SHOWS, LAST],
+    "hostname | tee /tmp/me; cat /tmp/me": [SHOWS],
+    "hostname | tail -c 2 > /tmp/i; R=$(cat /tmp/i) python t.py": [DECIDES, DECIDES],
+    "hostname | while IFS=- read a b n; do run --shard $n; done": [SHOWS, DECIDES],
+    "v=HOSTNAME; me=${!v}; R=${me##*-}": [SHOWS, LAST],
+    "for v in $(compgen -e); do [[ $v == HOST* ]] && me=${!v}; done; R=${me: -1}": [DECIDES, DECIDES, SHOWS, DECIDES],
+    "set -- ${HOSTNAME//-/ }; R=$3": [DECIDES],
+    "IFS=- parts=($HOSTNAME); run --shard ${parts[-1]}": [SHOWS, LAST],
+    "names=($HOSTNAME other); echo ${names[0]}": [SHOWS, SHOWS],
+    "[[ $(</etc/hostname) =~ -([0-9]+)$ ]] && go": [LAST],
+    "run --seed $(hostname | cksum)": [DECIDES],
+    "uname -a | grep x86_64": [SHOWS],
+    "uname -a": [SHOWS],
 }
 PYTHON = {
     "import socket\nprint(socket.gethostname())": [SHOWS],
@@ -103,6 +130,24 @@ PYTHON = {
     "import socket\nip = socket.gethostbyname(socket.gethostname())": [],
     "import socket\nprint socket.gethostname().split('-')": [DECIDES],
     "import os\nprint(os.environ['HOME'])": [],
+    "import os\ne = os.environ.copy()\ne['RANK'] = e['HOSTNAME'].split('-')[-1]": [LAST],
+    "import os\nfor k, v in os.environ.items():\n  if k.startswith('HOSTN'): shard = int(v[-1])": [LAST],
+    "import os\nfor k, v in os.environ.items(): print(k, v)": [],
+    "import os\nget = os.environ.get\nrank = int(get('HOSTNAME')[-1])": [LAST],
+    "from os import environ as e\nshard = int(e['HOSTNAME'].split('-')[-1])": [LAST],
+    "import os\ncfg = dict(os.environ)\nshard = cfg.get('HOSTNAME', '').rpartition('-')[2]": [LAST],
+    "import os\nfor name in ['RANK', 'HOSTNAME']: print(os.environ[name])": [SHOWS],
+    "import os\nos.environ['HOSTNAME'] = 'x'\nprint('HOSTNAME')": [],
+    "import socket\nme = socket.gethostname\nrank = int(me()[-1])": [LAST],
+    "import socket\nprint(getattr(socket, 'gethostname')())": [SHOWS],
+    "import os\nif os.uname().sysname == 'Linux': go()": [],
+    "import platform\nif platform.uname()[0] == 'Linux': go()": [],
+    "import platform\nshard = platform.uname().node.split('-')[-1]": [LAST],
+    "import json, os\nc = json.loads(os.environ['TF_CONFIG'])\nif c['task']['index'] == 0: first()": [SHOWS],
+    "import json, os\nc = json.loads(os.environ.get('TF_CONFIG', '{}'))\nchief = c['cluster']['chief'][0]\nprint(chief)": [SHOWS],
+    "import json, os\nc = json.loads(os.environ['TF_CONFIG'])\nfor role, all in c['cluster'].items():\n  ask(all[0])": [SHOWS],
+    "import json, os\nc = json.loads(os.environ['TF_CONFIG'])\nrank = int(c['cluster']['worker'][0].split(':')[0][-1])": [LAST],
+    "import json, os\nc = json.loads(os.environ['TF_CONFIG'])\nfor h in c['cluster']['ps']:\n  n = h.split('-')": [DECIDES],
 }
 
 

@@ -17,6 +17,8 @@ class File(NamedTuple):
     text: str
     spot: Spot
     """Of the text as a whole."""
+    config_map: str = ""
+    """The ConfigMap that has it; empty for a file that a script writes."""
 
 
 def nowhere(name: str) -> Json | None:
@@ -52,4 +54,4 @@ def _volume_files(volume: Json, find: FindConfigMap) -> Iterator[tuple[str, File
         for item in items:
             text = contents.get(item.get("key", ""))
             if text is not None and item.get("path"):
-                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=f"ConfigMap {name}"))
+                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=f"ConfigMap {name}"), str(name))

@@ -6,15 +6,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from shunter.api.meta import Json
 from shunter.migrate.launch import python_reads, shell_reads
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.inline_python import code_words
+from shunter.migrate.launch.mentions import insertions, mentions
 from shunter.migrate.launch.mounted_files import File, FindConfigMap, mounted_files
 from shunter.migrate.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank, line_of
+from shunter.migrate.launch.shell_programs import PYTHONS, RUNNERS
 from shunter.migrate.launch.understanding import Text, understood
 from shunter.migrate.launch.wrappers import program_name
 from shunter.migrate.paths import Path, value_at
@@ -26,12 +31,12 @@ _HOOKS: tuple[Path, ...] = (
     ("livenessProbe", "exec"),
     ("readinessProbe", "exec"),
 )
+_READ = ("name", "command", "args", "env", "workingDir", "volumeMounts", "lifecycle", *(path[0] for path in _HOOKS[2:]))
+"""The fields of a container that say what it runs."""
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
     ".cfg", ".conf", ".csv", ".ini", ".ipynb", ".json", ".md", ".properties", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml",
 })  # fmt: skip
-_MENTION = re.compile(r"\$\{?HOSTNAME\b|\$\(hostname\b|`hostname\b|/etc/hostname\b|\bgethostname\b")
-"""The host name in a text of which nobody knows the language."""
 
 
 class PodRead(NamedTuple):
@@ -44,18 +49,49 @@ class PodRead(NamedTuple):
     """Of the line, from 1."""
 
 
-def pod_reads(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> list[PodRead]:
+def pod_reads(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> Sequence[PodRead]:
     """All of them, each place once. `variables` are those of the environment that hold a value of the pod, with what each is
-    called."""
+    called. Containers that say the same are read once."""
+    return _pod_reads(_said(container, volumes, find), tuple(variables.items()))
+
+
+def words_and_texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Sequence[tuple[str, Spot]]:
+    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
+    return _words_and_texts(_said(container, volumes, find))
+
+
+def _said(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> bytes:
+    """What the container says of its programs, with the ConfigMaps that it mounts."""
+    files = mounted_files(container, volumes, find)
+    fields = {field: container[field] for field in _READ if field in container}
+    config_maps = {name: config_map for file in files.values() if (config_map := find(name := file.config_map))}
+    return msgspec.json.encode((fields, volumes if files else (), config_maps))
+
+
+@lru_cache(maxsize=1024)
+def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[PodRead, ...]:
+    container, volumes, config_maps = msgspec.json.decode(said)
     found: dict[tuple[str, Path, int], PodRead] = {}
-    for one in _all(container, volumes, find, variables):
+    for one in _all(container, volumes, config_maps.get, dict(variables)):
         key = one.spot.file, one.spot.path, one.spot.start
         if key not in found or (one.read.decides and not found[key].read.decides):
             found[key] = one
-    return [*found.values()]
+    return tuple(found.values())
 
 
-def texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iterator[Text]:
+@lru_cache(maxsize=1024)
+def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
+    container, volumes, config_maps = msgspec.json.decode(said)
+    found: dict[tuple[str, Path], tuple[str, Spot]] = {}
+    for _, text, spot in _texts(container, volumes, config_maps.get):
+        found[spot.file, spot.path] = text, spot
+    for _, words in _commands(container):
+        for path, word in words:
+            found.setdefault(("", path), (word, Spot(path, 0, len(word), is_item=True)))
+    return tuple(found.values())
+
+
+def _texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iterator[Text]:
     """The programs that could be read: of its words, hooks and probes, and files that it mounts without starting them."""
     seen = set()
     for path, words in _commands(container):
@@ -70,22 +106,10 @@ def texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iter
             yield Text(language, file.text, file.spot)
 
 
-def words_and_texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iterator[tuple[str, Spot]]:
-    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
-    seen: set[tuple[str, Path]] = set()
-    for _, text, spot in texts(container, volumes, find):
-        seen.add((spot.file, spot.path))
-        yield text, spot
-    for _, words in _commands(container):
-        for path, word in words:
-            if ("", path) not in seen:
-                yield word, Spot(path, 0, len(word), is_item=True)
-
-
 def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> Iterator[PodRead]:
     read_as_text: set[Path] = set()
     known: set[tuple[str, Path]] = set()
-    for language, text, spot in texts(container, volumes, find):
+    for language, text, spot in _texts(container, volumes, find):
         read_as_text.add(spot.path)
         known.add((spot.file, spot.path))
         found = shell_reads.reads(text, variables) if language == "shell" else python_reads.reads(text, variables)
@@ -93,9 +117,9 @@ def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variable
     for _, words in _commands(container):
         yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
     for place, file in mounted_files(container, volumes, find).items():
-        if (file.spot.file, file.spot.path) not in known and PurePosixPath(place).suffix not in _DATA:
-            for match in _MENTION.finditer(file.text):
-                yield _at(Read(HOST_NAME, match.start(), decides=False), file.text, file.spot)
+        if (file.spot.file, file.spot.path) not in known:
+            search = insertions if PurePosixPath(place).suffix in _DATA else mentions
+            yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
 
 
 def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
@@ -113,6 +137,9 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
     for number in code_words([word for _, word in words]):
         path, code = words[number]
         yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in python_reads.reads(code, variables))
+    if words and program_name(words[0][1]) in RUNNERS - PYTHONS:
+        for path, code in words[1:]:
+            yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in mentions(code, variables))
     before = ""
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before

@@ -35,8 +35,9 @@ def readings(code: str) -> tuple[Reading, ...]:
     return tuple(sorted(_readings(tree, lines), key=lambda reading: reading.start))
 
 
+@lru_cache(maxsize=256)
 def parsed(code: str) -> ast.Module | None:
-    """The code as a tree; None when it cannot be parsed."""
+    """The code as a tree, which nobody changes; None when it cannot be parsed."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return ast.parse(code)
@@ -46,11 +47,21 @@ def parsed(code: str) -> ast.Module | None:
 
 def variable_read(node: ast.AST) -> str | None:
     """The environment variable that an expression asks for; None when it asks for none."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and is_environ(node.value):
         return _text(node.slice)
     if isinstance(node, ast.Call) and node.args and _reads(node.func):
         return _text(node.args[0])
     return None
+
+
+def is_environ(node: ast.expr) -> bool:
+    """Whether it is `os.environ`."""
+    return (isinstance(node, ast.Name) and node.id == "environ") or (isinstance(node, ast.Attribute) and node.attr == "environ")
+
+
+def called(node: ast.Call) -> str:
+    """The last word of what is called: `get` of `os.environ.get("RANK")`; empty when it has no name."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:
@@ -60,16 +71,12 @@ def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:
             yield Reading(name, *lines.span(node), default)
 
 
-def _is_environ(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id == "environ") or (isinstance(node, ast.Attribute) and node.attr == "environ")
-
-
 def _reads(function: ast.expr) -> bool:
     if isinstance(function, ast.Name):
         return function.id == "getenv"
     if not isinstance(function, ast.Attribute) or function.attr not in _READERS:
         return False
-    return function.attr == "getenv" or _is_environ(function.value)
+    return function.attr == "getenv" or is_environ(function.value)
 
 
 def _text(node: ast.expr) -> str | None:

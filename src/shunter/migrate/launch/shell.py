@@ -130,6 +130,8 @@ class _Parser:
         self._words: list[Word] = []
         self._assignments: list[tuple[str, Word]] = []
         self._outputs: list[Word] = []
+        self._array: list[Word] | None = None
+        """The elements so far, within `NAME=(...)`."""
         self._skipped_to = ""
         self._cases = 0
         self._redirection = ""
@@ -138,7 +140,7 @@ class _Parser:
         mentioned = []
         for token in self._lexer.tokens():
             if isinstance(token, Operator):
-                self._take_operator(token.value)
+                self._take_operator(token)
             else:
                 mentioned.append(token)
                 self._take_word(token)
@@ -148,7 +150,10 @@ class _Parser:
             self._commands[number] = self._commands[number]._replace(input=documents.get(place))
         return Script(tuple(self._commands), tuple(mentioned), tuple(documents.values()))
 
-    def _take_operator(self, operator: str) -> None:
+    def _take_operator(self, token: Operator) -> None:
+        operator = token.value
+        if self._takes_array(token):
+            return
         self._redirection = operator if operator in REDIRECTIONS else ""
         if self._redirection:
             return
@@ -163,9 +168,26 @@ class _Parser:
         else:
             self._finish()
 
+    def _takes_array(self, token: Operator) -> bool:
+        """Whether the operator begins or ends an array, or stands in one."""
+        if self._array is None:
+            name, value = self._assignments[-1] if self._assignments and not self._words else ("", None)
+            if token.value == "(" and value is not None and not value.pieces and value.end == token.start:
+                self._array = []
+            return self._array is not None
+        if token.value == ")":
+            name, value = self._assignments.pop()
+            blank = Piece("text", " ", value.end)
+            pieces = [piece for word in self._array for piece in (*word.pieces, blank)][:-1]
+            self._assignments.append((name, Word(tuple(pieces), value.start, token.start)))
+            self._array = None
+        return True
+
     def _take_word(self, word: Word) -> None:
         literal = (word.literal or "") if word.is_plain else ""
-        if self._redirection:
+        if self._array is not None:
+            self._array.append(word)
+        elif self._redirection:
             self._redirect(word)
         elif self._skipped_to:
             self._skip(literal)

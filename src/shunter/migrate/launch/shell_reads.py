@@ -1,6 +1,6 @@
 """Reading shell text: where it takes the host name or a variable, and what it does with it.
 
-Values are followed through assignments, in the order of the text; functions and files are not.
+Values are followed through assignments, pipes and files that the text writes, in its order; not into functions.
 """
 
 from __future__ import annotations
@@ -11,25 +11,27 @@ from dataclasses import dataclass, field, replace
 
 from shunter.migrate.launch import python_reads, shell
 from shunter.migrate.launch.inline_python import code_words
+from shunter.migrate.launch.mentions import mentions
 from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME, Read, is_rank, takes_last_number
+from shunter.migrate.launch.shell_programs import (
+    CUTTERS,
+    LOOK_UPS,
+    PYTHONS,
+    RUNNERS,
+    SETTERS,
+    TESTS,
+    asks,
+    cuts_names,
+    lists_variables,
+    prints_system,
+    program,
+    sought,
+    splits_at_separators,
+)
 from shunter.migrate.launch.shell_words import Lexer, Piece, Word, matching
 
-_SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_TESTS = frozenset({"[", "test", "[["})
-_CUTTERS = frozenset({
-    "awk", "cut", "egrep", "expr", "fgrep", "gawk", "grep", "head", "mawk", "perl", "python", "python3", "rev", "sed", "tail",
-    "tr",
-})  # fmt: skip
-_LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
-"""Programs to which a value is something to look for, or to count with."""
-_LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset"})
-"""Programs that print all variables when they are asked for nothing."""
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-_AT_SEPARATORS = re.compile(
-    r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
-)
-"""Commands that cut between the names of a list, or a port from its name."""
 _PATH = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)")
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
@@ -54,6 +56,10 @@ class _Text:
     text: str
     known: dict[str, _Value]
     """Variables that hold a value of the pod."""
+    files: dict[str, _Value] = field(default_factory=dict)
+    """Files that the text has written one to."""
+    lists: set[str] = field(default_factory=set)
+    """Files that it has written all variables to."""
     found: list[Read] = field(default_factory=list)
 
 
@@ -75,26 +81,30 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
     for word in script.words:
         if word.start in loops and (values := [*_values(reading, word, depth)]):
             reading.known[loops[word.start]] = replace(values[0], start=-1)
+    piped: _Value | None = None
     for number, command in enumerate(script.commands):
+        splits = any(
+            name == "IFS" and not splits_at_separators(f"IFS={_written(reading, word)}") for name, word in command.assignments
+        )
         for name, word in command.assignments:
-            _assign(reading, name, word, depth)
+            _assign(reading, name, word, depth, is_split=splits)
             in_commands.add(word.start)
         in_commands |= {word.start for word in (*command.words, *command.outputs)}
         for word in command.outputs:
             # A file that is written to is not read.
             _show(reading, (value for value in _values(reading, word, depth) if value.name != HOSTS_FILE))
         following = script.commands[number + 1] if number + 1 < len(script.commands) else None
-        _read_command(reading, command.words, following, depth)
-    assigned = {word.start for command in script.commands for _, word in command.assignments}
+        piped = _read_command(reading, command, following, depth, piped)
+    assigned = [word for command in script.commands for _, word in command.assignments]
     for word in script.words:
         # The heads of `case` and `[[`, and what is redirected into a command.
-        if word.start not in in_commands and not any(word.start <= start < word.end for start in assigned):
+        if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
             is_decisive = word.start not in loops and not _ASKED_WHETHER_SET.search(reading.text[: word.start])
-            reads_file = _PATH.search(_written(reading, word))
+            reads_file = _PATH.search(word.literal or "")
             for value in _values(reading, word, depth):
                 within = _statement(reading, word)
-                is_split = _AT_SEPARATORS.match(within) and "IFS=" in within
-                _tell(reading, value, decides=is_decisive and not reads_file and not is_split, within=within)
+                decides = is_decisive and not reads_file and not splits_at_separators(within)
+                _tell(reading, value, decides=decides, within=within)
     for document in script.documents:
         if document.is_replaced_in:
             end = document.start + len(document.text)
@@ -102,44 +112,66 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
                 _show(reading, _of_piece(reading, piece, depth))
 
 
-def _assign(reading: _Text, name: str, word: Word, depth: int) -> None:
+def _assign(reading: _Text, name: str, word: Word, depth: int, *, is_split: bool = False) -> None:
+    """`is_split`: into an array, at what stands within names."""
     values = [*_values(reading, word, depth)]
     if not values:
         reading.known.pop(name, None)
         return
     value = next((one for one in values if one.is_cut), values[0])
-    reading.known[name] = _Value(value.name, -1, value.is_cut, value.is_last_number)
+    reading.known[name] = _Value(value.name, -1, value.is_cut or is_split, value.is_last_number)
     _tell(reading, value, decides=is_rank(name), within=_statement(reading, word))
 
 
-def _read_command(reading: _Text, words: tuple[Word, ...], following: shell.Command | None, depth: int) -> None:
+def _read_command(
+    reading: _Text, command: shell.Command, following: shell.Command | None, depth: int, piped: _Value | None
+) -> _Value | None:
+    """Reads a command that is piped a value, or none. Returns what it pipes on."""
+    words = command.words
     if not words:
-        return
-    name = _program(words[0])
-    if name in _SETTERS and any(shell.assignment(word) for word in words[1:]):
+        return None
+    name = program(words[0])
+    if name in SETTERS and any(shell.assignment(word) for word in words[1:]):
         for word in words[1:]:
             if assigned := shell.assignment(word):
                 _assign(reading, *assigned, depth)
-        return
+        return None
     is_piped = following is not None and _is_piped(reading.text, words[-1].end, following)
-    is_cut = is_piped and following is not None and _cuts_names(reading, following)
+    is_cut = is_piped and following is not None and _cuts(reading, following)
     within = _statement(reading, words[0])
-    if called := _asks(words):
-        _tell(reading, _Value(called, words[0].start), decides=is_cut, within=within)
-    for value in _listed(reading, words, within, is_piped=is_piped):
+    printed = piped
+    if called := asks(words):
+        printed = _Value(called, words[0].start)
+        is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
+        _tell(reading, printed, decides=is_cut and not is_searched, within=within)
+    for value in _listed(reading, command, within, is_piped=is_piped):
+        printed = value
         _tell(reading, value, decides=is_cut or not value.is_named, within=within)
-    _read_python(reading, words, is_cut=is_cut)
-    if name == "read" and words[-1].literal:
-        # `read NAME < /etc/hostname`
-        for match in _PATH.finditer(within):
-            reading.known[words[-1].literal] = _Value(_of_path(match[0]), -1)
-    option = ""
+    _read_code(reading, command, is_cut=is_cut, is_run=name in RUNNERS or (is_piped and _runs(following)))
+    if name == "read":
+        _read_into(reading, words, within, piped)
+    for value in _given(reading, words, depth, is_cut=is_cut, within=within):
+        printed = value
+    if printed and (name in CUTTERS and _cuts(reading, command)):
+        printed = replace(printed, is_cut=True, is_last_number=printed.is_last_number or takes_last_number(within))
+    for path in (word.literal for word in command.outputs):
+        if path and printed:
+            reading.files[path] = replace(printed, start=-1)
+    return printed if is_piped else None
+
+
+def _given(reading: _Text, words: tuple[Word, ...], depth: int, *, is_cut: bool, within: str) -> Iterator[_Value]:
+    """The values among the words of a command; says of each what is done with it."""
+    name, option = program(words[0]), ""
+    for value in _values(reading, words[0], depth):
+        _tell(reading, value, decides=False, within=within)
+        yield value
     for number, word in enumerate(words[1:], 1):
         before = words[number - 1].literal or ""
         written = _written(reading, word)
-        if name in _TESTS:
+        if name in TESTS:
             decides = before not in {"-z", "-n", "-v"}
-        elif name in _LOOK_UPS or (name in _CUTTERS and _PATH.search(written)):
+        elif name in LOOK_UPS or (name in CUTTERS and _is_read(reading, written)):
             decides = True
         else:
             option = written.partition("=")[0] if written.startswith("-") else option if before == option else ""
@@ -148,29 +180,72 @@ def _read_command(reading: _Text, words: tuple[Word, ...], following: shell.Comm
             option = written
         for value in _values(reading, word, depth):
             _tell(reading, value, decides=decides, within=within)
+            yield value
 
 
-def _listed(reading: _Text, words: tuple[Word, ...], within: str, *, is_piped: bool) -> Iterator[_Value]:
+def _read_into(reading: _Text, words: tuple[Word, ...], within: str, piped: _Value | None) -> None:
+    """`read NAME < /etc/hostname`, `hostname | read NAME`."""
+    found = [_Value(_of_path(match[0]), -1) for match in _PATH.finditer(within)]
+    found += [value for path, value in reading.files.items() if path in within]
+    if value := next((one for one in (piped, *found) if one), None):
+        is_cut = value.is_cut or ("IFS=" in within and not splits_at_separators(within))
+        for word in words[1:]:
+            if word.literal and not word.literal.startswith("-"):
+                reading.known[word.literal] = replace(value, start=-1, is_cut=is_cut)
+
+
+def _listed(reading: _Text, command: shell.Command, within: str, *, is_piped: bool) -> Iterator[_Value]:
     """Variables that a command prints: those that printenv is asked for; of a list of all, those that are looked for in it."""
-    name, operands = _program(words[0]), [word for word in words[1:] if not (word.literal or "").startswith("-")]
-    if name == "printenv":
-        for word in operands:
+    words = command.words
+    if program(words[0]) == "printenv":
+        for word in words[1:]:
             if known := reading.known.get(word.literal or ""):
                 yield replace(known, start=word.start)
-    if name in _LISTS and is_piped and not operands:
-        for variable, known in reading.known.items():
-            if re.search(rf"\b{re.escape(variable)}\b", within):
-                yield replace(known, start=words[0].start, is_named=False)
+    if not lists_variables(words, within, reading.lists):
+        return
+    reading.lists |= {word.literal for word in command.outputs if word.literal}
+    if program(words[0]) == "compgen":
+        within = reading.text
+    elif not is_piped and not command.words[1:]:
+        return
+    for variable in sought({name: known.name for name, known in reading.known.items()}, within):
+        yield replace(reading.known[variable], start=words[0].start, is_named=False)
 
 
-def _read_python(reading: _Text, words: tuple[Word, ...], *, is_cut: bool) -> None:
-    """Code that a Python is given by -c."""
-    for number in code_words([word.literal or "" for word in words]):
+def _read_code(reading: _Text, command: shell.Command, *, is_cut: bool, is_run: bool) -> None:
+    """Code that a Python is given by -c, and quoted texts that another program runs."""
+    words, variables = command.words, {name: value.name for name, value in reading.known.items()}
+    read = {*code_words([word.literal or "" for word in words])}
+    for number in read:
         word = words[number]
         code = word.literal if word.literal is not None else _written(reading, word).strip("\"'")
-        for read in python_reads.reads(code, {name: value.name for name, value in reading.known.items()}):
-            start = min(word.start + 1 + read.start, word.end - 1)
-            reading.found.append(Read(read.name, start, is_cut or read.decides, read.takes_last_number))
+        for one in python_reads.reads(code, variables):
+            start = min(word.start + 1 + one.start, word.end - 1)
+            reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
+    if not is_run:
+        return
+    is_python = program(words[0]) in PYTHONS
+    texts = [
+        (piece.value, piece.start)
+        for number, word in enumerate(words[1:], 1)
+        if number not in read
+        for piece in word.pieces
+        if piece.kind == "text" and (piece.is_quoted or not is_python)
+    ]
+    if command.input and not is_python:
+        texts.append((command.input.text, command.input.start))
+    for text, start in texts:
+        for one in mentions(text, variables):
+            reading.found.append(Read(one.name, start + one.start, is_cut or one.decides, one.takes_last_number))
+
+
+def _runs(command: shell.Command | None) -> bool:
+    return command is not None and bool(command.words) and program(command.words[0]) in RUNNERS - CUTTERS | PYTHONS
+
+
+def _is_read(reading: _Text, written: str) -> bool:
+    """Whether the word is a file that holds a value."""
+    return bool(_PATH.search(written)) or any(path in written for path in reading.files)
 
 
 def _values(reading: _Text, word: Word, depth: int) -> Iterator[_Value]:
@@ -184,6 +259,9 @@ def _of_piece(reading: _Text, piece: Piece, depth: int) -> Iterator[_Value]:
     if piece.kind == "text":
         for match in _PATH.finditer(piece.value):
             yield _Value(_of_path(match[0]), piece.start + match.start())
+        for path, value in reading.files.items():
+            if (at := piece.value.find(path)) >= 0:
+                yield replace(value, start=piece.start + at)
     elif piece.kind == "variable":
         yield from _of_variable(reading, piece, depth)
     elif piece.kind == "arithmetic":
@@ -205,6 +283,9 @@ def _of_variable(reading: _Text, piece: Piece, depth: int) -> Iterator[_Value]:
         return
     end = matching(reading.text, piece.start + 1, len(reading.text))
     inside = reading.text[piece.start + 2 : end - 1]
+    if inside.startswith("!"):
+        known = next(map(reading.known.get, sought({name: one.name for name, one in reading.known.items()}, reading.text)), None)
+        inside = inside[1:]
     operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
     is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
     if known:
@@ -222,10 +303,10 @@ def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Valu
         yield _Value(known.name, piece.start, known.is_cut, known.is_last_number)
         return
     inner = shell.within(reading.text, piece)
-    inside = _Text(reading.text, {**reading.known})
+    inside = _Text(reading.text, {**reading.known}, reading.files, reading.lists)
     _read(inside, inner, depth + 1)
-    programs = {_program(command.words[0]) for command in inner.commands if command.words}
-    is_cut = any(_cuts_names(reading, command) for command in inner.commands)
+    programs = {program(command.words[0]) for command in inner.commands if command.words}
+    is_cut = any(_cuts(reading, command) for command in inner.commands)
     is_address = bool({"getent", "dig", "nslookup", "host"} & programs)
     for read in inside.found:
         whole = is_cut or read.decides
@@ -236,11 +317,11 @@ def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Valu
             yield _Value(read.name, read.start, whole, is_last)
 
 
-def _cuts_names(reading: _Text, command: shell.Command) -> bool:
+def _cuts(reading: _Text, command: shell.Command) -> bool:
     """Whether the command takes names apart, and not only what stands between them."""
-    if not command.words or _program(command.words[0]) not in _CUTTERS:
+    if not command.words:
         return False
-    return not _AT_SEPARATORS.match(reading.text[command.words[0].start : command.words[-1].end])
+    return cuts_names(program(command.words[0]), reading.text[command.words[0].start : command.words[-1].end])
 
 
 def _cut(value: _Value, written: str) -> _Value:
@@ -258,35 +339,6 @@ def _tell(reading: _Text, value: _Value, *, decides: bool, within: str) -> None:
     reading.found.append(Read(value.name, value.start, decides, decides and is_last))
 
 
-def _asks(words: tuple[Word, ...]) -> str:
-    """What a command prints of the pod; empty when it prints none. An IP address (`hostname -i`) is another one in every pod of
-    either generation."""
-    name, options = _program(words[0]), [word.literal or "" for word in words[1:]]
-    if name == "hostname":
-        asks_address = any(
-            option.startswith("-") and not option.startswith("--") and set(option[1:]) & set("iI") for option in options
-        )
-        sets = any(not option.startswith("-") for option in options)
-        return "" if asks_address or sets or {"--ip-address", "--all-ip-addresses"} & {*options} else HOST_NAME
-    if name in {"dnsdomainname", "domainname", "nisdomainname"}:
-        return "" if any(not option.startswith("-") for option in options) else HOST_NAME
-    if name == "hostnamectl":
-        return HOST_NAME if not options or options[0] in {"hostname", "status", "--static"} else ""
-    if name == "uname":
-        return (
-            HOST_NAME if any(option == "--nodename" or re.fullmatch(r"-[a-z]*[na][a-z]*", option) for option in options) else ""
-        )
-    if name == "sysctl":
-        return HOST_NAME if "kernel.hostname" in options else ""
-    if name == "getent":
-        return HOSTS_FILE if options == ["hosts"] or options == ["ahosts"] else ""
-    return ""
-
-
-def _program(word: Word) -> str:
-    return (word.literal or "").rpartition("/")[2]
-
-
 def _written(reading: _Text, word: Word) -> str:
     return reading.text[word.start : word.end]
 
@@ -295,6 +347,10 @@ def _statement(reading: _Text, word: Word) -> str:
     start = reading.text.rfind("\n", 0, word.start) + 1
     end = reading.text.find("\n", word.end)
     return reading.text[start : len(reading.text) if end < 0 else end]
+
+
+def _overlap(one: Word, other: Word) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _is_piped(text: str, end: int, following: shell.Command) -> bool:

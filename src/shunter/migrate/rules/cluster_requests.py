@@ -10,7 +10,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.pod_reads import words_and_texts
 from shunter.migrate.launch.reads import line_of
-from shunter.migrate.rules.pod_reads import Programs, all_programs, place, shortened
+from shunter.migrate.rules.programs import Programs, all_programs, place, shortened
 from shunter.migrate.scan import text as scan_text
 
 ASKS = Topic(

@@ -7,23 +7,16 @@ warning; what decides by it may train something else, and blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
-
-import msgspec
 
 from shunter.api.meta import Json
-from shunter.migrate.draft import Draft, Group
+from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
-from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE
 from shunter.migrate.paths import Path
 from shunter.migrate.proof.pod_values import PodValue, PodValues, pod_values, shown
+from shunter.migrate.rules.programs import Programs, all_programs, place, shortened
 from shunter.operator.training.names import REPLICA_INDEX
-
-_CONTAINERS = ("initContainers", "containers")
-_LONGEST = 90
-"""Characters of a line of a program that are told."""
 
 DECIDES = Topic(
     id="HOST009",
@@ -74,25 +67,18 @@ _RANKS = {
 """Where a program of the kind is told its rank in both generations."""
 
 
-class Programs(NamedTuple):
-    """A container of v1 roles that are written alike."""
-
-    roles: tuple[str, ...]
-    group: Group
-    path: Path
-    """In the source, of the first role."""
-    field: str
-    container: Json
-    volumes: list[Json]
-
-
 def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
     """Tells of every program that reads a name which changes. `train_job` and `runtime` are the result."""
     values: PodValues | None = None
     is_asked = False
     for programs in all_programs(draft):
         variables = _variables(draft, programs)
-        found = pod_reads(programs.container, programs.volumes, draft.config_map, variables)
+        found = [
+            one
+            for one in pod_reads(programs.container, programs.volumes, draft.config_map, variables)
+            # That a variable is told of the pod has a finding of its own (POD005, POD007).
+            if one.read.decides or not _is_variable(one.read.name)
+        ]
         if found and not is_asked:
             values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
         for reads in _by_value(found):
@@ -104,17 +90,15 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
     name = reads[0].read.name
     of_pods: list[PodValue] = []
     if values is not None:
-        is_variable = name not in (HOST_NAME, HOSTS_FILE)
         of_pods = (
             values.variables(programs.roles, programs.field, str(programs.container.get("name")), name)
-            if is_variable
+            if _is_variable(name)
             else values.host_names(programs.roles)
         )
         if not any(one.v1 != one.v2 for one in of_pods):
             return
     deciding = [one for one in reads if one.read.decides and not _keeps_number(one, of_pods)]
-    if not deciding and name not in (HOST_NAME, HOSTS_FILE):
-        # That a variable is told of the pod has a finding of its own (POD005, POD007).
+    if not deciding and _is_variable(name):
         return
     first = (deciding or reads)[0]
     path, offset = place(programs, first.spot, first.spot.start)
@@ -146,6 +130,10 @@ def _remedy(draft: Draft, programs: Programs) -> str:
     return f"Take the rank from {told}; where the program is right in v2 as it is, accept with --accept {DECIDES.id}."
 
 
+def _is_variable(name: str) -> bool:
+    return name not in (HOST_NAME, HOSTS_FILE)
+
+
 def _keeps_number(one: PodRead, values: list[PodValue]) -> bool:
     """Whether it takes nothing but the number at the end, which is the same in v2."""
     return one.read.takes_last_number and bool(values) and all(value.numbers[0] == value.numbers[1] != "" for value in values)
@@ -159,21 +147,10 @@ def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
     yield from together.values()
 
 
-def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
-    """In the source; of a file of a ConfigMap the mounts of the container."""
-    if spot.file:
-        return (*programs.path, "volumeMounts"), None
-    return (*programs.path, *spot.path), start
-
-
-def shortened(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
-
-
 def _variables(draft: Draft, programs: Programs) -> dict[str, str]:
     """The variables that may hold a value of the pod, by what they are called."""
     found = {"HOSTNAME": HOST_NAME}
-    names = {*draft.operator_variables(programs.roles[0])} if programs.field == "containers" else set()
+    names = {*_of_hosts(draft, programs.roles[0])} if programs.field == "containers" else set()
     for variable in programs.container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("fieldRef")
         if reference and REPLICA_INDEX in str(reference.get("fieldPath")):
@@ -185,18 +162,8 @@ def _variables(draft: Draft, programs: Programs) -> dict[str, str]:
     return {**found, **{name: name for name in names}}
 
 
-def all_programs(draft: Draft) -> Iterator[Programs]:
-    """The containers of all roles; of roles that are written alike once."""
-    alike: dict[bytes, list[str]] = {}
-    for role in draft.job.replicas:
-        if draft.job.replica_count(role) and any(role in group.roles for group in draft.groups):
-            spec = draft.job.replicas[role].template.get("spec") or {}
-            key = msgspec.json.encode([spec.get(field) for field in (*_CONTAINERS, "volumes")])
-            alike.setdefault(key, []).append(role)
-    for roles in alike.values():
-        spec = draft.job.replicas[roles[0]].template.get("spec") or {}
-        for field in _CONTAINERS:
-            for index, container in enumerate(spec.get(field) or ()):
-                path = (*draft.role_path(roles[0]), "template", "spec", field, index)
-                group = draft.group_of(roles[0])
-                yield Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
+def _of_hosts(draft: Draft, role: str) -> Iterator[str]:
+    """The variables by which v1's operator names pods; ranks, sizes and ports are compared pod by pod."""
+    for variable in draft.framework.environment(draft.job, role)(0):
+        if draft.job.name in str(variable.get("value", "")):
+            yield variable["name"]

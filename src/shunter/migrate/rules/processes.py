@@ -32,9 +32,9 @@ def options(draft: Draft, group: Group, found: TrainingContainer, told: Telling,
     elif is_rewritten:
         draft.trainer["numProcPerNode"] = 1
         draft.default(FIELD, "torchrun starts one process, as the program was")
-    elif launcher == "python":
+    elif launcher == "python" and not found.is_elsewhere:
         draft.default(FIELD, "a program of plain Python is one process, whatever the word")
-    elif launcher not in {"torchrun", "unknown"}:
+    elif launcher not in {"torchrun", "unknown", "python"}:
         draft.default(FIELD, f"{launcher} counts for itself")
     elif main.option("nproc-per-node"):
         draft.default(FIELD, "an option of torchrun wins over it")
