@@ -96,6 +96,9 @@ SHELL = {
     "run --seed $(hostname | cksum)": [DECIDES],
     "uname -a | grep x86_64": [SHOWS],
     "uname -a": [SHOWS],
+    "idx=$(jq -r .task.index <<< $TF_CONFIG); python t.py --index $idx": [SHOWS],
+    'idx=$(echo $TF_CONFIG | python -c \'import json, sys; print(json.load(sys.stdin)["task"]["index"])\')': [SHOWS],
+    "first=$(jq -r '.cluster.worker[0]' <<< $TF_CONFIG); job=${first%%-worker-*}": [SHOWS, DECIDES],
 }
 PYTHON = {
     "import socket\nprint(socket.gethostname())": [SHOWS],

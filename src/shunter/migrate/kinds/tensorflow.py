@@ -60,7 +60,7 @@ FIXED_COUNTS = Topic(
     title="numbers of pods stand in TF_CONFIG",
     severity="info",
     impact="none",
-    change="manual",
+    change="lossless",
     grade="Q",
     explanation=(
         "The runtime's TF_CONFIG lists every pod. A TrainJob with another numNodes, or a patch that changes a parallelism, would "

@@ -13,6 +13,7 @@ HOST_NAME = "host name"
 HOSTS_FILE = "/etc/hosts"
 """Values that a program reads elsewhere than in a variable."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
+TF_CONFIG = "TF_CONFIG"
 BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
 """What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
 _RANK = re.compile(
@@ -28,6 +29,9 @@ _LAST = re.compile(
     r"|(?:\[0-9\]|\\d|\[\[:digit:\]\])[+*]?\)?\\?\)?\$"  # grep -o '[0-9]*$', re.search(r"(\d+)$")
     r"|\[-1\]|\[-1:\]|rpartition\([^)]*\)\[(?:2|-1)\]|rsplit\([^)]*\)\[1\]"
 )
+
+
+_OF_TASK = re.compile(r"\b(?:task|index)\b")
 
 
 class Read(NamedTuple):
@@ -55,3 +59,8 @@ def line_of(text: str, start: int) -> str:
     """The line of the text that the place is in, without the blanks around it."""
     end = text.find("\n", start)
     return text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end].strip()
+
+
+def takes_task(name: str, text: str) -> bool:
+    """Whether the text takes of TF_CONFIG only what it says of the task itself, which is the same in both generations."""
+    return name == TF_CONFIG and bool(_OF_TASK.search(text)) and "cluster" not in text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from shunter.migrate.launch import python_reads, shell
 from shunter.migrate.launch.inline_python import code_words
 from shunter.migrate.launch.mentions import mentions
-from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME, Read, is_rank, takes_last_number
+from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME, Read, is_rank, takes_last_number, takes_task
 from shunter.migrate.launch.shell_programs import (
     CUTTERS,
     LOOK_UPS,
@@ -101,9 +101,10 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
         if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
             is_decisive = word.start not in loops and not _ASKED_WHETHER_SET.search(reading.text[: word.start])
             reads_file = _PATH.search(word.literal or "")
+            takes = _taken_apart(reading, script, word)
             for value in _values(reading, word, depth):
                 within = _statement(reading, word)
-                decides = is_decisive and not reads_file and not splits_at_separators(within)
+                decides = is_decisive and not reads_file and not splits_at_separators(within) and takes is not False
                 _tell(reading, value, decides=decides, within=within)
     for document in script.documents:
         if document.is_replaced_in:
@@ -311,7 +312,7 @@ def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Valu
     for read in inside.found:
         whole = is_cut or read.decides
         is_last = read.takes_last_number or (whole and takes_last_number(piece.value))
-        if is_address and read.name != HOSTS_FILE:
+        if (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value):
             reading.found.append(Read(read.name, read.start, decides=False))
         else:
             yield _Value(read.name, read.start, whole, is_last)
@@ -335,7 +336,7 @@ def _show(reading: _Text, values: Iterator[_Value]) -> None:
 
 def _tell(reading: _Text, value: _Value, *, decides: bool, within: str) -> None:
     is_last = value.is_last_number or (not value.is_cut and decides and takes_last_number(within))
-    decides = decides or value.is_cut
+    decides = (decides or value.is_cut) and not takes_task(value.name, within)
     reading.found.append(Read(value.name, value.start, decides, decides and is_last))
 
 
@@ -347,6 +348,14 @@ def _statement(reading: _Text, word: Word) -> str:
     start = reading.text.rfind("\n", 0, word.start) + 1
     end = reading.text.find("\n", word.end)
     return reading.text[start : len(reading.text) if end < 0 else end]
+
+
+def _taken_apart(reading: _Text, script: shell.Script, word: Word) -> bool | None:
+    """Whether the command takes apart what is redirected into it; None for a word that is not redirected."""
+    if not reading.text[: word.start].rstrip("\"'").rstrip().endswith("<"):
+        return None
+    before = [command for command in script.commands if command.words and command.words[0].start < word.start]
+    return bool(before) and (program(before[-1].words[0]) == "read" or _cuts(reading, before[-1]))
 
 
 def _overlap(one: Word, other: Word) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from os.path import commonprefix
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -20,6 +21,9 @@ from shunter.migrate.proof.pods import Replica, v1_side, v2_side
 _NUMBER = re.compile(r"[0-9]+$")
 _SHOWN = 8
 """Pods of which both values are told; of larger jobs the first ones."""
+
+_LONGEST, _BEFORE = 60, 20
+"""Characters of a value that are told, and how many of them before the first difference."""
 
 
 class PodValue(NamedTuple):
@@ -72,7 +76,11 @@ def pod_values(source: Json, train_job: Json, runtime: Json | None, options: Opt
 
 
 def shown(values: list[PodValue]) -> str:
-    """`Master 0: bert-master-0 in v1, bert-node-0-0 in v2; ...`."""
+    """`Master 0: bert-master-0 in v1, bert-node-0-0 in v2; ...`. Of long values the first pod's, from where they differ on."""
+    if len(values[0].v1) > _LONGEST:
+        start = max(len(commonprefix(values[0][1:])) - _BEFORE, 0)
+        before, after = (f"...{value[start : start + _LONGEST]}..." for value in values[0][1:])
+        return f"{values[0].pod}: {before} in v1, {after} in v2"
     told = "; ".join(f"{one.pod}: {one.v1} in v1, {one.v2} in v2" for one in values[:_SHOWN])
     return f"{told}; and {len(values) - _SHOWN} more pods" if len(values) > _SHOWN else told
 

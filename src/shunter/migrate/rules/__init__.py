@@ -14,6 +14,7 @@ from shunter.migrate.draft import Draft
 from shunter.migrate.rules import (
     admission,
     aftermath,
+    built_names,
     cluster_requests,
     containers,
     deadline,
@@ -26,6 +27,7 @@ from shunter.migrate.rules import (
     metadata,
     names,
     network,
+    new_variables,
     owners,
     placement,
     pod_deadline,
@@ -65,6 +67,8 @@ ORDER: tuple[Rule, ...] = (
     pod_deadline.apply,
     ssh.apply,
     cluster_requests.apply,
+    built_names.apply,
+    new_variables.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
     profiles.apply,

@@ -1,9 +1,13 @@
-"""Programs of the pods that ask the cluster for what v1 made: by its labels, its kinds, its conditions, through kubectl or curl.
+"""Programs of the pods that ask the cluster for what v1 made: by labels, kinds, conditions and names, with kubectl or an API.
 
-What shows it in a line is the business of the scan, whose patterns these are.
+What shows v1 in a line is the business of the scan, whose patterns these are.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
 
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
@@ -15,14 +19,15 @@ from shunter.migrate.scan import text as scan_text
 
 ASKS = Topic(
     id="HOST012",
-    title="a program asks the cluster for what v1 made",
+    title="a program asks the cluster for what may be v1's",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(
-        "The program selects pods by labels of v1, or looks for v1's jobs or their conditions. Pods of v2 have other labels, and "
-        "the job is a TrainJob: the program finds nothing, and takes that for an answer or waits for ever."
+        "The program asks the API server, by labels or names of v1, or for v1's jobs or their conditions. Pods of v2 have other "
+        "labels, names that end in random characters, and other owners, and the job is a TrainJob: the program finds nothing, "
+        "and takes that for an answer or waits for ever."
     ),
     remedy=(
         "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, ask for trainjobs; --v1-labels "
@@ -33,6 +38,13 @@ ASKS = Topic(
     explains=("none",),
     limits_proof=True,
 )
+_CLIENT = re.compile(
+    r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
+    r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
+)
+_OWNERS = re.compile(r"\bowner_?references\b", re.IGNORECASE)
+_OF_A_POD = r"(?:\b(?:kubectl|oc)\b[^\n|;&]*?[\s/]|/(?:pods|services|endpoints)/)"
+_ASKS_AT_ALL = "it asks the cluster, where pods, their labels and their owners are others in v2."
 _ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDITION)
 
 
@@ -41,10 +53,29 @@ def apply(draft: Draft) -> None:
     asked = [topic for topic in _ASKED if topic is not scan_text.LABEL or not draft.options.v1_labels]
     rules = [rule for rule in scan_text.RULES if rule.topic in asked]
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
-            for rule in rules:
-                if match := rule.pattern.search(text):
-                    _report(draft, programs, text, spot, match.start(), rule.message.format(match[0]))
+        texts = words_and_texts(programs.container, programs.volumes, draft.config_map)
+        asks = [(text, spot, start, says) for text, spot in texts for start, says in _asks(draft, text, rules)]
+        if not asks:
+            clients = ((text, spot, match.start()) for text, spot in texts if (match := _CLIENT.search(text)))
+            asks = [(*client, _ASKS_AT_ALL) for client in islice(clients, 1)]
+        for text, spot, start, says in asks:
+            _report(draft, programs, text, spot, start, says)
+
+
+def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tuple[int, str]]:
+    """What the text asks for of v1, and where."""
+    for rule in rules:
+        if match := rule.pattern.search(text):
+            yield match.start(), rule.message.format(match[0])
+    if not _CLIENT.search(text):
+        return
+    for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
+        if match["name"] in draft.hosts:
+            new = draft.host(*draft.hosts[match["name"]]).partition(".")[0]
+            yield match.start("name"), f"no pod or Service is called {match['name']} in v2, the pod is {new}-x7k2p."
+            break
+    if match := _OWNERS.search(text):
+        yield match.start(), f"a pod's owner is the {draft.kind} in v1 and a Job of the JobSet in v2."
 
 
 def _report(draft: Draft, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:

@@ -79,15 +79,56 @@ POD_NAME = Topic(
     traps=("NX23", "NX29", "T21"),
     limits_proof=True,
 )
+ALL_LABELS = Topic(
+    id="POD019",
+    title="a container is told all labels of its pod",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "In v1 the variable or file has training.kubeflow.org/job-name, replica-type and replica-index; in v2 it has labels of "
+        "JobSet and Job in their place. A program that looks there for its role or its index finds nothing, or another number."
+    ),
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
+    effort=1,
+    traps=("NX23", "NX29", "T21"),
+    explains=("none",),
+    limits_proof=True,
+)
+OWN_DIRECTORY = Topic(
+    id="POD018",
+    title="a directory of a volume is called by the name of the pod",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "In v1 a pod has the same name after each start, JOB-worker-0, and finds its directory again. In v2 the name ends in "
+        "characters that are others with each start: the pod gets an empty directory, and a program that goes on from its last "
+        "checkpoint begins from nothing."
+    ),
+    remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then accept with "
+    "--accept POD018.",
+    effort=3,
+    traps=("NX23", "NX29", "T30"),
+    acceptable=True,
+    explains=("none",),
+    limits_proof=True,
+)
+_WHOLE_LABELS = "metadata.labels"
 
 
 def apply(draft: Draft) -> None:
     for group in draft.groups:
+        _look_at_directories(draft, group)
         for path, reference in _references(group.pod["spec"], ("spec",)):
             field = str(reference.get("fieldPath") or "")
             place = (*draft.template_paths(group)[0], *path, "fieldPath")
             if field == "metadata.name":
                 draft.report(POD_NAME, place, "The pod's name is read here.")
+            if field == _WHOLE_LABELS and not draft.options.v1_labels:
+                draft.report(ALL_LABELS, place, f"All labels are read here, and {REPLICA_INDEX} is none of them in v2.")
             keyed = _KEYED.fullmatch(field)
             if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):
                 continue
@@ -100,6 +141,25 @@ def apply(draft: Draft) -> None:
             others = _other_indices(draft, group) if keyed[2] == REPLICA_INDEX else []
             topic = COUNTS_ALL if others else READ_ELSEWHERE
             draft.report(topic, place, " ".join([f"{keyed[2]} is read from {counterpart[0]}{note}.", *others]))
+
+
+def _look_at_directories(draft: Draft, group: Group) -> None:
+    """Says where a volume's directory is called by the pod's name."""
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(group.pod["spec"].get(field) or ()):
+            names = {
+                variable["name"]
+                for variable in container.get("env") or ()
+                if ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") == "metadata.name"
+            }
+            for index, mount in enumerate(container.get("volumeMounts") or ()):
+                expression = str(mount.get("subPathExpr") or "")
+                if any(f"$({name})" in expression for name in names):
+                    place = (*draft.template_paths(group)[0], "spec", field, number, "volumeMounts", index, "subPathExpr")
+                    text = (
+                        f"{mount.get('mountPath')} is the directory {expression} of the volume, a new one after each start in v2."
+                    )
+                    draft.report(OWN_DIRECTORY, place, text)
 
 
 def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:

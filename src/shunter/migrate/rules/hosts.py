@@ -14,12 +14,20 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.draft import JOB_NAME, Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.launch.pod_reads import words_and_texts
+from shunter.migrate.launch.reads import line_of
+from shunter.migrate.launch.wrappers import program_name
 from shunter.migrate.paths import Path
+from shunter.migrate.rules.programs import all_programs, shortened
+from shunter.migrate.rules.programs import place as programs_place
+from shunter.operator.trainer.rendezvous import PORT
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 """A host is a word of its own, and no part of a path."""
 _DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
 """What stands behind a host's name, as far as it may be a part of it."""
+_ASKING = frozenset({"kubectl", "oc"})
+_KUBECTL = re.compile(r"\b(?:kubectl|oc)\s[^\n|;&]*\Z")
 _INDEX = re.compile(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host"})
 _EXPANDED = frozenset({"command", "args", "env"})
@@ -74,7 +82,7 @@ IN_A_SCRIPT = Topic(
 )
 FIXED_PORT = Topic(
     id="HOST006",
-    title="the command names the port of v1",
+    title="a program names the port of v1",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -82,11 +90,12 @@ FIXED_PORT = Topic(
     explanation=(
         "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
         "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
-        "is told the other one."
+        "is told the other one, and who waits for the number to answer where torchrun listens waits for ever."
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies.",
     effort=1,
     traps=("T9",),
+    limits_proof=True,
 )
 SERVICE_IN_THE_WAY = Topic(
     id="HOST007",
@@ -124,11 +133,14 @@ def apply(draft: Draft) -> None:
     _look_for_service(draft)
     for group in draft.groups:
         _look_at_ports(draft, group)
+    _look_for_port(draft)
     if not _may_name_hosts(draft):
         return
     known, begun = _known_names(draft), _begun_names(draft)
     for group in draft.groups:
         for path, words, key in _texts(group.pod["spec"]):
+            if isinstance(words, list) and program_name(words[0]) in _ASKING:
+                continue  # names of pods, not of hosts: `cluster_requests` tells of them
             place = (*draft.template_paths(group)[0], *path)
             if found := _names_in(draft, known, words[key]):
                 new = {name: _counterpart(draft, group, path, name) for name in found}
@@ -175,7 +187,9 @@ def _names_in(draft: Draft, known: re.Pattern[str], text: str) -> list[str]:
 
 
 def _is_own(draft: Draft, match: re.Match[str]) -> bool:
-    return match[0] in draft.hosts and is_own_domain(draft, match["domain"] or "")
+    """Whether it is a host of the job, and not the name of a pod that kubectl is told."""
+    is_host = match[0] in draft.hosts and not _KUBECTL.search(match.string, 0, match.start())
+    return is_host and is_own_domain(draft, match["domain"] or "")
 
 
 def _begun_names(draft: Draft) -> re.Pattern[str]:
@@ -225,13 +239,22 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
     if own and group.trains:
         shown = ", ".join(str(one.get("containerPort")) for one in own)
         draft.report(OWN_PORTS, (*template, *container, "ports"), f"No Service offers the ports {shown}.")
+
+
+def _look_for_port(draft: Draft) -> None:
+    """Says where a program names the port of the kind, whichever container runs it."""
+    port = draft.job_kind.port
     if port is None or not draft.ml_policy.keys() & _MEETING_ELSEWHERE:
         return
     number = re.compile(rf"(?<!\d){port.number}(?!\d)")
-    for field in ("command", "args"):
-        for place, word in enumerate(training.get(field) or []):
-            if number.search(word):
-                draft.report(FIXED_PORT, (*template, *container, field, place), f"{port.number} is written into {field}.")
+    for programs in all_programs(draft):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
+            if match := number.search(text):
+                path, offset = programs_place(programs, spot, spot.start + match.start())
+                where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
+                line = shortened(line_of(text, match.start()))
+                says = f"{where}{line!r} names {port.number}, where v1's pods meet; v2's meet at {PORT}."
+                draft.report(FIXED_PORT, path, says, offset=offset)
 
 
 def _look_at_config_maps(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
