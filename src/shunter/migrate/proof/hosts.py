@@ -24,7 +24,7 @@ class Hosts:
         self._marks = dict(marks)
         self._service_domain = f"{namespace}.svc"
         self._namespace = namespace
-        self._beginning = _common(min(marks, default=""), max(marks, default=""))
+        self._beginning = common_beginning(min(marks, default=""), max(marks, default=""))
         """Of all names: most texts do not have even that."""
 
     def marked(self, value: Any) -> Any:
@@ -54,7 +54,7 @@ class Hosts:
         return rest in (self._namespace, self._service_domain) or rest.startswith(f"{self._service_domain}.")
 
 
-def _common(first: str, last: str) -> str:
+def common_beginning(first: str, last: str) -> str:
     """What both begin with, and so does every text between them."""
     for place, letter in enumerate(first):
         if last[place : place + 1] != letter:

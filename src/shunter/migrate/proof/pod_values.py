@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from os.path import commonprefix
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -16,6 +15,7 @@ from shunter.errors import InputError
 from shunter.migrate.options import Options
 from shunter.migrate.proof.differences import Pair, paired
 from shunter.migrate.proof.effective import effective_container
+from shunter.migrate.proof.hosts import common_beginning
 from shunter.migrate.proof.pods import Replica, v1_side, v2_side
 
 _NUMBER = re.compile(r"[0-9]+$")
@@ -78,7 +78,7 @@ def pod_values(source: Json, train_job: Json, runtime: Json | None, options: Opt
 def shown(values: list[PodValue]) -> str:
     """`Master 0: bert-master-0 in v1, bert-node-0-0 in v2; ...`. Of long values the first pod's, from where they differ on."""
     if len(values[0].v1) > _LONGEST:
-        start = max(len(commonprefix(values[0][1:])) - _BEFORE, 0)
+        start = max(len(common_beginning(*values[0][1:])) - _BEFORE, 0)
         before, after = (f"...{value[start : start + _LONGEST]}..." for value in values[0][1:])
         return f"{values[0].pod}: {before} in v1, {after} in v2"
     told = "; ".join(f"{one.pod}: {one.v1} in v1, {one.v2} in v2" for one in values[:_SHOWN])
