@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shunter.cluster.node.downward import PodContext, field_value, resource_value
 from shunter.cluster.node.environment import declared_environment, program, unknown_program, unsupported_source
@@ -195,3 +197,21 @@ def test_everything_a_pod_refers_to_is_found() -> None:
     assert found.config_maps == {"c1", "c2", "c3", "c4"}
     assert found.secrets == {"s1", "s2", "s3", "s4"}
     assert found.tokens == {TokenKey("", 600)}
+
+
+@given(
+    st.text("$()AB x", max_size=20),
+    st.dictionaries(st.sampled_from(["A", "B", "AB", ""]), st.text("$()AB1", max_size=6), max_size=4),
+)
+def test_references_are_replaced_from_left_to_right_and_never_twice(text: str, variables: dict[str, str]) -> None:
+    by_hand, at = "", 0
+    while at < len(text):
+        end = text.find(")", at)
+        if text.startswith("$$", at):
+            by_hand, at = f"{by_hand}$", at + 2
+        elif text.startswith("$(", at) and end >= 0:
+            name = text[at + 2 : end]
+            by_hand, at = by_hand + variables.get(name, f"$({name})"), end + 1
+        else:
+            by_hand, at = by_hand + text[at], at + 1
+    assert expand(text, variables) == by_hand

@@ -98,6 +98,7 @@ SHELL = {
     "uname -a": [SHOWS],
     "idx=$(jq -r .task.index <<< $TF_CONFIG); python t.py --index $idx": [SHOWS],
     'idx=$(echo $TF_CONFIG | python -c \'import json, sys; print(json.load(sys.stdin)["task"]["index"])\')': [SHOWS],
+    "f=$(jq -r '.cluster.ps[0]' <<< $TF_CONFIG)\npython t.py --index 1 --job ${f%%-ps-*}": [SHOWS, DECIDES],
     "first=$(jq -r '.cluster.worker[0]' <<< $TF_CONFIG); job=${first%%-worker-*}": [SHOWS, DECIDES],
 }
 PYTHON = {

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
     """`text` with every `$(NAME)` that is in `variables` replaced; `$$(NAME)` becomes a literal `$(NAME)`."""
+    if "$" not in text:
+        return text
+    names = _names(text)
+    if names is not None and not any("$" in variables.get(name, "") for name in names):
+        # A TF_CONFIG names the job once for each of its pods.
+        for name in names:
+            if name in variables:
+                text = text.replace(f"$({name})", variables[name])
+        return text
 
     def replacement(match: re.Match[str]) -> str:
         if match[1]:
@@ -20,6 +30,14 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return variables.get(match[2], match[0])
 
     return _REFERENCE.sub(replacement, text)
+
+
+@lru_cache(maxsize=256)
+def _names(text: str) -> frozenset[str] | None:
+    """The names that the text refers to; None when it has more in it than plain references."""
+    found = [*_REFERENCE.finditer(text)]
+    is_plain = all(match[2] is not None and "$" not in match[2] for match in found)
+    return frozenset(match[2] for match in found) if is_plain else None
 
 
 def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> list[str]:

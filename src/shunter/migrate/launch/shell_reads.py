@@ -336,7 +336,7 @@ def _show(reading: _Text, values: Iterator[_Value]) -> None:
 
 def _tell(reading: _Text, value: _Value, *, decides: bool, within: str) -> None:
     is_last = value.is_last_number or (not value.is_cut and decides and takes_last_number(within))
-    decides = (decides or value.is_cut) and not takes_task(value.name, within)
+    decides = value.is_cut or (decides and not takes_task(value.name, within))
     reading.found.append(Read(value.name, value.start, decides, decides and is_last))
 
 

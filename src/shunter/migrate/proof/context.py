@@ -69,10 +69,10 @@ class Context:
     @cached_property
     def helpers(self) -> frozenset[str]:
         """Variables of v2 that others are made of."""
-        return frozenset(
-            name
+        values = {
+            str(variable.get("value", ""))
             for replica in self.matched.v2.replicas
             for container in replica.pod["spec"]["containers"]
             for variable in container.get("env") or []
-            for name in _REFERENCE.findall(str(variable.get("value", "")))
-        )
+        }
+        return frozenset(name for value in values for name in _REFERENCE.findall(value))

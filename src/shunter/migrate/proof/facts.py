@@ -41,6 +41,7 @@ class Side:
         """`labels` are those of the job's pods by their marks."""
         self._hosts = hosts
         self._labels = labels
+        self._parts: dict[bytes, Any] = {}
         self._known: dict[tuple[Place, int], Facts] = {}
         """What parts say that pods share, by their identity: they live as long as their pods, and so longer than this."""
 
@@ -130,10 +131,19 @@ class Side:
         """JSON in a variable is compared by what it says."""
         if text[:1] in ("{", "["):
             try:
-                return self._hosts.marked(msgspec.json.decode(text))
+                if text[0] == "[":
+                    return self._hosts.marked(msgspec.json.decode(text))
+                parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+                return {self._hosts.marked(key): self._part(bytes(part)) for key, part in parts.items()}
             except msgspec.DecodeError:
                 pass
         return self._hosts.marked(text)
+
+    def _part(self, part: bytes) -> Any:
+        """What a part of a JSON object says: pods are told the same of the others."""
+        if part not in self._parts:
+            self._parts[part] = self._hosts.marked(msgspec.json.decode(part))
+        return self._parts[part]
 
     def _with_selections(self, value: Any) -> Any:
         """Affinities and spread constraints with what their selectors select, in the place of labels that operators give."""

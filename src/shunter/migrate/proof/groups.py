@@ -7,6 +7,7 @@ kind of job has always told them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -143,11 +144,18 @@ def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
     if text is None:
         return Member()
     try:
-        config: Any = msgspec.json.decode(text)
-        sizes = ", ".join(f"{len(tasks)} {role}" for role, tasks in sorted(config["cluster"].items()) if tasks)
-        return Member(sizes, f"{config['task']['type']} {config['task']['index']}")
+        config = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        task: Any = msgspec.json.decode(config["task"])
+        return Member(_sizes(bytes(config["cluster"])), f"{task['type']} {task['index']}")
     except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
         return Member("a TF_CONFIG that is none")
+
+
+@lru_cache(maxsize=8)
+def _sizes(cluster: bytes) -> str:
+    """How many pods of each role a TF_CONFIG lists."""
+    roles: Any = msgspec.json.decode(cluster)
+    return ", ".join(f"{len(tasks)} {role}" for role, tasks in sorted(roles.items()) if tasks)
 
 
 def _mpi(environment: Mapping[str, str], main: Started) -> Member:

@@ -22,6 +22,8 @@ class Hosts:
     def __init__(self, marks: Mapping[str, str], namespace: str) -> None:
         """`marks` gives the mark of each name, as short as the other pods may say it."""
         self._marks = dict(marks)
+        self._texts: dict[str, str] = {}
+        """Texts with their marks: pods say the same of each other."""
         self._service_domain = f"{namespace}.svc"
         self._namespace = namespace
         self._beginning = common_beginning(min(marks, default=""), max(marks, default=""))
@@ -32,7 +34,9 @@ class Hosts:
         if isinstance(value, str):
             if not self._marks or self._beginning not in value:
                 return value
-            return _NAME.sub(lambda match: self._mark(match[0]), value)
+            if value not in self._texts:
+                self._texts[value] = _NAME.sub(lambda match: self._mark(match[0]), value)
+            return self._texts[value]
         if isinstance(value, dict):
             return {self.marked(key): self.marked(item) for key, item in value.items()}
         if isinstance(value, list):

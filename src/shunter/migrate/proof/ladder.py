@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -170,37 +171,38 @@ def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
 def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
         try:
-            unknown, stored = unknown_fields(obj), admitted(obj)
+            unknown, faults, broken_rules = _schema_faults(msgspec.json.encode(obj))
         except InputError as error:
             yield tell(REFUSED_BY_SCHEMA, error.message, manifest=manifest)
             continue
         for field in unknown:
             yield tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
-        yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, schema_errors(stored), tell)
-        for fault in rule_errors(stored):
+        yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, faults, tell)
+        for fault in broken_rules:
             yield tell(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])
 
 
 def _cel(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
-        yield from _errors(REFUSED_BY_CEL, manifest, obj, cel_errors(admitted(obj)), tell)
+        yield from _errors(REFUSED_BY_CEL, manifest, obj, _cel_faults(msgspec.json.encode(obj)), tell)
 
 
 def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     """What Trainer's webhooks say: to the runtime when it is made, to the job when its runtime is there."""
     if conversion.runtime is not None:
-        runtime = msgspec.convert(admitted(conversion.runtime), TrainingRuntime)
+        runtime = msgspec.convert(_stored(msgspec.json.encode(conversion.runtime)), TrainingRuntime)
         yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), tell)
     obj = conversion.train_job
     if unreadable := go_decode_error(obj):
         yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unreadable}.", manifest="TrainJob")
         return
-    job = msgspec.convert(admitted(obj), TrainJob)
+    stored = _stored(msgspec.json.encode(obj))
+    job = msgspec.convert(stored, TrainJob)
     if unsupported := validation.unsupported_runtime(job.spec.runtime_ref):
         yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unsupported}.", manifest="TrainJob", field="spec.runtimeRef")
         return
     try:
-        errors = trainjob_errors(job, runtime_of(admitted(obj), conversion.runtime))
+        errors = trainjob_errors(job, runtime_of(stored, conversion.runtime))
     except InputError as error:
         yield tell(REFUSED_BY_WEBHOOK, error.message, manifest="TrainJob", remedy=error.remedy)
         return
@@ -230,6 +232,23 @@ def _followers(side: V2) -> Iterator[Json]:
         pods.setdefault(replica.pod["metadata"]["ownerReferences"][0]["name"], []).append(replica.pod)
     for found in pods.values():
         yield from (found[0], found[-1]) if len(found) > 1 else found
+
+
+@lru_cache(maxsize=256)
+def _stored(said: bytes) -> Json:
+    return admitted(msgspec.json.decode(said))
+
+
+@lru_cache(maxsize=256)
+def _schema_faults(said: bytes) -> tuple[list[str], list[FieldError], list[str]]:
+    """Unknown fields, errors of the schema, and broken rules of all objects: many jobs share a runtime. Raises RefusedError."""
+    unknown, stored = unknown_fields(msgspec.json.decode(said)), _stored(said)
+    return unknown, schema_errors(stored), rule_errors(stored)
+
+
+@lru_cache(maxsize=256)
+def _cel_faults(said: bytes) -> list[FieldError]:
+    return cel_errors(_stored(said))
 
 
 def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Reporter) -> Iterator[Finding]:
