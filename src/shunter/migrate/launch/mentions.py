@@ -17,7 +17,7 @@ _HOST_NAME = (
 )
 _CUT_WORDS = re.compile(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
-    r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|slice\(|pop\(|capture"
+    r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
 )
 _COMMENTS = ("#", "//", ";")
 _SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")

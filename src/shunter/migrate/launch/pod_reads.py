@@ -31,7 +31,17 @@ _HOOKS: tuple[Path, ...] = (
     ("livenessProbe", "exec"),
     ("readinessProbe", "exec"),
 )
-_READ = ("name", "command", "args", "env", "workingDir", "volumeMounts", "lifecycle", *(path[0] for path in _HOOKS[2:]))
+_READ = (
+    "name",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+    "workingDir",
+    "volumeMounts",
+    "lifecycle",
+    *(path[0] for path in _HOOKS[2:]),
+)
 """The fields of a container that say what it runs."""
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
@@ -64,7 +74,8 @@ def _said(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> byte
     """What the container says of its programs, with the ConfigMaps that it mounts."""
     files = mounted_files(container, volumes, find)
     fields = {field: container[field] for field in _READ if field in container}
-    config_maps = {name: config_map for file in files.values() if (config_map := find(name := file.config_map))}
+    names = {*(file.config_map for file in files.values()), *_config_maps(container)}
+    config_maps = {name: config_map for name in sorted(names) if (config_map := find(name))}
     return msgspec.json.encode((fields, volumes if files else (), config_maps))
 
 
@@ -116,10 +127,37 @@ def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variable
         yield from (_at(read, text, spot) for read in found)
     for _, words in _commands(container):
         yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
+    for text, spot in _values(container, find):
+        yield from (_at(read, text, spot) for read in mentions(text, variables) if "$" in text or "(" in text)
     for place, file in mounted_files(container, volumes, find).items():
         if (file.spot.file, file.spot.path) not in known:
             search = insertions if PurePosixPath(place).suffix in _DATA else mentions
             yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
+
+
+def _values(container: Json, find: FindConfigMap) -> Iterator[tuple[str, Spot]]:
+    """Values of variables, which may be programs that a shell is told to run."""
+    for number, variable in enumerate(container.get("env") or ()):
+        reference = (variable.get("valueFrom") or {}).get("configMapKeyRef") or {}
+        if reference:
+            text = ((find(str(reference.get("name"))) or {}).get("data") or {}).get(str(reference.get("key")), "")
+            yield text, Spot(("data", str(reference.get("key"))), 0, len(text), file=f"ConfigMap {reference.get('name')}")
+        elif isinstance(text := variable.get("value"), str):
+            yield text, Spot(("env", number, "value"), 0, len(text), is_item=True)
+    for source in container.get("envFrom") or ():
+        name = str((source.get("configMapRef") or {}).get("name", ""))
+        for key, text in ((find(name) or {}).get("data") or {}).items() if name else ():
+            yield text, Spot(("data", key), 0, len(text), file=f"ConfigMap {name}")
+
+
+def _config_maps(container: Json) -> Iterator[str]:
+    """Those that variables come from."""
+    for variable in container.get("env") or ():
+        if reference := (variable.get("valueFrom") or {}).get("configMapKeyRef"):
+            yield str(reference.get("name"))
+    for source in container.get("envFrom") or ():
+        if reference := source.get("configMapRef"):
+            yield str(reference.get("name"))
 
 
 def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
@@ -144,7 +182,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before
         found = [
-            Read(variables[match[1]], match.start(), is_rank(option))
+            Read(variables[match[1]], match.start(), is_rank(option), is_argument=True)
             for match in _REFERENCE.finditer(word)
             if match[1] in variables
         ]

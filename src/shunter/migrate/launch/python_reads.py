@@ -223,6 +223,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            names = names[:1] if _splits_port(node.value) else names
             yield from ((name, node.value) for name in names)
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
         yield from [(node.target, node.value)] if node.value is not None else []
@@ -235,6 +236,12 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Return) and inner.value is not None:
                 yield ast.Name(f"{node.name}()"), inner.value
+
+
+def _splits_port(node: ast.expr) -> bool:
+    """Whether a host and its port are told apart."""
+    is_split = isinstance(node, ast.Call) and called(node) in _SPLITS
+    return is_split and any(isinstance(one, ast.Constant) and one.value == ":" for one in getattr(node, "args", ()))
 
 
 def _is_of_task(node: ast.AST) -> bool:

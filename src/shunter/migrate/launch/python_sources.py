@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from shunter.migrate.launch import python_code
-from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME
+from shunter.migrate.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME
 
 _HOST_NAME_CALLS = frozenset({"gethostname", "getfqdn"})
 _SHELL_CALLS = frozenset(
@@ -46,7 +46,7 @@ class Sources:
         if id(node) in self._others:
             return ""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return HOST_NAME if node.value in OF_HOST_NAME else HOSTS_FILE if node.value == HOSTS_FILE else ""
+            return HOST_NAME if node.value in OF_HOST_NAME else node.value if node.value in (HOSTS_FILE, HOST_LIST) else ""
         if isinstance(node, ast.Call):
             return self._of_call(node)
         if isinstance(node, ast.Attribute) and node.attr in _HOST_NAME_CALLS:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 HOST_NAME = "host name"
 HOSTS_FILE = "/etc/hosts"
+HOST_LIST = "/etc/mpi/hostfile"
 """Values that a program reads elsewhere than in a variable."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
 TF_CONFIG = "TF_CONFIG"
@@ -31,18 +32,20 @@ _LAST = re.compile(
 )
 
 
-_OF_TASK = re.compile(r"\b(?:task|index)\b")
+_OF_TASK = re.compile(r"\b(?:task|type|index)\b")
 
 
 class Read(NamedTuple):
     name: str
-    """HOST_NAME, HOSTS_FILE, or the name of a variable."""
+    """HOST_NAME, HOSTS_FILE, HOST_LIST, or the name of a variable."""
     start: int
     """Where it stands in its text."""
     decides: bool
     """Whether something is cut out of it, or it is compared, or taken for a rank."""
     takes_last_number: bool = False
     """Whether only the number at its end is taken."""
+    is_argument: bool = False
+    """Whether Kubernetes puts it into a word of the program."""
 
 
 def is_rank(name: str) -> bool:

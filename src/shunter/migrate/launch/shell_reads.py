@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 from shunter.migrate.launch import python_reads, shell
 from shunter.migrate.launch.inline_python import code_words
 from shunter.migrate.launch.mentions import mentions
-from shunter.migrate.launch.reads import HOST_NAME, HOSTS_FILE, OF_HOST_NAME, Read, is_rank, takes_last_number, takes_task
+from shunter.migrate.launch.reads import (
+    HOST_LIST,
+    HOST_NAME,
+    HOSTS_FILE,
+    OF_HOST_NAME,
+    Read,
+    is_rank,
+    takes_last_number,
+    takes_task,
+)
 from shunter.migrate.launch.shell_programs import (
     CUTTERS,
     LOOK_UPS,
@@ -32,7 +41,7 @@ from shunter.migrate.launch.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-_PATH = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)")
+_PATH = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
@@ -92,7 +101,7 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
         in_commands |= {word.start for word in (*command.words, *command.outputs)}
         for word in command.outputs:
             # A file that is written to is not read.
-            _show(reading, (value for value in _values(reading, word, depth) if value.name != HOSTS_FILE))
+            _show(reading, (value for value in _values(reading, word, depth) if value.name not in (HOSTS_FILE, HOST_LIST)))
         following = script.commands[number + 1] if number + 1 < len(script.commands) else None
         piped = _read_command(reading, command, following, depth, piped)
     assigned = [word for command in script.commands for _, word in command.assignments]
@@ -141,6 +150,7 @@ def _read_command(
     is_cut = is_piped and following is not None and _cuts(reading, following)
     within = _statement(reading, words[0])
     printed = piped
+    is_written = bool(command.outputs) or name in {"eval", "trap"}
     if called := asks(words):
         printed = _Value(called, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
@@ -148,7 +158,7 @@ def _read_command(
     for value in _listed(reading, command, within, is_piped=is_piped):
         printed = value
         _tell(reading, value, decides=is_cut or not value.is_named, within=within)
-    _read_code(reading, command, is_cut=is_cut, is_run=name in RUNNERS or (is_piped and _runs(following)))
+    _read_code(reading, command, is_cut=is_cut, is_run=is_written or name in RUNNERS or (is_piped and _runs(following)))
     if name == "read":
         _read_into(reading, words, within, piped)
     for value in _given(reading, words, depth, is_cut=is_cut, within=within):
@@ -164,6 +174,7 @@ def _read_command(
 def _given(reading: _Text, words: tuple[Word, ...], depth: int, *, is_cut: bool, within: str) -> Iterator[_Value]:
     """The values among the words of a command; says of each what is done with it."""
     name, option = program(words[0]), ""
+    cuts = cuts_names(name, reading.text[words[0].start : words[-1].end])
     for value in _values(reading, words[0], depth):
         _tell(reading, value, decides=False, within=within)
         yield value
@@ -172,7 +183,7 @@ def _given(reading: _Text, words: tuple[Word, ...], depth: int, *, is_cut: bool,
         written = _written(reading, word)
         if name in TESTS:
             decides = before not in {"-z", "-n", "-v"}
-        elif name in LOOK_UPS or (name in CUTTERS and _is_read(reading, written)):
+        elif name in LOOK_UPS or (cuts and _is_read(reading, written)):
             decides = True
         else:
             option = written.partition("=")[0] if written.startswith("-") else option if before == option else ""
@@ -231,13 +242,18 @@ def _read_code(reading: _Text, command: shell.Command, *, is_cut: bool, is_run: 
         for number, word in enumerate(words[1:], 1)
         if number not in read
         for piece in word.pieces
-        if piece.kind == "text" and (piece.is_quoted or not is_python)
+        if piece.kind == "text" and (piece.is_quoted or not is_python) and _is_code(reading, piece)
     ]
     if command.input and not is_python:
         texts.append((command.input.text, command.input.start))
     for text, start in texts:
         for one in mentions(text, variables):
             reading.found.append(Read(one.name, start + one.start, is_cut or one.decides, one.takes_last_number))
+
+
+def _is_code(reading: _Text, piece: Piece) -> bool:
+    """Whether the shell leaves it to be read by another program: what it replaces itself is a piece of its own."""
+    return "$" in piece.value or "`" in piece.value or not reading.text.startswith('"', piece.start - 1)
 
 
 def _runs(command: shell.Command | None) -> bool:
@@ -307,7 +323,9 @@ def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Valu
     inside = _Text(reading.text, {**reading.known}, reading.files, reading.lists)
     _read(inside, inner, depth + 1)
     programs = {program(command.words[0]) for command in inner.commands if command.words}
-    is_cut = any(_cuts(reading, command) for command in inner.commands)
+    # Code that the first command is given says itself what it does.
+    first = inner.commands[:1] if programs & PYTHONS else ()
+    is_cut = any(_cuts(reading, command) for command in inner.commands if command not in first)
     is_address = bool({"getent", "dig", "nslookup", "host"} & programs)
     for read in inside.found:
         whole = is_cut or read.decides
@@ -368,4 +386,4 @@ def _is_piped(text: str, end: int, following: shell.Command) -> bool:
 
 
 def _of_path(path: str) -> str:
-    return HOST_NAME if path in OF_HOST_NAME else HOSTS_FILE
+    return HOST_NAME if path in OF_HOST_NAME else path

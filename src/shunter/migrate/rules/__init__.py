@@ -20,6 +20,7 @@ from shunter.migrate.rules import (
     deadline,
     downward,
     environment,
+    files_of_v1,
     gang,
     hosts,
     init_containers,
@@ -69,6 +70,7 @@ ORDER: tuple[Rule, ...] = (
     cluster_requests.apply,
     built_names.apply,
     new_variables.apply,
+    files_of_v1.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
     profiles.apply,

@@ -38,6 +38,26 @@ ASKS = Topic(
     explains=("none",),
     limits_proof=True,
 )
+NAMES_A_POD = Topic(
+    id="HOST015",
+    title="a program asks the cluster for a pod by its name in v1",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "kubectl and the API server know a pod by its name. In v1 that is JOB-worker-0, and a Service has the name as well; in "
+        "v2 the name ends in random characters, JOB-node-0-1-x7k2p, and no Service has it: the program finds nothing."
+    ),
+    remedy=(
+        "Select the pod by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index; then accept with "
+        "--accept HOST015."
+    ),
+    effort=3,
+    traps=("NX23", "T21"),
+    acceptable=True,
+    limits_proof=True,
+)
 _CLIENT = re.compile(
     r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
     r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
@@ -55,11 +75,14 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         texts = words_and_texts(programs.container, programs.volumes, draft.config_map)
         asks = [(text, spot, start, says) for text, spot in texts for start, says in _asks(draft, text, rules)]
-        if not asks:
+        named = [(text, spot, *found) for text, spot in texts if (found := _named(draft, text))]
+        for text, spot, start, says in named:
+            _report(draft, NAMES_A_POD, programs, text, spot, start, says)
+        if not asks and not named:
             clients = ((text, spot, match.start()) for text, spot in texts if (match := _CLIENT.search(text)))
             asks = [(*client, _ASKS_AT_ALL) for client in islice(clients, 1)]
         for text, spot, start, says in asks:
-            _report(draft, programs, text, spot, start, says)
+            _report(draft, ASKS, programs, text, spot, start, says)
 
 
 def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tuple[int, str]]:
@@ -67,18 +90,22 @@ def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tupl
     for rule in rules:
         if match := rule.pattern.search(text):
             yield match.start(), rule.message.format(match[0])
-    if not _CLIENT.search(text):
-        return
-    for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
-        if match["name"] in draft.hosts:
-            new = draft.host(*draft.hosts[match["name"]]).partition(".")[0]
-            yield match.start("name"), f"no pod or Service is called {match['name']} in v2, the pod is {new}-x7k2p."
-            break
-    if match := _OWNERS.search(text):
+    if (match := _OWNERS.search(text)) and _CLIENT.search(text):
         yield match.start(), f"a pod's owner is the {draft.kind} in v1 and a Job of the JobSet in v2."
 
 
-def _report(draft: Draft, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
+def _named(draft: Draft, text: str) -> tuple[int, str] | None:
+    """Where the text asks for a pod by name, and what that is in v2."""
+    if not _CLIENT.search(text):
+        return None
+    for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
+        if match["name"] in draft.hosts:
+            new = draft.host(*draft.hosts[match["name"]]).partition(".")[0]
+            return match.start("name"), f"no pod or Service is called {match['name']} in v2, the pod is {new}-x7k2p."
+    return None
+
+
+def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
     path, offset = place(programs, spot, spot.start + start)
     where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
-    draft.report(ASKS, path, f"{where}{shortened(line_of(text, start))!r}: {says}", offset=offset)
+    draft.report(topic, path, f"{where}{shortened(line_of(text, start))!r}: {says}", offset=offset)
