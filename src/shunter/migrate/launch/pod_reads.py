@@ -182,7 +182,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before
         found = [
-            Read(variables[match[1]], match.start(), is_rank(option), is_argument=True)
+            Read(variables[match[1]], match.start(), is_rank(option))
             for match in _REFERENCE.finditer(word)
             if match[1] in variables
         ]

@@ -44,8 +44,6 @@ class Read(NamedTuple):
     """Whether something is cut out of it, or it is compared, or taken for a rank."""
     takes_last_number: bool = False
     """Whether only the number at its end is taken."""
-    is_argument: bool = False
-    """Whether Kubernetes puts it into a word of the program."""
 
 
 def is_rank(name: str) -> bool:

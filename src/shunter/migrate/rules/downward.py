@@ -111,7 +111,7 @@ OWN_DIRECTORY = Topic(
     remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then accept with "
     "--accept POD018.",
     effort=3,
-    traps=("NX23", "NX29", "T30"),
+    traps=("NX23", "NX29"),
     acceptable=True,
     explains=("none",),
     limits_proof=True,

@@ -27,7 +27,6 @@ ONLY_IN_V2 = Topic(
     ),
     remedy="Look whether the other way is right here; if not, have the program look for a variable of its own.",
     effort=1,
-    traps=("T8",),
     explains=("none",),
     limits_proof=True,
 )

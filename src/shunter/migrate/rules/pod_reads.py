@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.pod_reads import PodRead, pod_reads
-from shunter.migrate.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, Read
+from shunter.migrate.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE
 from shunter.migrate.paths import Path
 from shunter.migrate.proof.pod_values import PodValue, PodValues, pod_values, shown
 from shunter.migrate.rules.programs import Programs, all_programs, place, shortened
@@ -35,6 +35,7 @@ DECIDES = Topic(
     effort=3,
     traps=("T9", "T21", "NX23"),
     acceptable=True,
+    explains=("none",),
     limits_proof=True,
 )
 READS = Topic(
@@ -53,22 +54,6 @@ READS = Topic(
     effort=1,
     traps=("T9", "T21"),
     explains=("none",),
-    limits_proof=True,
-)
-ARGUMENT = Topic(
-    id="HOST016",
-    title="a program is told the name of its pod as an argument",
-    severity="warning",
-    impact="advisory",
-    change="semantic-change",
-    grade="D",
-    explanation=(
-        "Kubernetes puts a variable that tells of the pod into the words of the program. The value is another one in v2, and a "
-        "pod's name ends in characters that are others after each start. What the program makes of it is not to be seen here."
-    ),
-    remedy="Give the program $(JOB_COMPLETION_INDEX), or the variable of its rank, in its place.",
-    effort=1,
-    traps=("NX23", "NX29", "T21"),
     limits_proof=True,
 )
 _RANKS = {
@@ -92,7 +77,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             one
             for one in pod_reads(programs.container, programs.volumes, draft.config_map, variables)
             # That a variable is told of the pod has a finding of its own (POD005, POD007).
-            if one.read.decides or _is_pod_told(programs, one.read) or one.read.name in (HOST_NAME, HOSTS_FILE)
+            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE)
         ]
         if found and not is_asked:
             values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
@@ -115,7 +100,7 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
     deciding = [one for one in reads if one.read.decides and not _keeps_number(one, of_pods)]
     first = (deciding or reads)[0]
     path, offset = place(programs, first.spot, first.spot.start)
-    topic = DECIDES if deciding else ARGUMENT if first.read.is_argument else READS
+    topic = DECIDES if deciding else READS
     message = _message(first, len(reads) - 1, of_pods, decides=bool(deciding))
     if name == HOST_LIST and draft.hosts:
         host = next(iter(draft.hosts))
@@ -144,14 +129,6 @@ def _remedy(draft: Draft, programs: Programs) -> str:
     rank = _RANKS.get(draft.kind, "")
     told = f"{rank}, or from {index} in v2" if rank else index
     return f"Take the rank from {told}; where the program is right in v2 as it is, accept with --accept {DECIDES.id}."
-
-
-def _is_pod_told(programs: Programs, read: Read) -> bool:
-    """Whether Kubernetes puts into a word what the container is told of its pod; addresses of other pods are meant to change."""
-    return read.is_argument and any(
-        variable.get("name") == read.name and (variable.get("valueFrom") or {}).get("fieldRef")
-        for variable in programs.container.get("env") or ()
-    )
 
 
 def _is_variable(name: str) -> bool:
