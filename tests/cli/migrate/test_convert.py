@@ -276,3 +276,14 @@ def test_a_stream_has_the_file_whose_selectors_are_updated(tmp_path: Path) -> No
     (tmp_path / "service.yaml").write_text(SERVICE)
     documents = [*yaml.safe_load_all(convert("-f", ".", "--update-selectors", folder=tmp_path).stdout)]
     assert {"jobset.sigs.k8s.io/jobset-name": "bert"} in [document["spec"].get("selector") for document in documents]
+
+
+def test_what_roles_share_is_told_once_and_stands_in_reports_for_each(tmp_path: Path) -> None:
+    both = JOB.replace("    Master:", "    Master: &role").replace("image:", "imagePullPolcy: Always\n            image:")
+    (tmp_path / "job.yaml").write_text(both + "    Worker:\n      <<: *role\n")
+    done = convert("job.yaml", "--report", "json=report.json", folder=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.count("FIELD003 spec.") == 1
+    assert "Did you mean imagePullPolicy?" in done.stderr
+    assert "Blocked: PyTorchJob bert (FIELD003).\n    To convert all the same, add --accept FIELD003.\n" in done.stderr
+    assert (tmp_path / "report.json").read_text().count('"id": "FIELD003"') == 2
