@@ -43,7 +43,7 @@ QUIET_GAPS = 3
 """Gaps between log lines, the median, that silence must last before it says anything,"""
 LEAST_SILENCE = 15.0
 """and seconds: one rank may be saving a checkpoint while the others wait."""
-LEAST_AGE = 30.0
+LEAST_AGE = 90.0
 """Seconds that ranks which have written nothing must have run."""
 
 
