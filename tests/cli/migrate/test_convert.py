@@ -287,3 +287,29 @@ def test_what_roles_share_is_told_once_and_stands_in_reports_for_each(tmp_path: 
     assert "Did you mean imagePullPolicy?" in done.stderr
     assert "Blocked: PyTorchJob bert (FIELD003).\n    To convert all the same, add --accept FIELD003.\n" in done.stderr
     assert (tmp_path / "report.json").read_text().count('"id": "FIELD003"') == 2
+
+
+def test_jobs_take_the_runtimes_that_the_directory_has_already(tmp_path: Path) -> None:
+    def of(name: str, image: str) -> str:
+        return JOB.replace("name: bert   # the name", f"name: {name}").replace("train:1", image)
+
+    first, later, out = tmp_path / "first", tmp_path / "later", tmp_path / "out"
+    for path, name, image in ((first, "a", "one"), (first, "b", "two"), (later, "c", "three")):
+        path.mkdir(exist_ok=True)
+        (path / f"{name}.yaml").write_text(of(name, image))
+    assert convert("-f", str(first), "--output-dir", str(out)).returncode == 0
+    before = {path.name: path.read_text() for path in out.iterdir()}
+    assert {*before} == {"a.yaml", "b.yaml", "runtimes.yaml"}
+    assert convert("-f", str(first), "--output-dir", str(out)).returncode == 0
+    assert convert("-f", str(later), "--output-dir", str(out)).returncode == 0
+    assert {name: (out / name).read_text() for name in before} == before
+    (late,) = [document for document in yaml.safe_load_all((out / "c.yaml").read_text()) if document]
+    assert late["spec"]["runtimeRef"]["name"] in before["runtimes.yaml"]
+    assert late["spec"]["trainer"]["image"] == "example.org/three"
+
+
+def test_a_runtime_that_nobody_can_read_stands_in_nobodys_way(tmp_path: Path) -> None:
+    odd = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata:\n  name: x\n"
+    (tmp_path / "odd.yaml").write_text(odd + "  annotations: {migrate.shunter.dev/generator: x}\nspec: [1]\n")
+    done = convert("-f", "-", "--output-dir", str(tmp_path), given=JOB)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shunter.migrate.batch import Batch
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
+    from shunter.migrate.source.files import TextFile
     from shunter.migrate.source.provider import Input
 
 
@@ -70,7 +71,7 @@ def convert(
     from shunter.cli.migrate.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
     from shunter.cli.progress import counting
     from shunter.migrate import batch as batches
-    from shunter.migrate.emit.files import usable
+    from shunter.migrate.emit.files import staying, usable
     from shunter.migrate.sharing import shared_in
 
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
@@ -89,9 +90,11 @@ def convert(
         is_one_stream = output_dir is None and not in_place
         batch = batches.converted(jobs, options, others, advance, is_one_stream=is_one_stream)
     templates, told = templates_of(given, options)
-    batch = shared_in(given, taken_on(batch, [], configuration)[0])
+    there = staying(given, output_dir) if output_dir is not None else []
+    batch = shared_in(given, taken_on(batch, [], configuration)[0], there)
     changed_texts, beside = neighbours_of(given, batch, templates, update_selectors=update_selectors)
-    texts, overlays = texts_of(given, batch, changed_texts, [Path(name) for name in source.files or ()], output_dir, in_place)
+    named = [Path(name) for name in source.files or ()]
+    texts, overlays = texts_of(given, batch, changed_texts, named, output_dir, in_place, there)
     batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays, *beside], configuration)
     if texts is not None and in_place and not force:
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
@@ -162,7 +165,13 @@ def neighbours_of(
 
 
 def texts_of(
-    given: Input, batch: Batch, templates: Mapping[int, str], named: list[Path], output_dir: Path | None, in_place: bool
+    given: Input,
+    batch: Batch,
+    templates: Mapping[int, str],
+    named: list[Path],
+    output_dir: Path | None,
+    in_place: bool,
+    there: Sequence[TextFile] = (),
 ) -> tuple[dict[Path, str | None] | None, list[Finding]]:
     """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
     if not in_place and output_dir is None:
@@ -176,7 +185,7 @@ def texts_of(
     if output_dir is None:
         texts = files.in_place(given, batch, templates)
     else:
-        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates).items()}
+        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates, there).items()}
         roots = dict.fromkeys(roots, output_dir)
     with counting("building kustomizations") as advance:
         return with_overlays(given, texts, roots, build_options(batch), counted(build, advance))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -27,7 +27,7 @@ from shunter.migrate.source.documents import Document
 from shunter.migrate.source.embedded import Embedded
 from shunter.migrate.source.files import TextFile
 from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
+from shunter.migrate.source.provider import Input, read
 
 RUNTIMES_FILE = "runtimes.yaml"
 NO_TEMPLATES: Mapping[int, str] = {}
@@ -119,16 +119,20 @@ def in_place(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPL
     return changed
 
 
-def tree(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES) -> dict[Path, str]:
+def tree(
+    given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLATES, there: Sequence[TextFile] = ()
+) -> dict[Path, str]:
     """The texts of a directory of results by their paths in it: every file that could be read, and the runtimes that files
-    share. Raises InputError where two of them would be one file."""
+    share, but for those of `there`, files that stand in the directory and stay. Raises InputError where two of them would be one
+    file."""
     context = _emit_context(given, batch, templates, keeps_blocked=False)
     found = _Tree()
     for folder, files in _by_folder(given).items():
-        local = context.of(files)
+        staying = [file for file in there if file.relative.parent == folder]
+        local = context.of([*files, *staying])
         shared = _shared_runtimes(files, local)
         if shared:
-            taken = {_relative(file) for file in files}
+            taken = {_relative(file) for file in (*files, *staying)}
             name = RUNTIMES_FILE
             while folder / name in taken:
                 name = f"shared-{name}"
@@ -220,9 +224,15 @@ def _shared_runtimes(files: list[TextFile], context: EmitContext) -> list[str]:
         users.update(list(keys))
     texts = []
     for key, count in users.items():
-        if count > 1:
-            texts.append(context.write(first[key], is_whole_document=False).runtime)
+        if count > 1 and (text := context.write(first[key], is_whole_document=False).runtime):
+            texts.append(text)
     return texts
+
+
+def staying(given: Input, directory: Path) -> list[TextFile]:
+    """The files of a directory of results that `tree` does not write: what an earlier run has put there of other files."""
+    written = {_relative(file) for file in given.files}
+    return [file for file in read([str(directory)]).files if file.relative not in written] if directory.is_dir() else []
 
 
 def _file_text(file: TextFile, context: EmitContext) -> str:

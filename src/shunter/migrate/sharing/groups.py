@@ -22,6 +22,7 @@ from shunter.migrate.rules.environment import references
 from shunter.migrate.sharing.parts import TRAINER, Part, Parts, Taken, put_together, taken_apart
 from shunter.migrate.sharing.said import on_runtime
 from shunter.migrate.sharing.same import same_jobset
+from shunter.migrate.source.files import TextFile
 from shunter.migrate.source.kustomization import kustomizations
 from shunter.migrate.source.provider import Input
 from shunter.migrate.versions import has
@@ -57,12 +58,14 @@ def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
     return replace(batch, outcomes=tuple(_with(outcome, found) for outcome in batch.outcomes))
 
 
-def shared_in(given: Input, batch: Batch, known: Iterable[Json] = ()) -> Batch:
-    """The same for what was read, with the runtimes that are in there. Where it holds kustomizations nothing is shared but equal
-    runtimes: what an overlay builds has to be what it was, whatever other jobs the tree holds."""
+def shared_in(given: Input, batch: Batch, there: Sequence[TextFile] = ()) -> Batch:
+    """The same for what was read, with the runtimes that are in there and in files beside the results. Where it holds
+    kustomizations nothing is shared but equal runtimes: what an overlay builds has to be what it was, whatever other jobs the
+    tree holds."""
     if kustomizations(given.files):
         return batch
-    return shared(batch, [*(found.value for found in given.others if found.kind == TRAINING_RUNTIMES.kind), *known])
+    others = [*given.others, *Input(tuple(there)).others]
+    return shared(batch, [found.value for found in others if found.kind == TRAINING_RUNTIMES.kind])
 
 
 def _with(outcome: Outcome, found: dict[int, Conversion]) -> Outcome:
@@ -90,13 +93,17 @@ def _key(kind: str, metadata: Json, frame: Json) -> bytes:
 def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[Json, Taken]]]:
     """Runtimes that conversions have made before, in the order of their names, by what they have in common with new ones."""
     found: dict[bytes, list[tuple[Json, Taken]]] = {}
-    for runtime in sorted(known, key=lambda one: str(one["metadata"]["name"])):
-        metadata = runtime["metadata"]
-        if GENERATOR not in (metadata.get("annotations") or {}):
-            continue
-        taken = taken_apart(runtime["spec"], {}, patches=has(batch.options, "runtimePatches"))
-        found.setdefault(_key(str(metadata["name"]).partition("-")[0], metadata, taken.frame), []).append((runtime, taken))
-    return found
+    for runtime in known:
+        try:
+            metadata = runtime["metadata"]
+            if GENERATOR not in (metadata.get("annotations") or {}):
+                continue
+            taken = taken_apart(runtime["spec"], {}, patches=has(batch.options, "runtimePatches"))
+            key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)
+        except (LookupError, TypeError, AttributeError):
+            continue  # somebody has made it one that no job can take
+        found.setdefault(key, []).append((runtime, taken))
+    return {key: sorted(runtimes, key=lambda one: str(one[0]["metadata"]["name"])) for key, runtimes in found.items()}
 
 
 def _reusing(member: _Member, candidate: tuple[Json, Taken]) -> Conversion | None:
