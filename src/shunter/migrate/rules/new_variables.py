@@ -41,11 +41,14 @@ def apply(draft: Draft) -> None:
     """Tells of each text once for each variable."""
     of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
     for programs in all_programs(draft):
-        own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
+        texts = words_and_texts(programs.container, programs.volumes, draft.config_map)
         names = [COMPLETION_INDEX_ENV, *(of_plugin if programs.group.trains and programs.field == "containers" else ())]
+        if not any(name in text for name in names for text, _ in texts):
+            continue
+        own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
         new = [name for name in names if name not in own | draft.operator_variables(programs.roles[0])]
         pattern = re.compile(rf"\b(?:{'|'.join(new)})\b(?!\s*=[^=])")
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
+        for text, spot in texts:
             found: dict[str, int] = {}
             for match in pattern.finditer(text) if new else ():
                 found.setdefault(match[0], match.start())
