@@ -25,7 +25,8 @@ def copy(tmp_path: Path) -> Path:
     """The generator and what it has written, to be spoilt."""
     for folder in ("scripts", "deploy", "docs", str(DATA)):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for folder in ("tests", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     return tmp_path
 
 

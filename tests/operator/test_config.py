@@ -23,6 +23,13 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
+def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(HEAD.replace("kind: Configuration", "kind: Other"))
+    with pytest.raises(InputError, match="it is a Other"):
+        read(path)
+
+
 def test_what_the_file_says_goes_before_the_flags(tmp_path: Path) -> None:
     text = (
         "webhook: {port: 1234}\nmetrics: {bindAddress: ':9'}\nleaderElection: {leaderElect: false}\ngangSchedulerName: volcano\n"
@@ -72,7 +79,7 @@ def test_rates_and_certificates_are_read(tmp_path: Path) -> None:
         ("controller: {groupKindConcurrency: {a: 0}}\n", "groupKindConcurrency[a] is 0: must be greater than 0"),
         ("clientConnection: {qps: -1}\n", "clientConnection.qps is -1: must be greater than or equal to 0"),
         ("featureGates: {Nope: true}\n", "featureGates.Nope does not exist"),
-        ("kind: Other\n", "it is a Other"),
+        ("kind: Configuration\n", "key 'kind' stands twice in one object"),
         ("a: [\n", "is not YAML"),
     ],
 )
