@@ -8,7 +8,8 @@ from functools import lru_cache
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.migrate.launch import Launch, seen, understood
+from shunter.migrate.launch import Launch, understood
+from shunter.migrate.launch.unread_variables import unread
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.proof.pods import Replica
 
@@ -29,7 +30,7 @@ def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
 
 def reads_nothing(container: Json, names: Collection[str]) -> bool:
     """Whether all of the container's program can be seen, and it reads none of the variables."""
-    return seen.unread(container, names) == frozenset(names)
+    return unread(container, names) == frozenset(names)
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.launch import seen
+from shunter.migrate.launch.unread_variables import unread
 from shunter.migrate.ledger import Manifest
 from shunter.migrate.paths import Path
 from shunter.migrate.rules.ssh import AGENT_ENVIRONMENT
@@ -128,11 +128,11 @@ def _leave_unread(group: Group, training: Json) -> None:
 def _read(variables: list[Json], container: Json) -> list[Json]:
     """Those that something in the container may read or that stand over one of the user's, and those of which they are made."""
     given = {variable.get("name") for variable in container.get("env") or ()}
-    unread = seen.unread(container, {variable["name"] for variable in variables} - given)
+    not_read = unread(container, {variable["name"] for variable in variables} - given)
     kept: list[Json] = []
     needed: set[str] = set()
     for variable in reversed(variables):
-        if variable["name"] not in unread or variable["name"] in needed:
+        if variable["name"] not in not_read or variable["name"] in needed:
             kept.insert(0, variable)
             needed.update(references(variable.get("value")))
     return kept

@@ -17,7 +17,7 @@ from shunter.migrate.launch import ENTRYPOINT, Launch, Use, understood
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.launchers import Started
 from shunter.migrate.launch.rewriting import is_editable, with_torchrun
-from shunter.migrate.launch.seen import unread
+from shunter.migrate.launch.unread_variables import unread
 from shunter.migrate.paths import Path
 from shunter.migrate.rules import launcher_topics as topics
 

@@ -38,23 +38,23 @@ def unread(container: Json, names: Collection[str]) -> frozenset[str]:
     """Those of the variables that nothing in the container reads. Empty where something in it cannot be seen."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     hooks = [container.get(field) for field in ("lifecycle", "startupProbe", "livenessProbe", "readinessProbe")]
-    if not container.get("command") or any(hooks) or not _is_seen([str(word) for word in words]):
+    if not container.get("command") or any(hooks) or not _is_known([str(word) for word in words]):
         return frozenset()
     said = " ".join(str(text) for text in (*words, *(one.get("value") for one in container.get("env") or ())))
     own = {name for name in names if name.startswith("PYTHON") and is_python(program_name(str(words[0])))}
     return frozenset(names) - set(_NAME.findall(said)) - own
 
 
-def _is_seen(words: list[str]) -> bool:
+def _is_known(words: list[str]) -> bool:
     name = program_name(words[0])
     if name in _SHELLS:
-        return len(words) == 3 and words[1] in ("-c", "-ec", "-ce") and _is_seen_shell(words[2])
+        return len(words) == 3 and words[1] in ("-c", "-ec", "-ce") and _is_known_shell(words[2])
     if is_python(name):
-        return words[1:-1] in (["-c"], ["-uc"], ["-u", "-c"]) and _is_seen_code(words[-1])
+        return words[1:-1] in (["-c"], ["-uc"], ["-u", "-c"]) and _is_known_code(words[-1])
     return name in _COMMANDS
 
 
-def _is_seen_shell(text: str) -> bool:
+def _is_known_shell(text: str) -> bool:
     """Whether only commands run that are known; a substitution or a variable may name any other."""
     if re.search(r"[`<]|\$\(", text):
         return False
@@ -62,7 +62,7 @@ def _is_seen_shell(text: str) -> bool:
     return all(words[0] is not None and program_name(words[0]) in _COMMANDS for words in commands)
 
 
-def _is_seen_code(code: str) -> bool:
+def _is_known_code(code: str) -> bool:
     tree = python_code.parsed(code)
     if tree is None or _ANY_VARIABLE.search(code):
         return False
