@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from shunter.api.meta import Json
 from shunter.migrate.launch import python_code, shell
@@ -54,6 +55,7 @@ def _is_known(words: list[str]) -> bool:
     return name in _COMMANDS
 
 
+@lru_cache(maxsize=256)
 def _is_known_shell(text: str) -> bool:
     """Whether only commands run that are known; a substitution or a variable may name any other."""
     if re.search(r"[`<]|\$\(", text):
@@ -62,6 +64,7 @@ def _is_known_shell(text: str) -> bool:
     return all(words[0] is not None and program_name(words[0]) in _COMMANDS for words in commands)
 
 
+@lru_cache(maxsize=256)
 def _is_known_code(code: str) -> bool:
     tree = python_code.parsed(code)
     if tree is None or _ANY_VARIABLE.search(code):

@@ -55,6 +55,8 @@ LARGEST_WITHOUT_OBJECTS = 1024 * 1024
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
 _NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t\r]*(?:[#%][^\n]*)?(?:\n|\Z))*\Z")
 _SEPARATOR_LINE = re.compile(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
+_ALIAS = re.compile(r"(?:^|[\s,:\[{])\*[^\s*]")
+"""What an alias looks like; some text does, too."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _read(text: str) -> tuple[yaml.Node | None, Any]:
         node = loader.get_single_node()
         if node is None:
             return None, None
-        if "*" in text:
+        if _ALIAS.search(text):
             refuse_expansion(node)
         return node, loader.construct_document(node)
     except yaml.scanner.ScannerError:
