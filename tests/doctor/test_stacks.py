@@ -39,7 +39,7 @@ def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> stacks
         deadline = time.monotonic() + 30
         while True:
             done = subprocess.run(stacks.command(program), capture_output=True, text=True, timeout=60, check=False)
-            found = [one for one in stacks.seen("p", "c", done.stdout).processes if one.pid == process.pid]
+            found = [one for one in stacks.container_sample("p", "c", done.stdout).processes if one.pid == process.pid]
             if (found and (found[0].frames or not program)) or time.monotonic() > deadline:
                 return found[0]
     finally:

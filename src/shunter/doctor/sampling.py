@@ -96,7 +96,7 @@ class Sampler:
         """One sample of all pods; None where no stack at all could be read."""
         pods = self._pods
         seen, last_lines = await asyncio.gather(
-            asyncio.gather(*(self._seen(pod, is_blocking=is_blocking) for pod in pods)),
+            asyncio.gather(*(self._sampled(pod, is_blocking=is_blocking) for pod in pods)),
             asyncio.gather(*(self._last_line(pod) for pod in pods)) if is_blocking else _nothing(),
         )
         processes = tuple(process for one in seen if one is not None for process in one.processes)
@@ -106,7 +106,7 @@ class Sampler:
         lines = {name: line for name, line in zip(names, last_lines, strict=False) if line}
         return Sample(at=datetime.now(UTC), processes=processes, last_lines=lines)
 
-    async def _seen(self, pod: Json, *, is_blocking: bool) -> stacks.Seen | None:
+    async def _sampled(self, pod: Json, *, is_blocking: bool) -> stacks.ContainerSample | None:
         name = pod["metadata"]["name"]
         container = training_container(pod)
         async with self._slots:
@@ -135,10 +135,10 @@ class Sampler:
             self._missing.setdefault("stacks", Missing(what="stacks", why=f"{name}: {found.trouble}", is_refused=False))
         return found
 
-    async def _look(self, name: str, container: str, *, is_blocking: bool) -> stacks.Seen:
+    async def _look(self, name: str, container: str, *, is_blocking: bool) -> stacks.ContainerSample:
         words = stacks.command(self._program[name], is_blocking=is_blocking)
         done = await self._commands.run(name, self._namespace, container, words, seconds=EXEC_SECONDS)
-        found = stacks.seen(name, container, done.output.decode(errors="replace"))
+        found = stacks.container_sample(name, container, done.output.decode(errors="replace"))
         ranked = [process.rank for process in found.processes if process.rank is not None]
         self._sockets[name] = [{"rank": rank, "socket": place} for rank, place in zip(ranked, found.sockets, strict=False)]
         return found

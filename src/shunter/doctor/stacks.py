@@ -17,7 +17,7 @@ _LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|^[^/
 """Files of the interpreter, of packages, and of no file at all."""
 
 
-class Seen(NamedTuple):
+class ContainerSample(NamedTuple):
     """The processes of one container, and why stacks are missing where they are."""
 
     processes: tuple[Process, ...]
@@ -40,7 +40,7 @@ def command(program: str, *, is_blocking: bool = True) -> list[str]:
     return ["sh", "-c", f"SPY_OPTIONS='{options}'\n{script()}", "sh", program]
 
 
-def seen(pod: str, container: str, output: str) -> Seen:
+def container_sample(pod: str, container: str, output: str) -> ContainerSample:
     """What the script wrote of a container."""
     ticks, has_program, trouble = 100, False, ""
     found: list[Process] = []
@@ -75,7 +75,7 @@ def seen(pod: str, container: str, output: str) -> Seen:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":
             trouble = trouble or re.sub(r"\s+", " ", rest).strip()
-    return Seen(tuple(found), has_program, trouble, tuple(dict.fromkeys(sockets)))
+    return ContainerSample(tuple(found), has_program, trouble, tuple(dict.fromkeys(sockets)))
 
 
 def frames(dump: str) -> tuple[Frame, ...]:
