@@ -67,6 +67,8 @@ def train(batches: object) -> None:
             raise ValueError("no data in shard 7")
         elif FAULT == "killed" and RANK == 1 and number == 4:
             os.kill(os.getpid(), 9)
+        elif FAULT == "not permitted" and RANK == 0 and number == 4:
+            torch.save(tensor, "/data/checkpoint.pt")
         elif FAULT == "leaves early" and RANK == 1 and number == 4:
             sys.exit(0)
         elif FAULT == "barrier" and number == 4:

@@ -35,6 +35,9 @@ LATER = f"{RETRY}\n{traceback('ValueError: no data')}"
 JOINED = "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. {}/3 clients joined."
 KEYS = "torch.distributed.DistStoreError: wait timeout after 8000ms, keys: /default_pg/0//cpu//0/{}"
 CLIENT = "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to ({}, {})."
+DENIED = "PermissionError: [Errno 13] Permission denied"
+SAVE_DENIED = "RuntimeError: [enforce fail at inline_container.cc:746] . open file failed with strerror: Permission denied"
+SPAWN = f'Traceback (most recent call last):\n  File "/usr/lib/python3.11/subprocess.py", line 9, in _execute_child\n{DENIED}: '
 FULL = "OSError: [Errno 28] No space left on device: '/data/ckpt/7.pt'"
 CENTRAL = "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
 BARRIER = "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 5000 ms"
@@ -271,10 +274,15 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a volume is not the user's": (
         failed(
             pod(0, container=MOUNTED, spec=OF_CLAIM, **ended(1)),
-            logs=(log(0, traceback("PermissionError: [Errno 13] Permission denied: '/data/7.pt'")),),
+            logs=(log(0, traceback(f"{DENIED}: '/data/7.pt'")),),
         ),
         ["T08"],
     ),
+    "torch may not save a file, and does not say which": (all_end(traceback(SAVE_DENIED)), ["T08", "T00"]),
+    "a port may not be taken": (all_end(*[traceback(DENIED)] * 3), ["T00"]),
+    "a service permits nothing": (all_end(*[traceback("Forbidden: 403 Permission denied: 'projects/7'")] * 3), ["T00"]),
+    "a program is not executable": (all_end(*[f"{SPAWN}'/data/tool'"] * 3), ["T00"]),
+    "a device may not be opened": (all_end(*[traceback(f"{DENIED}: '/dev/infiniband/uverbs0'")] * 3), ["T00"]),
     "a library may not write its cache": (
         failed(
             pod(0, **ended(1)), logs=(log(0, "matplotlib: Permission denied: '/root/.cache'", traceback("ValueError: no data")),)

@@ -62,6 +62,8 @@ def named(cluster: Cluster, name: str, namespace: str, id: str, *options: str, s
 
 MOUNT = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
 READ_ONLY = {"volumeMounts": [{"name": "data", "mountPath": "/data", "readOnly": True}]}
+NO_RIGHTS = {"securityContext": {"capabilities": {"drop": ["ALL"]}}}
+OWNER = {"name": "owner", "image": "any:1", "command": ["sh", "-c", "chown 1000 /data && chmod 700 /data"], **MOUNT}
 SIGBUS = "import mmap\nf = open('/tmp/x', 'w+b')\nf.truncate(8192)\nm = mmap.mmap(f.fileno(), 8192)\nf.truncate(0)\nprint(m[0])"
 QUICK: dict[str, tuple[list[str], Json, str, str]] = {
     "claim": (
@@ -84,6 +86,18 @@ QUICK: dict[str, tuple[list[str], Json, str, str]] = {
         {"container": READ_ONLY, "volumes": [{"name": "data", "emptyDir": {}}]},
         "T08",
         "read-only",
+    ),
+    "denied": (
+        python("open('/data/train.txt')"),
+        {"container": {**MOUNT, **NO_RIGHTS}, "initContainers": [OWNER], "volumes": [{"name": "data", "emptyDir": {}}]},
+        "T08",
+        "denied access to /data/train.txt on emptyDir data (mounted at /data)",
+    ),
+    "port": (
+        python("import socket; socket.socket().bind(('0.0.0.0', 80))"),
+        {"container": NO_RIGHTS},
+        "T00",
+        "PermissionError: [Errno 13] Permission denied",
     ),
     "name": (python("import socket; socket.create_connection(('no-such-host-here', 1))"), {}, "T04", "does not resolve"),
     "nan": (
