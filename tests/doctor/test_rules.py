@@ -51,7 +51,7 @@ HOST = {"hostPath": {"path": "/srv"}}
             [f"{DENIED}: '/data/{rank}.pt'" for rank in range(3)],
             MOUNTED,
             CLAIM,
-            "ranks 0-2 are denied access to /data/0.pt, /data/1.pt and /data/2.pt on PersistentVolumeClaim weights"
+            "ranks 0-2 are denied access to /data/0.pt, /data/1.pt and 1 more on PersistentVolumeClaim weights"
             " (mounted at /data)",
             "or set fsGroup where the volume supports it.",
             id="files of one claim are one verdict",

@@ -38,7 +38,7 @@ TITLES = {
 _OWNER = "Set securityContext.runAsUser to the owner of the path, or change its owner or mode"
 WITHOUT_GROUP = ("hostPath", "nfs")
 """Types of volumes whose owner Kubernetes never changes to fsGroup."""
-MOST_PATHS = 3
+MOST_PATHS = 2
 
 
 class Fault(NamedTuple):
@@ -92,9 +92,8 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
 
 
 def _listed(paths: list[str]) -> str:
-    more = [f"{len(paths) - MOST_PATHS} more"] if len(paths) > MOST_PATHS else []
-    parts = [*paths[:MOST_PATHS], *more]
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    rest = len(paths) - MOST_PATHS
+    return ", ".join(paths[:MOST_PATHS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _remedy(fault: Fault) -> str:
