@@ -103,7 +103,11 @@ def test_what_is_not_known_is_not_guessed(name: str, nodes: list[Json] | None, i
 
 
 def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network() -> None:
-    for instance, remedy in (("p5.48xlarg", "Did you mean p5.48xlarge?"), ("c5.large", "Start such a node, or name one of p4d")):
+    for instance, remedy in (
+        ("p5.48xlarg", "Did you mean p5.48xlarge?"),
+        ("p5.48", "Did you mean p5.48xlarge?"),
+        ("c5.large", "Start such a node, or name one of p4d"),
+    ):
         with pytest.raises(InputError, match="is not known") as refused:
             fabric_of(profiles()["efa"], [], instance)
         assert refused.value.remedy.startswith(remedy)

@@ -157,7 +157,8 @@ def _known(profile: Profile, instance: str) -> Machine:
     if machine is not None:
         return machine
     usable = [known.type for known in profile.instances if known.devices or not profile.devices]
-    close = difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
+    completed = [known for known in usable if known.startswith(instance)]
+    close = completed or difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
     raise InputError(
         f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type is there to be asked.",
         f"Did you mean {close[0]}?" if close else f"Start such a node, or name one of {_types(profile)}.",

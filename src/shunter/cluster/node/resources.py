@@ -113,7 +113,8 @@ def claimed(text: str) -> dict[str, Fraction]:
             claims[name] = quantity.parse(amount)
         except ValueError as error:
             raise InputError(
-                f"--allocatable {name}{equals}{amount}: {error}.", "Write it like cpu=64 or memory=256Gi."
+                f"--allocatable {name}{equals}{amount}: {amount!r} is not a resource quantity.",
+                "Write it like cpu=64 or memory=256Gi.",
             ) from error
     return claims
 
