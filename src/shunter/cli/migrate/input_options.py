@@ -75,6 +75,9 @@ class InputOptions(NamedTuple):
 
     def read(self) -> tuple[Input, list[Finding]]:
         """All that was named, and what there is to tell of reading it."""
+        from shunter.migrate.collector import collect_seldom
+
+        collect_seldom()
         given, faults = self._read()
         return replace(given, mpi_operator=self.mpi_operator), faults
 

@@ -5,7 +5,6 @@ converting takes longer than reading, and whoever reads holds no more than a few
 from __future__ import annotations
 
 import asyncio
-import gc
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import msgspec
 from shunter.kube.client import Client
 from shunter.migrate import suppression
 from shunter.migrate.batch import Batch, converted
+from shunter.migrate.collector import collect_seldom
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.options import Options
@@ -100,12 +100,6 @@ def rows(page: live.Page, inventory_options: InventoryOptions) -> bytes:
     return msgspec.msgpack.encode(of_batch(batch, inventory_options.now))
 
 
-def _spare_the_collector() -> None:
-    """Conversions make many objects and few cycles: at its usual pace Python's collector takes a quarter of the time."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
-
-
 @contextmanager
 def _pool() -> Iterator[Callable[[], Executor]]:
     """Gives processes when they are first asked for; they are gone at the end."""
@@ -115,7 +109,7 @@ def _pool() -> Iterator[Callable[[], Executor]]:
         if not started:
             processes = min(MOST_PROCESSES, os.cpu_count() or 1)
             context = multiprocessing.get_context("spawn")
-            started.append(ProcessPoolExecutor(processes, mp_context=context, initializer=_spare_the_collector))
+            started.append(ProcessPoolExecutor(processes, mp_context=context, initializer=collect_seldom))
         return started[0]
 
     try:
