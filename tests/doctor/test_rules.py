@@ -34,6 +34,12 @@ def ids(evidence: Evidence, rules: tuple[Rule, ...] = RULES) -> list[str]:
     return [verdict.id for verdict in diagnose(evidence, evidence.at, rules).verdicts]
 
 
+def test_the_remedy_of_an_exception_is_a_command_for_its_rank() -> None:
+    evidence, _ = CASES["a rank ended with an exception"]
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert verdict.remedy == "Read the traceback above that line: shunter logs j -n n --rank 0"
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_the_rules_say_this_and_nothing_else(case: tuple[Evidence, list[str]]) -> None:
     evidence, expected = case

@@ -44,7 +44,7 @@ def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
         f"{who} {how}{_order(case, ones)}",
         ones,
         confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS else "possible",
-        remedy=_remedy(ones[0]),
+        remedy=_remedy(case, ones[0]),
         evidence=[item for one in ones for item in (of_error(one), *_place(one))][:6],
     )
 
@@ -73,15 +73,17 @@ def _place(ending: Ending) -> list[Excerpt]:
     return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
 
 
-def _remedy(ending: Ending) -> str:
+def _remedy(case: Case, ending: Ending) -> str:
     if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
         return need
     if ending.error is None and ending.exit_code == KILL:
         return "Something killed it: kill -9, or a grace period that was over. It is not said to be memory."
     if not ending.has_log:
         return "Its log could not be read."
-    place = _place(ending)
-    return "" if not place else "Read the traceback above that line: shunter logs --rank."
+    if not _place(ending):
+        return ""
+    rank = f" --rank {ending.ranks[0]}" if ending.ranks else ""
+    return f"Read the traceback above that line: shunter logs {case.overview.name} -n {case.overview.namespace}{rank}"
 
 
 RULE = Rule("T00", judge, logs_of_failures, yields=True)
