@@ -10,7 +10,7 @@ import pytest
 from doctor.evidences import ended, failed, log, pod, traceback
 from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED
 from doctor.test_corpus import CORPUS, EXPECTED
-from job_evidence import NOW
+from job_evidence import NOW, ago, event, v1_job
 from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
@@ -18,6 +18,7 @@ from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Missing
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
+from shunter.operator.diagnosis import RANK_FAILED
 
 EMPTY = {
     "pods": {"pods": ()},
@@ -32,6 +33,22 @@ EMPTY = {
 
 def ids(evidence: Evidence, rules: tuple[Rule, ...] = RULES) -> list[str]:
     return [verdict.id for verdict in diagnose(evidence, evidence.at, rules).verdicts]
+
+
+def test_what_failed_is_known_from_the_record_of_a_job_whose_pods_are_gone() -> None:
+    failure = {"rank": 1, "pod": "j-worker-0", "podUID": "u", "container": "pytorch", "reason": "Error", "exitCode": 1}
+    evidence = failed()
+    said = {"message": "KeyError: 'DATASET'", "time": ago(20)}
+    evidence.job["status"]["rankFailures"] = {"count": 1, "last": [{**failure, **said}]}
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
+
+
+def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:
+    told = "rank 1, pod j-worker-0, container pytorch: Error, exit code 1. Last words:\nKeyError: 'DATASET'"
+    evidence = failed(events=[event(v1_job(2)["metadata"]["uid"], RANK_FAILED, told)])
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
 
 
 def test_the_remedy_of_an_exception_is_a_command_for_its_rank() -> None:

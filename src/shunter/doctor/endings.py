@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from shunter.api.meta import Json, Struct
+from shunter.api.rank_failures import RankFailure
 from shunter.doctor.lines import Error, Line, errors, is_warning, moment_of, parsed
+from shunter.jobs.failure_record import failure_record, kept_words, last_to_fail
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, faults, is_victim, recorded_failure
 from shunter.operator.overview import member, was_pod_of
 
-_RECORDED = re.compile(r"pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
+_RECORDED = re.compile(r"(?:rank (\d+), )?pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
 LAST_LINES = 20
 
 
@@ -106,7 +108,7 @@ def endings(
             )
         )
     there = {ending.pod for ending in found}
-    found += [one for event in events if (one := recorded(job, event)) is not None and one.pod not in there]
+    found += [one for one in recorded(job, events) if one.pod not in there]
     return _by_cause(found)
 
 
@@ -116,27 +118,55 @@ def reason(found: Sequence[Error]) -> Error | None:
     return next((error for error in last if not error.is_victim), last[-1] if last else None)
 
 
-def recorded(job: Json, event: Json) -> Ending | None:
-    """The ending that the operator kept of a pod before that went; None for another event."""
-    if event.get("reason") != RANK_FAILED or event.get("involvedObject", {}).get("uid") != job["metadata"].get("uid"):
-        return None
+def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
+    """The endings that the operator kept of pods before they went: the last of the job's record, else, where the job's definition
+    has no room for one, those of its events."""
+    uid = job["metadata"].get("uid")
+    own = [one for one in events if one.get("reason") == RANK_FAILED and one.get("involvedObject", {}).get("uid") == uid]
+    record = failure_record(job)
+    if record is None:
+        return [ending for event in own if (ending := _of_event(job, event)) is not None]
+    words = dict(map(recorded_failure, own))
+    return [_of_record(one, kept_words(one, words) or one.message.splitlines()) for one in last_to_fail(record) if one.container]
+
+
+def _of_record(failure: RankFailure, words: Sequence[str]) -> Ending:
+    return _kept(
+        failure.pod,
+        failure.container,
+        () if failure.rank is None else (failure.rank,),
+        failure.reason,
+        1 if failure.exit_code is None else failure.exit_code,
+        failure.time.isoformat() if failure.time else "",
+        words,
+    )
+
+
+def _of_event(job: Json, event: Json) -> Ending | None:
     told, words = recorded_failure(event)
     if (match := _RECORDED.match(told)) is None:
         return None
+    rank, pod, container, how, code = match.groups()
+    at = event_time(event)
+    ranks = gone_ranks(job, pod, at) if rank is None else (int(rank),)
+    return _kept(pod, container, ranks, how.split(":")[0], int(code or 1), at.isoformat(), words)
+
+
+def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int, at: str, words: Sequence[str]) -> Ending:
+    """An ending of which no more is known than this, and the last lines of its log."""
     lines = parsed("\n".join(words))
     error = reason(errors(lines))
-    name, at = match[1], event_time(event)
     return Ending(
-        pod=name,
-        container=match[2],
-        ranks=gone_ranks(job, name, at),
-        reason=match[3].split(":")[0],
-        exit_code=int(match[4] or 1),
-        at=at.isoformat(),
+        pod=pod,
+        container=container,
+        ranks=ranks,
+        reason=why,
+        exit_code=code,
+        at=at,
         has_log=bool(words),
         error=error,
         last_lines=_last(lines),
-        is_victim=(int(match[4] or 1) in KILLED and "OOMKilled" not in match[3]) or (error is not None and error.is_victim),
+        is_victim=(code in KILLED and why != "OOMKilled") or (error is not None and error.is_victim),
     )
 
 

@@ -69,26 +69,33 @@ def lines(record: RankFailures, now: datetime, words: Mapping[str, Sequence[str]
         last = group[-1]
         times = f" (x{len(group)})" if len(group) > 1 else ""
         shown.append(f"{age(last.time, now) if last.time else '':>5} {summary(last)}{times}")
-        said = next((found for one in reversed(group) if (found := _words(one, words))), ())
+        said = next((found for one in reversed(group) if (found := kept_words(one, words))), ())
         shown += [f"      | {line}" for line in said]
     return shown
 
 
-def _words(failure: RankFailure, words: Mapping[str, Sequence[str]]) -> Sequence[str]:
+def kept_words(failure: RankFailure, words: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """What an event kept of its log; the event does not have the last line that the record took from there."""
     return words.get(summary(failure)) or words.get(summary(msgspec.structs.replace(failure, message=""))) or ()
+
+
+def last_to_fail(record: RankFailures | None) -> list[RankFailure]:
+    """The last failure, and those shortly before it."""
+    last = last_failure(record)
+    if record is None or last is None:
+        return []
+    ends = last.time
+    return [
+        one for one in record.last if one is last or (ends is not None and one.time is not None and ends - one.time <= TOGETHER)
+    ]
 
 
 def cause_of_end(record: RankFailures | None) -> str:
     """The failure from which those that ended the job came: of the last, and of those shortly before it, the first that is not a
     victim. Empty when nothing is recorded."""
-    last = last_failure(record)
-    if record is None or last is None:
+    near = last_to_fail(record)
+    if not near:
         return ""
-    ends = last.time
-    near = [
-        one for one in record.last if one is last or (ends is not None and one.time is not None and ends - one.time <= TOGETHER)
-    ]
     by_fault: list[tuple[Fault, RankFailure]] = [
         (msgspec.structs.replace(fault(one), ended=rfc3339(one.time) if one.time else ""), one) for one in near
     ]
