@@ -7,10 +7,10 @@ import itertools
 import msgspec
 import pytest
 
-from doctor.evidences import ended, failed, log, pod, traceback
+from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
 from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED
 from doctor.test_corpus import CORPUS, EXPECTED
-from job_evidence import NOW, ago, event, v1_job
+from job_evidence import NOW, ago, event, v1_job, waiting
 from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
@@ -42,6 +42,15 @@ def test_what_failed_is_known_from_the_record_of_a_job_whose_pods_are_gone() -> 
     evidence.job["status"]["rankFailures"] = {"count": 1, "last": [{**failure, **said}]}
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
+
+
+def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> None:
+    failure = {"rank": 1, "pod": "j-worker-0", "container": "pytorch", "reason": "Error", "exitCode": 137}
+    evidence = seen(pod(0, **runs()), pod(1, **waiting("ContainerCreating")), pod(2, **runs()))
+    last = [{**failure, "podUID": f"u{number}", "time": ago(60 - 20 * number)} for number in range(3)]
+    evidence.job["status"]["rankFailures"] = {"count": 3, "last": last}
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.id, verdict.ranks) == ("K07", (1,))
 
 
 def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:

@@ -13,7 +13,7 @@ from shunter.doctor.lines import Line, parsed
 from shunter.doctor.places import places
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
-from shunter.operator.causes.pods import Held, held_pods, repeated_failures
+from shunter.operator.causes.pods import Held, held_pods, loops
 from shunter.operator.overview import Overview, is_pod_of, member, overview
 
 
@@ -128,8 +128,7 @@ class Case:
     @cached_property
     def loops(self) -> list[Held]:
         """Ranks that fail again and again."""
-        again = [] if self.overview.is_finished else repeated_failures(self.job, self.pods)
-        return [*(one for one in self.held if one.is_loop), *again]
+        return [] if self.overview.is_finished else loops(self.job, self.pods, self.held, self.now)
 
     def pods_held_by(self, words: Sequence[str]) -> dict[tuple[str, str, str], list[str]]:
         """The pods that these causes hold up, by word, text and remedy."""

@@ -1,89 +1,23 @@
 """The rules, in the order in which their verdicts are told: K what the cluster says, T what logs say, H stacks, S pace.
 
-A rule is a module with `RULE`: an id, what it needs, and a pure function. A new one gets a line here, and cases in
-tests/doctor/.
+A rule is a module with `RULE`: an id, what it needs, and a pure function. A module that is put here takes part;
+its cases go into tests/doctor/.
 """
 
-from shunter.doctor.rules import (
-    h01_hung,
-    h02_data,
-    h03_all_wait,
-    h04_recorder,
-    k01_claim,
-    k02_room,
-    k03_source,
-    k04_command,
-    k05_host_memory,
-    k06_bus_error,
-    k07_loop,
-    k08_disruption,
-    k09_quota,
-    k10_queue,
-    k11_master,
-    k12_refused,
-    k13_peers,
-    k14_node,
-    k15_stopped,
-    s01_straggler,
-    s02_silent,
-    t00_exception,
-    t01_mismatch,
-    t02_sizes,
-    t03_gpu_memory,
-    t04_name,
-    t05_rendezvous,
-    t06_rank_taken_twice,
-    t07_address,
-    t08_volume,
-    t09_checkpoint,
-    t10_loss,
-    t11_versions,
-    t12_xid,
-    t13_barrier,
-    t14_timeout,
-    t15_left_early,
-    t90_victims,
-)
+import importlib
+import pkgutil
+from types import ModuleType
+
 from shunter.doctor.rules.rule import Rule
 
-MODULES = (
-    k01_claim,
-    k02_room,
-    k03_source,
-    k04_command,
-    k05_host_memory,
-    k06_bus_error,
-    k07_loop,
-    k08_disruption,
-    k09_quota,
-    k10_queue,
-    k11_master,
-    k12_refused,
-    k13_peers,
-    k14_node,
-    k15_stopped,
-    t00_exception,
-    t01_mismatch,
-    t02_sizes,
-    t03_gpu_memory,
-    t04_name,
-    t05_rendezvous,
-    t06_rank_taken_twice,
-    t07_address,
-    t08_volume,
-    t09_checkpoint,
-    t10_loss,
-    t11_versions,
-    t12_xid,
-    t13_barrier,
-    t14_timeout,
-    t15_left_early,
-    t90_victims,
-    h01_hung,
-    h02_data,
-    h03_all_wait,
-    h04_recorder,
-    s01_straggler,
-    s02_silent,
-)
+_ORDER = "kths"
+
+
+def _modules() -> tuple[ModuleType, ...]:
+    names = sorted((module.name for module in pkgutil.iter_modules(__path__)), key=lambda name: (_ORDER.find(name[0]), name))
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    return tuple(module for module in modules if hasattr(module, "RULE"))
+
+
+MODULES = _modules()
 RULES: tuple[Rule, ...] = tuple(module.RULE for module in MODULES)

@@ -15,7 +15,7 @@ from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
-from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, recorded_loops, repeated_failures
+from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, loops
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
@@ -157,9 +157,8 @@ def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return _of_pods(lasting)
     if (refusal := _refused_children(job, pods, evidence)) is not None:
         return refusal
-    loops = [*(one for one in held if one.is_loop), *repeated_failures(job, pods)]
-    if loops := loops or recorded_loops(job, pods, now):
-        found = _of_pods(loops)
+    if again := loops(job, pods, held, now):
+        found = _of_pods(again)
         done = succeeded_ranks(job, pods)
         if not done:
             return found

@@ -84,7 +84,7 @@ def _is_well(pod: Json) -> bool:
     )
 
 
-def repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
+def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
     """Ranks whose pods have failed more than once and are made again."""
     failed: dict[str, list[Json]] = {}
     ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
@@ -97,7 +97,13 @@ def repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
     ]
 
 
-def recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held]:
+def loops(job: Json, pods: Sequence[Json], held: Iterable[Held], now: datetime) -> list[Held]:
+    """Ranks that fail again and again: of those held up, those whose failed pods are still there, else those of the job's
+    record."""
+    return [*(one for one in held if one.is_loop), *_repeated_failures(job, pods)] or _recorded_loops(job, pods, now)
+
+
+def _recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held]:
     """Ranks that have failed more than once, and not long ago, by the job's own record: that keeps what failed in pods that are
     gone."""
     failed: dict[int, list[Json]] = {}
