@@ -14,6 +14,7 @@ from shunter.api.meta import Struct
 from shunter.api.quantity import format_milli, is_binary, parse
 
 Amounts = dict[str, Fraction]
+GPU = "nvidia.com/gpu"
 
 _POD_LEVEL = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 from shunter.api import quantity
 from shunter.api.counts import count
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES
 from shunter.errors import InputError
 from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
 from shunter.fabrics.settings import is_answered, variable_verdict
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-
-GPU = "nvidia.com/gpu"
 
 
 @dataclasses.dataclass(frozen=True)

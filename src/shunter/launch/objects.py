@@ -8,10 +8,10 @@ import shlex
 
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
-from shunter.launch.fabric import GPU
 from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.mounts import (

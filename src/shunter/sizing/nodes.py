@@ -14,13 +14,13 @@ import msgspec
 
 from shunter.api import quantity
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES
 from shunter.errors import EnvironmentProblem
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.kube.client import Client
 from shunter.sizing.instances import Gpu, Instance, known_gpus, known_instances
 
-GPU: Final = "nvidia.com/gpu"
 EFA: Final = "vpc.amazonaws.com/efa"
 CLUSTER: Final = "cluster"
 _PRODUCT = "nvidia.com/gpu.product"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.cluster.node.gpus import assign
-from shunter.cluster.node.resources import GPU, requested
+from shunter.cluster.node.resources import requested
 from shunter.cluster.node.runtime import Level
 
 if TYPE_CHECKING:

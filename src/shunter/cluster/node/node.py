@@ -13,6 +13,7 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Service
+from shunter.api.pod_requests import GPU
 from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.assigned_pod import AssignedPod
@@ -30,7 +31,7 @@ from shunter.cluster.node.network import PLACES, owner_name
 from shunter.cluster.node.plain import PlainRuntime
 from shunter.cluster.node.pod_worker import NodeServices, PodWorker
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
-from shunter.cluster.node.resources import GPU, machine_capacity, shortfalls, with_room_for
+from shunter.cluster.node.resources import machine_capacity, shortfalls, with_room_for
 from shunter.cluster.node.runtime import HostPort, Level, Runtime
 from shunter.cluster.node.service_links import has_variables
 from shunter.cluster.node.simulated import SimulatedPods

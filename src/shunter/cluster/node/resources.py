@@ -10,12 +10,11 @@ from pathlib import Path
 
 from shunter.api import quantity
 from shunter.api.meta import Json
-from shunter.api.pod_requests import may_overcommit
+from shunter.api.pod_requests import GPU, may_overcommit
 from shunter.cluster.node.cgroups import Limits
 from shunter.cluster.node.containers import Role, declared
 from shunter.errors import InputError
 
-GPU = "nvidia.com/gpu"
 PODS_CAPACITY = 1000
 _NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 Capacity = Mapping[str, Fraction]

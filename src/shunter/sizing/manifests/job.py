@@ -9,6 +9,7 @@ from typing import Any
 
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import PYTORCH_JOBS
@@ -16,7 +17,6 @@ from shunter.fabrics import INSTANCE_LABEL, profiles
 from shunter.sizing.fits import Choice
 from shunter.sizing.manifests.holes import Holes
 from shunter.sizing.manifests.requests import efa_count, pod_resources
-from shunter.sizing.nodes import GPU
 from shunter.sizing.options import ManifestOptions
 
 MANAGER = "shunter.dev/size"

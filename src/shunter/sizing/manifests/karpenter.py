@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.sizing.fits import Choice
 from shunter.sizing.manifests.holes import Holes
 from shunter.sizing.manifests.requests import efa_count
-from shunter.sizing.nodes import GPU
 from shunter.sizing.options import ManifestOptions
 
 GROUP: Final = "karpenter.k8s.aws"

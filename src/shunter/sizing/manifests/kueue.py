@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.sizing.fits import Choice
 from shunter.sizing.manifests.requests import efa_count, memory_mib, pod_resources
-from shunter.sizing.nodes import EFA, GPU
+from shunter.sizing.nodes import EFA
 from shunter.sizing.options import ManifestOptions
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"

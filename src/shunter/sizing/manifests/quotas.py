@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.sizing.fits import Choice
 from shunter.sizing.manifests.requests import memory_mib
-from shunter.sizing.nodes import GPU
 from shunter.sizing.options import ManifestOptions
 
 INITIALIZERS: Final = 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import GPU
 from shunter.sizing.fits import Choice
-from shunter.sizing.nodes import EFA, GPU
+from shunter.sizing.nodes import EFA
 
 SHARE: Final = 0.9
 """Of what a node offers; the rest is for the pods of daemon sets."""
