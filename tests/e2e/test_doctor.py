@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,14 @@ MOUNT = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
 READ_ONLY = {"volumeMounts": [{"name": "data", "mountPath": "/data", "readOnly": True}]}
 NO_RIGHTS = {"securityContext": {"capabilities": {"drop": ["ALL"]}}}
 OWNER = {"name": "owner", "image": "any:1", "command": ["sh", "-c", "chown 1000 /data && chmod 700 /data"], **MOUNT}
-SIGBUS = "import mmap\nf = open('/tmp/x', 'w+b')\nf.truncate(8192)\nm = mmap.mmap(f.fileno(), 8192)\nf.truncate(0)\nprint(m[0])"
+SIGBUS = """
+import mmap, tempfile
+file = tempfile.TemporaryFile()
+file.truncate(8192)
+mapped = mmap.mmap(file.fileno(), 8192)
+file.truncate(0)
+print(mapped[0])
+"""
 QUICK: dict[str, tuple[list[str], Json, str, str]] = {
     "claim": (
         ["true"],
@@ -263,51 +269,47 @@ def test_watch_says_nothing_of_a_healthy_job_and_ends_with_it(cluster: Cluster, 
     assert done.stdout.splitlines() == [f"PyTorchJob {namespace}/short  Succeeded  3 ranks", "nothing wrong seen"]
 
 
-TORCH = ("sleep", "loader", "straggler", "importing", "exception", "retries")
-
-
-@pytest.fixture(scope="module")
-def ranks(cluster: Cluster) -> Iterator[str]:
-    """A namespace in which a job of three ranks on gloo runs into each of TORCH."""
-    namespace = f"t-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
-    code = {"name": "code", "configMap": {"name": "code"}}
-    mount = {"volumeMounts": [{"name": "code", "mountPath": "/code"}]}
+def train(cluster: Cluster, namespace: str, fault: str) -> None:
+    """Starts a job of three ranks on gloo that runs into this fault. One at a time: three ranks of torch take 2 GB."""
     data = {"faulty_rank.py": RANK.read_text()}
     cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code", "namespace": namespace}, "data": data})
-    for fault in TORCH:
-        command = ["python", "/code/faulty_rank.py", fault]
-        cluster.apply(job(namespace, fault, command, container=mount, volumes=[code]))
-    yield namespace
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    mount = {"volumeMounts": [{"name": "code", "mountPath": "/code"}]}
+    volumes = [{"name": "code", "configMap": {"name": "code"}}]
+    cluster.apply(job(namespace, fault, ["python", "/code/faulty_rank.py", fault], container=mount, volumes=volumes))
 
 
-def test_the_rank_that_hangs_is_named_and_where(cluster: Cluster, ranks: str) -> None:
-    verdict = named(cluster, "sleep", ranks, "H01", seconds=240)
-    assert (verdict["ranks"], verdict["victims"], verdict["confidence"]) == ([1], [0, 2], "likely")
-    assert any("never_returns (faulty_rank.py:" in one["text"] for one in verdict["evidence"])
-    verdict = named(cluster, "loader", ranks, "H02", seconds=240)
+@pytest.mark.parametrize(("fault", "id", "frame"), [("sleep", "H01", "never_returns"), ("loader", "H02", "read_forever")])
+def test_the_rank_that_hangs_is_named_and_where(cluster: Cluster, namespace: str, fault: str, id: str, frame: str) -> None:
+    train(cluster, namespace, fault)
+    verdict = named(cluster, fault, namespace, id, seconds=240)
     assert (verdict["ranks"], verdict["victims"]) == ([1], [0, 2])
-    assert any("read_forever (faulty_rank.py:" in one["text"] for one in verdict["evidence"])
+    assert verdict["confidence"] == "likely"
+    assert any(f"{frame} (faulty_rank.py:" in one["text"] for one in verdict["evidence"])
 
 
-def test_a_straggler_is_not_called_hung(cluster: Cluster, ranks: str) -> None:
-    verdict = named(cluster, "straggler", ranks, "S01", seconds=240)
+def test_a_straggler_is_not_called_hung(cluster: Cluster, namespace: str) -> None:
+    train(cluster, namespace, "straggler")
+    verdict = named(cluster, "straggler", namespace, "S01", seconds=240)
     assert (verdict["ranks"], verdict["victims"]) == ([1], [0, 2])
 
 
-def test_a_rank_that_imports_is_not_accused(cluster: Cluster, ranks: str) -> None:
-    report, code = seen(cluster, "importing", ranks)
+def test_a_rank_that_imports_is_not_accused(cluster: Cluster, namespace: str) -> None:
+    train(cluster, namespace, "importing")
+    eventually(lambda: _running(cluster, "importing", namespace), seconds=120)
+    report, code = seen(cluster, "importing", namespace)
     assert (report["verdicts"], report["state"], code) == ([], "Running", 0)
 
 
-def test_warnings_of_retries_are_no_cause(cluster: Cluster, ranks: str) -> None:
-    report, code = seen(cluster, "retries", ranks)
+def test_warnings_of_retries_are_no_cause(cluster: Cluster, namespace: str) -> None:
+    train(cluster, namespace, "retries")
+    eventually(lambda: "step 3 " in cluster.shunter("logs", "retries", "-n", namespace, "--rank", "0").stdout, seconds=120)
+    report, code = seen(cluster, "retries", namespace)
     assert (report["verdicts"], code) == ([], 0)
 
 
-def test_the_rank_that_failed_is_named_not_those_that_lost_it(cluster: Cluster, ranks: str) -> None:
-    verdict = named(cluster, "exception", ranks, "T00", seconds=240)
+def test_the_rank_that_failed_is_named_not_those_that_lost_it(cluster: Cluster, namespace: str) -> None:
+    train(cluster, namespace, "exception")
+    verdict = named(cluster, "exception", namespace, "T00", seconds=240)
     assert (verdict["ranks"], verdict["victims"]) == ([1], [0, 2])
     assert "ValueError: no data in shard 7" in verdict["cause"]
 
