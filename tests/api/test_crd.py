@@ -151,7 +151,6 @@ def test_names_columns_and_subresources(
 
 @pytest.mark.parametrize("kind", JOB_KINDS, ids=lambda kind: kind.resource.kind)
 def test_job_kinds_of_kubeflow_v1_are_called_shown_and_scaled_as_upstreams(kind: JobKind) -> None:
-    """A1-A3"""
     name = kind.resource.kind
     crd = CRDS[name]
     assert crd["spec"]["names"] == {
@@ -170,7 +169,6 @@ def test_job_kinds_of_kubeflow_v1_are_called_shown_and_scaled_as_upstreams(kind:
 
 @pytest.mark.parametrize("kind", [kind.resource.kind for kind in JOB_KINDS])
 def test_a_job_of_kubeflow_v1_has_one_default_and_one_rule_of_its_own(kind: str) -> None:
-    """A4"""
     own = {path: node for path, node in nodes(root(kind)) if ".template" not in path}
     assert {path: node["default"] for path, node in own.items() if "default" in node} == {".spec.runPolicy.suspend": False}
     assert {path: rules(node) for path, node in own.items() if rules(node)} == {
@@ -182,7 +180,6 @@ def test_a_job_of_kubeflow_v1_has_one_default_and_one_rule_of_its_own(kind: str)
 
 @pytest.mark.parametrize("kind", [kind.resource.kind for kind in JOB_KINDS])
 def test_a_job_of_kubeflow_v1_has_no_enums_and_no_limits(kind: str) -> None:
-    """A4"""
     limits = {"enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties"}
     assert [path for path, node in nodes(root(kind)) if limits & set(node)] == []
 
@@ -363,7 +360,7 @@ def test_every_rule_of_a_trainjob() -> None:
 
 @pytest.mark.parametrize("kind", ["TrainingRuntime", "ClusterTrainingRuntime"])
 def test_every_rule_of_a_runtime_beside_those_of_its_jobset(kind: str) -> None:
-    """v2.3.0 has none for MPI's numProcPerNode, and does not keep the gang schedulers apart (9-S16)."""
+    """v2.3.0 has none for MPI's numProcPerNode, and does not keep the gang schedulers apart."""
     own = {path: rules(node) for path, node in nodes(root(kind)) if not path.startswith(".spec.template")}
     assert {path: [message for _, message in found] for path, found in own.items() if found} == {
         ".spec.mlPolicy": ["Only one of the policy can be configured"],

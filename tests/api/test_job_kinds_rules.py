@@ -54,7 +54,6 @@ def test_a_good_job_is_accepted(rules: Rules) -> None:
 
 @each_kind
 def test_names_are_dns_labels(rules: Rules) -> None:
-    """W1"""
     assert rules.refused(rules.job(rules.good(), name="1st.job")) == (
         'metadata.name: Invalid value: "1st.job": should match: a DNS-1035 label must consist of lower case alphanumeric '
         "characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
@@ -66,7 +65,7 @@ def test_names_are_dns_labels(rules: Rules) -> None:
 @each_kind
 @pytest.mark.parametrize("specs", [None, {}], ids=["absent", "empty"])
 def test_a_job_without_roles_is_refused(rules: Rules, specs: Json | None) -> None:
-    """W2; an XGBoostJob misses its Master (W6)."""
+    """An XGBoostJob misses its Master."""
     missing = f"{rules.field}[Master]: Required value: must be present"
     wanted = missing if rules is XGB else f"{rules.field}: Required value: must be required"
     assert rules.refused(rules.job(specs)) == wanted
@@ -74,7 +73,6 @@ def test_a_job_without_roles_is_refused(rules: Rules, specs: Json | None) -> Non
 
 @each_kind
 def test_every_container_has_an_image_and_one_trains(rules: Rules) -> None:
-    """W3"""
     (role,) = rules.good()
     at = f"{rules.field}[{role}].template.spec.containers"
     name = f'"{rules.kind.container}"' if rules is PD else rules.kind.container
@@ -91,14 +89,12 @@ def test_every_container_has_an_image_and_one_trains(rules: Rules) -> None:
     ids=["XGBoost", "JAX", "Paddle"],
 )
 def test_roles_are_the_kinds_own_and_spelled_so(rules: Rules, roles: str) -> None:
-    """W4"""
     for role in ("PS", "worker"):
         refused = rules.refused(rules.job({**rules.good(), role: rules.replica()}))
         assert refused == f'{rules.field}[{role}]: Unsupported value: "{role}": supported values: {roles}'
 
 
 def test_a_tfjob_may_have_other_roles_and_is_warned_of_them() -> None:
-    """W4, X8"""
     job = TF.job({"Worker": TF.replica(), "worker": TF.replica(), "PS2": TF.replica()})
     assert TF.refused(job) == ""
     (warning,) = tensorflow_rules.warnings(job)
@@ -107,19 +103,16 @@ def test_a_tfjob_may_have_other_roles_and_is_warned_of_them() -> None:
 
 @pytest.mark.parametrize("replicas", [None, 0, 2], ids=["not said", "none", "two"])
 def test_an_xgboostjob_has_one_master_and_says_so(replicas: int | None) -> None:
-    """W6"""
     job = XGB.job({"Master": XGB.replica(replicas)})
     assert XGB.refused(job) == "spec.xgbReplicaSpecs[Master].replicas: Forbidden: must be 1"
 
 
 def test_an_xgboostjob_has_a_master() -> None:
-    """W6"""
     job = XGB.job({"Worker": XGB.replica(0)})
     assert XGB.refused(job) == "spec.xgbReplicaSpecs[Master]: Required value: must be present"
 
 
 def test_an_xgboostjob_without_a_spec_lacks_roles_first() -> None:
-    """W2, W6"""
     job = msgspec.convert({"metadata": {"name": "job"}}, XGBOOST.view)
     missing = [
         "spec.xgbReplicaSpecs: Required value: must be required",
@@ -129,7 +122,7 @@ def test_an_xgboostjob_without_a_spec_lacks_roles_first() -> None:
 
 
 def test_a_tfjob_has_a_chief_or_a_master() -> None:
-    """W7: roles are counted as they are spelled, not their pods."""
+    """Roles are counted as they are spelled, not their pods."""
     both = TF.job({"Chief": TF.replica(), "Master": TF.replica()})
     assert TF.refused(both) == "spec.tfReplicaSpecs: Forbidden: must not have more than 1 Chief or Master role"
     assert TF.refused(TF.job({"Chief": TF.replica(2)})) == ""
@@ -139,7 +132,7 @@ def test_a_tfjob_has_a_chief_or_a_master() -> None:
 @each_kind
 @pytest.mark.parametrize("manager", ["", "me"], ids=["empty", "another"])
 def test_managers_are_this_operator_or_kueue(rules: Rules, manager: str) -> None:
-    """W8; X3: of JAXJobs as well."""
+    """Of JAXJobs as well."""
     refused = rules.refused(rules.job(rules.good(), runPolicy={"managedBy": manager}))
     supported = '"kueue.x-k8s.io/multikueue", "kubeflow.org/training-operator"'
     assert refused == f'spec.runPolicy.managedBy: Unsupported value: "{manager}": supported values: {supported}'
@@ -147,7 +140,6 @@ def test_managers_are_this_operator_or_kueue(rules: Rules, manager: str) -> None
 
 @each_kind
 def test_managers_never_change(rules: Rules) -> None:
-    """W8, X3"""
     old = rules.job(rules.good(), runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"})
     assert rules.refused(old, old) == ""
     assert rules.refused(rules.job(rules.good()), old) == "spec.runPolicy.managedBy: Invalid value: null: field is immutable"
@@ -164,7 +156,6 @@ def test_a_manager_that_came_past_admission_and_is_none_may_be_corrected(rules: 
     ("rules", "policy"), [(TF, "Never"), (XGB, "Never"), (JX, "Never"), (PD, "OnFailure")], ids=["TF", "XGBoost", "JAX", "Paddle"]
 )
 def test_defaults_fill_in_what_upstreams_do(rules: Rules, policy: str) -> None:
-    """D1-D3"""
     specs = {role.lower(): rules.replica(None) for role in rules.kind.roles}
     job = rules.job(specs)
     spec = rules.module.with_defaults(job.spec)
@@ -179,6 +170,6 @@ def test_defaults_fill_in_what_upstreams_do(rules: Rules, policy: str) -> None:
 
 
 def test_an_elastic_paddlejob_without_workers_is_read() -> None:
-    """X4: upstream panics."""
+    """Upstream panics."""
     job = PD.job({"Master": PD.replica()}, elasticPolicy={})
     assert paddle_rules.with_defaults(job.spec).elastic_policy == job.spec.elastic_policy

@@ -21,7 +21,7 @@ MANAGED_BY_CHANGES = {
     "pt-managedby-update: unset (step 3)",
     "pt-managedby-update: unset (step 4)",
 }
-"""Upstream compares the new object with itself, so changes pass there (X3)."""
+"""Upstream compares the new object with itself, so changes pass there."""
 
 
 def job(obj: Any) -> PyTorchJob:

@@ -179,7 +179,7 @@ async def workers_come_and_go_as_the_job_is_scaled(life: Life) -> None:
 
 @story
 async def a_job_of_workers_alone_that_is_scaled_to_zero_is_over(life: Life) -> None:
-    """S9: none is left that has not succeeded."""
+    """None is left that has not succeeded."""
     await running(life, job("JAXJob", {"Worker": (1, "OnFailure")}), "j-worker-0")
     await life.scale(0)
     succeeded = condition("JAXJob", "Succeeded", f"JAXJob {life.namespace}/j successfully completed.")
@@ -225,7 +225,7 @@ async def a_pod_that_its_node_ends_fails_a_job_that_never_restarts(life: Life) -
 
 @story
 async def a_failed_worker_fails_an_xgboost_job_that_would_restart_it(life: Life) -> None:
-    """X13: where other kinds get a new pod."""
+    """Where other kinds get a new pod."""
     await running(life, job("XGBoostJob", {"Master": (1, "OnFailure"), "Worker": (1, "OnFailure")}), "j-master-0", "j-worker-0")
     await life.evict("j-worker-0")
     message = "XGBoostJob j is failed because 1 Worker replica(s) failed."

@@ -1,6 +1,6 @@
 """What becomes of v1 jobs whose processes end, or whose time is over: exact conditions, events and leavings.
 
-The rules and their ids (S9, R6, ...) are those of the recordings in tests/recordings/v1; here real processes live by them.
+The rules are those of the recordings in tests/recordings/v1; here real processes live by them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Progress from inside a pod, by the official SDK, unmodified (7.5)."""
+"""Progress from inside a pod, by the official SDK, unmodified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O15: the operator's clock jumps by hours, there and back. Times stay in order, and what is due comes once it is right."""
+"""The operator's clock jumps by hours, there and back. Times stay in order, and what is due comes once it is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O1: the operator is killed after any write. Whoever takes over ends where an undisturbed operator ends, by the same objects.
+"""The operator is killed after any write. Whoever takes over ends where an undisturbed operator ends, by the same objects.
 
 And what is set and taken back at once, before any write, leaves a job as if it had not been, but for its pods, which may be new.
 """

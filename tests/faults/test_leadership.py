@@ -1,4 +1,4 @@
-"""Two operators, one leader (O14): whatever happens to the leader, one at a time writes, and what it began is neither lost nor
+"""Two operators, one leader: whatever happens to the leader, one at a time writes, and what it began is neither lost nor
 done twice."""
 
 from __future__ import annotations
@@ -108,7 +108,6 @@ async def test_a_killed_leader_is_followed_when_its_lease_has_run_out(
 async def test_sigterm_in_the_middle_of_reconciles_leaves_nothing_half_done(
     server: Connection, history: History, stage: Stage, new_process: NewProcess
 ) -> None:
-    """O2."""
     for number in range(20):
         await stage.create(PYTORCH_JOBS, pytorch_job(f"j{number}", workers=5))
     leader = new_process("leader")
@@ -178,7 +177,7 @@ async def test_a_leader_that_was_paused_writes_nothing_when_it_goes_on(
 async def test_a_follower_whose_watches_lag_does_not_run_again_what_is_over(
     server: Connection, history: History, stage: Stage
 ) -> None:
-    """O11: its caches show a running job whose pods are gone; it must not act before they show the end."""
+    """Its caches show a running job whose pods are gone; it must not act before they show the end."""
     first = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
     second = Operator(server, namespaces=[stage.namespace], leader=options(stage, **LONG))
     second.faults.inject(Delay(4), method="GET", path="/pytorchjobs")

@@ -1,4 +1,4 @@
-"""O19: kinds that the server does not serve, or by another schema, hold up no others, are told about, and are served once all is
+"""Kinds that the server does not serve, or by another schema, hold up no others, are told about, and are served once all is
 right."""
 
 from __future__ import annotations

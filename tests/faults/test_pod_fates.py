@@ -1,4 +1,4 @@
-"""O21: everything that can become of a pod, under every restart policy: replaced, the end of the job, or waited for and told."""
+"""Everything that can become of a pod, under every restart policy: replaced, the end of the job, or waited for and told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O17, O18, O20: what the API server refuses for good reasons, and names that are taken or too long.
+"""What the API server refuses for good reasons, and names that are taken or too long.
 
 The reason is told once, nothing is tried in a hot loop, and work goes on when the reason is gone.
 """

@@ -1,4 +1,4 @@
-"""O3, O4: the API server is away for a while, and comes back with empty caches. Nothing is lost, nothing is done twice."""
+"""The API server is away for a while, and comes back with empty caches. Nothing is lost, nothing is done twice."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_leader_without_server_gives_up_its_lead_and_takes_it_again(
 async def test_a_server_that_restarts_during_the_work_loses_nothing(
     plane: Plane, server: Connection, history: History, stage: Stage
 ) -> None:
-    """O4: killed in the middle of many creations, at once back with an empty watch cache."""
+    """Killed in the middle of many creations, at once back with an empty watch cache."""
     await stage.create(TRAINING_RUNTIMES, training_runtime())
     async with running(Operator(server, namespaces=[stage.namespace], timing=timing(10))):
         for number in range(10):

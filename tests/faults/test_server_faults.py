@@ -1,4 +1,4 @@
-"""O5-O12: what an API server, its watches and the network between do wrong. Lives come to the same end as without.
+"""What an API server, its watches and the network between do wrong. Lives come to the same end as without.
 
 Each fault goes on through the whole life; the operator is never told that it is over.
 """
@@ -112,7 +112,7 @@ async def test_lives_come_to_the_same_end_although(
 
 
 async def test_a_busy_server_is_left_in_peace_for_as_long_as_it_asks(server: Connection, history: History, stage: Stage) -> None:
-    """O8: Retry-After."""
+    """Retry-After."""
     operator = Operator(server, namespaces=[stage.namespace])
     operator.faults.inject(Refuse(429, "TooManyRequests", retry_after=1), method="POST", path="/pods", times=2)
     async with running(operator):
@@ -127,7 +127,7 @@ async def test_a_busy_server_is_left_in_peace_for_as_long_as_it_asks(server: Con
 async def test_what_a_lost_event_hid_is_seen_when_the_version_has_expired(
     server: Connection, history: History, stage: Stage
 ) -> None:
-    """O12: events that never come, until a list shows what is there."""
+    """Events that never come, until a list shows what is there."""
     operator = Operator(server, namespaces=[stage.namespace], timing=IMPATIENT)
     operator.faults.inject(Mangle(only_bookmarks), method="GET", path="/pods", times=ALWAYS)
     operator.faults.inject(Mangle(only_bookmarks), method="GET", path="/services", times=ALWAYS)

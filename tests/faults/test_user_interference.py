@@ -1,4 +1,4 @@
-"""O16: users delete and edit what belongs to jobs."""
+"""Users delete and edit what belongs to jobs."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_a_service_that_lost_its_owner_is_still_the_jobs(operator: Operato
 async def test_what_an_mpi_job_keeps_is_made_again_at_once(
     kind: Resource, server: Connection, history: History, stage: Stage
 ) -> None:
-    """M8: upstream's come back with the job's next event."""
+    """Upstream's come back with the job's next event."""
     async with running(Operator(server, namespaces=[stage.namespace])):
         await stage.create(MPI_JOBS, mpi_job("ring"))
         await history.until(lambda: stage.count(PODS) == 3)
@@ -144,7 +144,7 @@ async def _uid(stage: Stage, kind: Resource, name: str) -> str:
 
 @pytest.mark.usefixtures("operator")
 async def test_a_service_that_a_user_made_stands_in_and_is_missed_at_once(history: History, stage: Stage) -> None:
-    """N6: it has the labels of the job's, another name and no owner. It is never deleted; when it goes, the job's is made."""
+    """It has the labels of the job's, another name and no owner. It is never deleted; when it goes, the job's is made."""
     labels = (stage.get(SERVICES, "one-worker-1") or {})["metadata"]["labels"]
     metadata = {"name": "mine", "labels": {**labels, **invariants.A_USERS}}
     mine = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"clusterIP": "None", "selector": labels}}
@@ -168,7 +168,7 @@ async def test_a_service_that_a_user_made_stands_in_and_is_missed_at_once(histor
 
 
 async def test_edits_of_a_running_jobset_stay(operator: Operator, history: History, stage: Stage) -> None:
-    """3.6: as upstream's."""
+    """As upstream's."""
     sent = len(operator.sent.writes)
     await stage.patch(JOBSETS, "two", {"metadata": {"labels": {"mine": "yes"}}})
     await asyncio.sleep(A_WHILE)

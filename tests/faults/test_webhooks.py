@@ -1,4 +1,4 @@
-"""O13: the operator's own webhook is down, slow, or has a certificate that nobody trusts.
+"""The operator's own webhook is down, slow, or has a certificate that nobody trusts.
 
 New jobs are refused with the reason, those that are there go on, and everything is as before once it answers.
 """

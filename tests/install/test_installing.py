@@ -281,7 +281,7 @@ async def test_what_is_being_deleted_is_waited_for_by_who_installs(client: Clien
 
 
 async def test_the_mpi_operators_definition_is_left_to_it(client: Client) -> None:
-    """B1: theirs has the name of ours, and its objects would be lost."""
+    """Theirs has the name of ours, and its objects would be lost."""
     (ours,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == "mpijobs.kubeflow.org")
     theirs = {"versions": [{**ours["spec"]["versions"][0], "name": "v2beta1"}]}
     await client.delete(CUSTOM_RESOURCE_DEFINITIONS, "mpijobs.kubeflow.org")

@@ -186,7 +186,6 @@ async def test_a_refresh_shows_what_a_lagging_watch_hides(peer: Peer, client: Cl
 
 
 async def test_a_server_that_restarts_is_followed_on(peer: Peer, client: Client, eventually: Eventually) -> None:
-    """O3."""
     await peer.put(COLLECTION, config_map("a"))
     port = int(peer.url.rpartition(":")[2])
     async with running(new_informer(client)) as informer:

@@ -127,7 +127,7 @@ async def test_a_child_that_somebody_deletes_comes_back(peer: Peer, client: Clie
 
 
 async def test_a_stale_cache_never_makes_a_second_child(peer: Peer, client: Client, eventually: Eventually) -> None:
-    """O11: the events of children are held back while the pod goes on changing."""
+    """The events of children are held back while the pod goes on changing."""
     manager = Manager(client, component="test", owns_process=False)
     with_children(manager)
     async with running(manager):
@@ -258,7 +258,6 @@ async def test_informers_of_the_same_objects_are_one(client: Client) -> None:
 async def test_a_reconcile_under_way_ends_before_the_process_does(
     peer: Peer, client: Client, recorded: RecordingTransport, eventually: Eventually
 ) -> None:
-    """O2."""
     for number in range(50):
         await peer.put(PODS_AT, pod(f"p{number}"))
     manager = Manager(client, component="test", owns_process=False)

@@ -2,7 +2,7 @@
 
     python -m shunter.initializers dataset|model [DIRECTORY]
 
-What to fetch and as whom is told by the environment, as Kubeflow Trainer's initializers are told (4.1). What is there already is
+What to fetch and as whom is told by the environment, as Kubeflow Trainer's initializers are told. What is there already is
 not fetched again, what was begun is resumed, every file is checked. Needs nothing of the cluster and, but for the errors, no
 other room of this package.
 """

@@ -1,7 +1,7 @@
 """hf://ORGANIZATION/NAME, by huggingface_hub: a repository at the commit that is the newest when the fetch begins.
 
 Of a model only weights in safe formats, tokenizers and configuration come along; with IGNORE_PATTERNS unset what upstream means
-to leave out is left out (9-S20). Every file is checked by what the hub knows of it: SHA-256 of large ones, else the git
+to leave out is left out. Every file is checked by what the hub knows of it: SHA-256 of large ones, else the git
 blob. The hub is the one that HF_ENDPOINT names.
 """
 

@@ -1,4 +1,4 @@
-"""Reports to the trainer's status server from inside a pod that has a way to it (5.1, 7.5): best effort, never in the way."""
+"""Reports to the trainer's status server from inside a pod that has a way to it: best effort, never in the way."""
 
 from __future__ import annotations
 

@@ -39,7 +39,6 @@ NOT_UNDERSTOOD = Topic(
     explanation="The field stands in the source, and the tool has no rule for it: nothing of it is in the result.",
     remedy="Remove the field if it has no effect (v1 may have ignored it as well), then accept with --accept FIELD001.",
     effort=3,
-    traps=("I7",),
     acceptable=True,
 )
 
@@ -49,7 +48,7 @@ class Conversion:
     source: SourceObject
     train_job: Json
     runtime: Json | None
-    """None when a shipped runtime does (P1)."""
+    """None when a shipped runtime does."""
     profile: Profile
     reason: str
     rows: tuple[Row, ...]

@@ -59,15 +59,14 @@ class Group:
     environment: list[Json] = field(default_factory=list)
     """What tells its containers who they are (a shim), in place of what v1 appended."""
     plugin_placeholders: list[Json] = field(default_factory=list)
-    """Variables that a plugin fills in and `environment` is made of: they must stand before it, or `$(NAME)` is left as it is
-    (S-B)."""
+    """Variables that a plugin fills in and `environment` is made of: they must stand before it, or `$(NAME)` is left as it is."""
     explicit_environment: list[Json] = field(default_factory=list)
-    """The same with nothing left to a plugin: for the pod's other containers (T8), and for a TrainJob of a shipped runtime (S-A),
+    """The same with nothing left to a plugin: for the pod's other containers, and for a TrainJob of a shipped runtime,
     less the names that v2 reserves."""
     changes: dict[str, Change] = field(default_factory=dict)
     """Fields of the training container (`command`, `args`) in place of the template's: a program that torchrun starts now."""
     container_names: dict[str, str] = field(default_factory=dict)
-    """New names of containers: that of the one which trains is always `node` (I3)."""
+    """New names of containers: that of the one which trains is always `node`."""
     runtime_says: frozenset[str] = frozenset()
     """Fields of the training container (`env`, `resources`) that stay in the runtime although the group trains."""
     depends_on: list[Json] = field(default_factory=list)
@@ -95,7 +94,7 @@ class Draft:
     source: SourceObject
     framework: AnyFramework
     job: AnyJob
-    """The source with v1's defaults applied (I1)."""
+    """The source with v1's defaults applied."""
     options: Options
     surroundings: InputContext = NOTHING
     name: str = ""
@@ -106,14 +105,14 @@ class Draft:
     reason: str = ""
     """Why this profile."""
     shipped_runtime: str = ""
-    """The ClusterTrainingRuntime that the TrainJob takes (P1); empty when it gets one of its own."""
+    """The ClusterTrainingRuntime that the TrainJob takes; empty when it gets one of its own."""
     shorter: tuple[str, ...] = ()
     """Options with which the job would need no runtime of its own; empty where nothing does, or it has none already."""
     groups: list[Group] = field(default_factory=list)
     ml_policy: Json = field(default_factory=dict)
     """The runtime's mlPolicy but numNodes: `{"torch": {}}`; empty for a plain runtime."""
     trainer: Json = field(default_factory=dict)
-    """The TrainJob's trainer section; never empty in the result (I2)."""
+    """The TrainJob's trainer section; never empty in the result."""
     train_job: Json = field(default_factory=dict)
     """The rest of the TrainJob's spec and its metadata."""
     jobset: Json = field(default_factory=dict)
@@ -236,7 +235,7 @@ class Draft:
         return group.host(self.name, index)
 
     def operator_variables(self, role: str) -> frozenset[str]:
-        """Names that v1's operator set in the role's pods over whatever the user had set (T7)."""
+        """Names that v1's operator set in the role's pods over whatever the user had set."""
         return frozenset(variable["name"] for variable in self.framework.environment(self.job, role)(0))
 
 

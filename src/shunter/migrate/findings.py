@@ -36,8 +36,6 @@ class Topic(NamedTuple):
     """Points on the scale 0, 1, 3, 5, 7, 13: nothing to do, a glance, ..., a project."""
     upstream: str = ""
     """The issue upstream that it is about: `kubeflow/trainer#2899`."""
-    traps: tuple[str, ...] = ()
-    """Ids of the specification's traps (T1) and gaps (NX3) that it covers."""
     acceptable: bool = False
     """Whether a blocking finding of this topic may be taken on with `--accept ID`."""
     explains: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
 """What became of every leaf of a source object: carried over, left to a default of the same meaning, or reported. Nothing is
-dropped in silence: what no rule said anything about is reported as not understood (I7).
+dropped in silence: what no rule said anything about is reported as not understood.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ OF_TEMPLATE = Topic(
     ),
     remedy="Remove the field, or spell it right. --accept FIELD003 passes it on as it is, for clusters that know it.",
     effort=1,
-    traps=("I7",),
     acceptable=True,
 )
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

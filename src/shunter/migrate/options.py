@@ -19,9 +19,9 @@ class Options(Struct, frozen=True):
     gang: str = "none"
     """What `--gang-scheduler-name` of the v1 operator was: `volcano`, or `coscheduling:SCHEDULER_NAME`."""
     elastic_nodes: str = ""
-    """How many nodes an elastic job gets: `min`, `max`, `replicas` or a number; empty refuses elastic jobs (NX1)."""
+    """How many nodes an elastic job gets: `min`, `max`, `replicas` or a number; empty refuses elastic jobs."""
     mpi_image: str = ""
-    """An image with sshd for MPIJobs, in place of one that has none (NX17)."""
+    """An image with sshd for MPIJobs, in place of one that has none."""
     target_version: str = "2.3"
     """The Trainer that is to run the result."""
     suspend: bool = False
@@ -29,7 +29,7 @@ class Options(Struct, frozen=True):
     suffix: str = ""
     """Appended to the names of results."""
     v1_labels: bool = False
-    """Whether pods get the labels by which v1's log queries select them (S-H)."""
+    """Whether pods get the labels by which v1's log queries select them."""
     cluster_domain: str = ""
     """CUSTOM_CLUSTER_DOMAIN of the v1 operator."""
     accepted: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ class UnreadableJobError(InputError):
 
 class Reading(NamedTuple):
     job: AnyJob
-    """With v1's defaults (I1)."""
+    """With v1's defaults."""
     faults: list[FieldError]
     """What v1's admission has against the object."""
 

@@ -1,7 +1,7 @@
 """What tells the pods of v2 who they are, where no plugin does: v1's own variables, made of what every pod of a JobSet knows.
 
 The v1 engine is asked for the variables of a job that is called `$(TRAIN_JOB_NAME)`; the kubelet puts in the name. So a runtime
-holds for any name (T32, T33), and a rule about variables is said once, by the engine. Only an index must be told anew: it is an
+holds for any name, and a rule about variables is said once, by the engine. Only an index must be told anew: it is an
 annotation of the pod.
 """
 

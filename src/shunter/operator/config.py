@@ -1,4 +1,4 @@
-"""The configuration file of `--config`: Kubeflow Trainer's kind `Configuration`, config.trainer.kubeflow.org/v1alpha1 (5.3).
+"""The configuration file of `--config`: Kubeflow Trainer's kind `Configuration`, config.trainer.kubeflow.org/v1alpha1.
 
 Strict, as upstream's: a field that does not exist stops the start. What a file sets goes before the flags; only feature gates are
 the other way round, as upstream. What cannot have the effect that is wanted is named in a warning, with the reason.

@@ -108,7 +108,7 @@ def test_names_stay_full_where_the_operator_was_told_of_a_domain() -> None:
 
 
 def test_a_runtime_holds_for_any_name() -> None:
-    """Prefixes of kustomize and generated names change nothing in it (T32, T33)."""
+    """Prefixes of kustomize and generated names change nothing in it."""
     for kind in ROLES:
         replicas = {"Master": 1, "Worker": 2} if kind == "XGBoostJob" else {"Worker": 3}
         sources = [SourceObject(job(kind, replicas, name=name), "job.yaml") for name in ("first", "second")]

@@ -82,12 +82,16 @@ def _other_runtime(train_job: Json, runtime: Json) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        pytest.param(_without_shim, "env WORLD_SIZE of container node is '3' in v1 and nothing in v2", id="T1-no-shim"),
-        pytest.param(_shim_before_placeholders, "env RANK of container node is '0' in v1 and '$(PET_NODE_RANK)'", id="S-B-order"),
+        pytest.param(_without_shim, "env WORLD_SIZE of container node is '3' in v1 and nothing in v2", id="no-shim"),
+        pytest.param(
+            _shim_before_placeholders,
+            "env RANK of container node is '0' in v1 and '$(PET_NODE_RANK)'",
+            id="shim-before-placeholders",
+        ),
         pytest.param(_one_node_less, "Worker 1: v2 has no such pod", id="a-node-less"),
-        pytest.param(_no_trainer_section, "rank 0 of 3 at Master 0 in v1, and on its own", id="T13-no-trainer-section"),
+        pytest.param(_no_trainer_section, "rank 0 of 3 at Master 0 in v1, and on its own", id="no-trainer-section"),
         pytest.param(_other_image, "image of container node is 'train:1' in v1 and 'train:2' in v2", id="image"),
-        pytest.param(_reads_v1_host, "and 'python train.py --master bert-master-0' in v2", id="T9-host-of-v1"),
+        pytest.param(_reads_v1_host, "and 'python train.py --master bert-master-0' in v2", id="host-of-v1"),
         pytest.param(_more_memory, "resources limits memory of container node is nothing in v1", id="resources"),
         pytest.param(_host_network, "hostNetwork is nothing in v1 and 'True' in v2", id="host-network"),
         pytest.param(_mounts_what_is_not_there, "volume data persistentVolumeClaim claimName is nothing in v1", id="volume"),
@@ -107,7 +111,7 @@ def test_pods_of_a_role_that_differ_alike_are_told_together() -> None:
 @pytest.mark.parametrize(
     "env",
     [
-        pytest.param([{"name": "RANK", "value": "7"}], id="T7-v1-s-operator-won-over-the-user"),
+        pytest.param([{"name": "RANK", "value": "7"}], id="v1-s-operator-won-over-the-user"),
         pytest.param([{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "t"}}}], id="secret"),
         pytest.param(
             [

@@ -60,10 +60,10 @@ def _never(train_job: Json, runtime: Json) -> None:
 @pytest.mark.parametrize(
     ("policy", "change", "text"),
     [
-        pytest.param("OnFailure", _all_nodes, "succeeds, goes on when only Master 0 has ended well", id="T2-all-nodes"),
-        pytest.param("OnFailure", _default_limit, "goes on, fails when Worker 1 has been started again 7 times", id="T4-limit"),
+        pytest.param("OnFailure", _all_nodes, "succeeds, goes on when only Master 0 has ended well", id="all-nodes"),
+        pytest.param("OnFailure", _default_limit, "goes on, fails when Worker 1 has been started again 7 times", id="limit"),
         pytest.param("ExitCode", _no_failure_policy, "fails, starts the pod again when Worker 1 exits with code 1", id="codes"),
-        pytest.param("OnFailure", _never, "starts the pod again, fails when Worker 1 exits with code 137", id="T5-restarts"),
+        pytest.param("OnFailure", _never, "starts the pod again, fails when Worker 1 exits with code 137", id="restarts"),
     ],
 )
 def test_what_makes_a_job_end_otherwise_is_found(policy: str, change: Change, text: str) -> None:

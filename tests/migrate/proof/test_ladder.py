@@ -63,7 +63,7 @@ def _more_nodes(train_job: Json, runtime: Json) -> None:
         pytest.param(_reserved, "webhooks", "must not have reserved envs", id="reserved-variable"),
         pytest.param(_no_node, "webhooks", "must contain the required container", id="no-container-node"),
         pytest.param(_no_such_runtime, "webhooks", "unsupported runtime", id="kind-of-runtime"),
-        pytest.param(_long_name, "objects", "pod names generated for this JobSet will exceed 63", id="T11-name-budget"),
+        pytest.param(_long_name, "objects", "pod names generated for this JobSet will exceed 63", id="name-budget"),
         pytest.param(_bad_pod, "objects", 'Not found: "nothing"', id="volume-that-is-not-there"),
         pytest.param(
             _always, "objects", "Job bert-node-0 would be refused: spec.template.spec.restartPolicy", id="restart-policy"

@@ -1,4 +1,4 @@
-"""Names of TrainJobs: whatever the v1 job is called, v2 can make its pods, and the name is the same each time (T11, NX24)."""
+"""Names of TrainJobs: whatever the v1 job is called, v2 can make its pods, and the name is the same each time."""
 
 from __future__ import annotations
 

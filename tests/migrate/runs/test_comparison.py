@@ -76,7 +76,7 @@ def test_runs_with_equal_logs_are_equal() -> None:
 
 
 def test_a_final_loss_of_0_6010_and_one_of_0_7009_are_different_by_default() -> None:
-    """A public report called this equivalent convergence (A15)."""
+    """A public report called this equivalent convergence."""
     comparison = compared(trained(2, LOSSES), trained(2, [2.5, 1.5, 0.7009]), Tolerance())
     assert comparison.verdict == "different"
     assert why(comparison, "final loss") == "step 3 of rank 0: 0.601 and 0.7009, 0.0999 apart (14.25%)"

@@ -66,7 +66,7 @@ def test_a_long_name_keeps_to_the_budget_of_its_pods() -> None:
 
 
 def test_names_in_the_program_are_left_as_they_are() -> None:
-    """A public script replaced `name: ` in the text: of runtimes, variables and Secrets as well (A6)."""
+    """A public script replaced `name: ` in the text: of runtimes, variables and Secrets as well."""
     value = job(
         env=[{"name": "name", "value": "name: bert"}, {"name": "S", "valueFrom": {"secretKeyRef": {"name": "s", "key": "bert"}}}]
     )

@@ -1,4 +1,4 @@
-"""The webhooks: the defaulter's times (2.2), Go's words for values of a wrong type, what is asked and refused (2.1, 2.3, 2.4)."""
+"""The webhooks: the defaulter's times, Go's words for values of a wrong type, what is asked and refused."""
 
 from __future__ import annotations
 
@@ -148,7 +148,6 @@ def review(operation: Literal["CREATE", "UPDATE"] = "CREATE", *, old: Json | Non
 
 
 async def test_only_gangs_of_volcano_make_the_server_be_asked(make_runtime: MakeRuntime) -> None:
-    """S15"""
     runtime = make_runtime()
     pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     pods["priorityClassName"] = "high"
@@ -225,7 +224,6 @@ def snapshot_by(job: TrainJob, runtime: Json) -> ConfigMap:
 
 
 async def test_an_update_after_the_runtime_went_is_judged_by_the_snapshot(make_runtime: MakeRuntime) -> None:
-    """9-S8"""
     snapshot = snapshot_by(msgspec.convert(review().object, TrainJob), make_runtime())
     request = review("UPDATE", suspend=True)
     assert (await trainer_admission(Server(), snapshots=(snapshot,)).validate(request)).allowed
@@ -326,7 +324,6 @@ CHECKS: dict[str, Callable[[AdmissionRequest], AdmissionResponse]] = {
 def test_labelled_jobs_of_runtimes_are_checked(
     kind: str, operation: Literal["CREATE", "UPDATE"], is_checked: bool, ancestor: str, fault: str
 ) -> None:
-    """2.4, 9-S9"""
     name = "other" if fault == "container" else ANCESTORS[ancestor]
     containers = [{"name": name, "image": "i"}]
     job = {
@@ -357,7 +354,6 @@ def test_a_deprecated_shared_runtime_is_warned_of_when_it_is_made(operation: Lit
 
 
 def test_webhooks_are_registered_as_upstreams() -> None:
-    """2.1"""
     found = {
         (configuration.name, webhook.name, webhook.path, webhook.object_selector is not None)
         for configuration in configurations()

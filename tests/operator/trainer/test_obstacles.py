@@ -54,7 +54,6 @@ def test_a_missing_runtime(make_trainjob: MakeTrainJob, now: datetime) -> None:
 def test_a_runtime_that_is_deleted_while_the_job_runs_is_not_missed(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.4"""
     job = make_trainjob(trainer={})
     running = msgspec.convert({"metadata": {"name": "mnist"}, "spec": {"suspend": False}}, LiveJobSet)
     assert plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=running), now).events == ()

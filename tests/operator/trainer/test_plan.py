@@ -49,7 +49,6 @@ def conditions(made: Plan) -> list[tuple[str, str, str]]:
 def test_a_new_job_gets_its_snapshot_before_its_jobset(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.4, 3.6"""
     made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime()), now)
     assert applied(made) == ["ConfigMap/mnist-runtime-snapshot", "JobSet/mnist"]
 
@@ -57,7 +56,6 @@ def test_a_new_job_gets_its_snapshot_before_its_jobset(
 def test_the_snapshot_counts_and_not_the_present_runtime(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.4"""
     job = make_trainjob(trainer={})
     old = snapshot(job, make_runtime(node={"image": "img:old"}))
     made = plan(Observed(job=job, runtime=make_runtime(node={"image": "img:new"}), snapshot=old), now)
@@ -79,7 +77,6 @@ def test_a_running_jobset_is_never_touched(
     jobset_suspended: bool,
     is_applied: bool,
 ) -> None:
-    """3.6"""
     job = make_trainjob(suspend=job_suspended)
     observed = Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset(suspend=jobset_suspended))
     assert bool(plan(observed, now).writes) is is_applied
@@ -88,7 +85,7 @@ def test_a_running_jobset_is_never_touched(
 def test_the_end_of_the_jobset_is_the_end_of_the_job(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.12: reason, message and time are the JobSet's."""
+    """Reason, message and time are the JobSet's."""
     end = {
         "type": "Completed",
         "status": "True",
@@ -184,7 +181,6 @@ def test_a_complete_job_is_not_made_again(make_trainjob: MakeTrainJob, make_runt
 def test_suspending_and_resuming_are_told_once_each(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """1.1"""
     suspended = plan(Observed(job=make_trainjob(suspend=True), runtime=make_runtime()), now)
     assert conditions(suspended) == [("Suspended", "True", "Suspended")]
     assert suspended.status is not None
@@ -196,7 +192,7 @@ def test_suspending_and_resuming_are_told_once_each(
 def test_the_deadline_counts_from_creation_or_the_last_resume(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.13: the job is an hour old."""
+    """The job is an hour old."""
     runtime = make_runtime()
     assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=3700), runtime=runtime), now).requeue_after == 100
     resumed = {"type": "Suspended", "status": "False", "reason": "Resumed", "lastTransitionTime": "2026-11-21T11:59:00Z"}
@@ -212,7 +208,7 @@ def test_the_deadline_counts_from_creation_or_the_last_resume(
 def test_a_job_past_its_deadline_fails_and_loses_its_jobset_until_that_is_gone(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.13, 9-S13: also when the first deletion failed."""
+    """Also when the first deletion failed."""
     job = make_trainjob(activeDeadlineSeconds=60)
     first = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset()), now)
     assert conditions(first) == [("Failed", "True", "DeadlineExceeded")]
@@ -243,14 +239,12 @@ def test_a_job_past_its_deadline_fails_and_loses_its_jobset_until_that_is_gone(
     ],
 )
 def test_a_missing_runtime_is_told_as_an_event(make_trainjob: MakeTrainJob, now: datetime, kind: str, message: str) -> None:
-    """3.2, 3.4"""
     made = plan(Observed(job=make_trainjob(runtimeRef={"kind": kind, "name": "torch"})), now)
     assert [event.message for event in made.events] == [f"TrainJob resources reconciliation failed: {message}"]
     assert made.events[0].reason == "TrainJobResourcesCreationFailed"
 
 
 def test_a_snapshot_of_somebody_else_is_not_used(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
-    """3.4"""
     job = make_trainjob()
     made = plan(Observed(job=job, runtime=make_runtime(), snapshot=snapshot(job, make_runtime(), owner="other")), now)
     assert made.writes == ()
@@ -275,7 +269,6 @@ def test_a_snapshot_of_somebody_else_is_not_used(make_trainjob: MakeTrainJob, ma
 def test_a_broken_snapshot_is_named(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, text: str | None, reason: str
 ) -> None:
-    """3.4"""
     job = make_trainjob()
     good = snapshot(job, make_runtime())
     broken = msgspec.structs.replace(good, data={} if text is None else {"runtime": text})
@@ -298,7 +291,7 @@ def test_a_snapshot_with_nulls_is_read_as_without(make_trainjob: MakeTrainJob, m
 
 
 def test_an_unsupported_runtime_kind_fails_the_job(make_trainjob: MakeTrainJob, now: datetime) -> None:
-    """9-S1: the condition is there, and nothing is retried."""
+    """The condition is there, and nothing is retried."""
     made = plan(Observed(job=make_trainjob(runtimeRef={"kind": "Job", "name": "x"})), now)
     assert conditions(made) == [("Failed", "True", "TrainingRuntimeNotSupported")]
     assert (made.writes, made.requeue_after) == ((), None)
@@ -316,7 +309,6 @@ def test_jobs_of_kueue_and_jobs_that_go_are_left_alone(
 def test_a_refused_object_is_told_shortened_and_the_status_goes_on(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
 ) -> None:
-    """3.2, 9-S27"""
     observed = Observed(job=make_trainjob(suspend=True), runtime=make_runtime())
     failure = Failure(plan(observed, now).writes[0], 403, "Forbidden", "x" * 2000)
     made = plan_failure(observed, failure, now)
@@ -325,7 +317,7 @@ def test_a_refused_object_is_told_shortened_and_the_status_goes_on(
 
 
 def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
-    """3.4: metadata and resources are always there."""
+    """Metadata and resources are always there."""
     template = as_go_writes(make_runtime())["spec"]["template"]
     (replicated,) = template["spec"]["replicatedJobs"]
     pod = replicated["template"]["spec"]["template"]

@@ -32,7 +32,6 @@ def environment(jobset: Json) -> dict[str, str | None]:
 
 
 def test_torch_tells_every_node_its_group(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """3.7"""
     job = make_trainjob(trainer={"image": "img:job", "numNodes": 3, "env": [{"name": "LR", "value": "1"}]})
     jobset = jobset_for(job, make_runtime(node={"env": [{"name": "BASE", "value": "0"}]}))
     assert environment(jobset) == {
@@ -50,7 +49,6 @@ def test_torch_tells_every_node_its_group(make_trainjob: MakeTrainJob, make_runt
 
 
 def test_a_job_without_trainer_section_gets_no_variables(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """9-S2"""
     jobset = jobset_for(make_trainjob(), make_runtime())
     assert environment(jobset) == {}
     assert replicated_job(jobset)["template"]["spec"]["parallelism"] == 2
@@ -75,7 +73,6 @@ def test_a_job_without_trainer_section_gets_no_variables(make_trainjob: MakeTrai
 def test_processes_of_a_node(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, trainer: Json, resources: Json, wanted: str
 ) -> None:
-    """3.7"""
     jobset = jobset_for(make_trainjob(trainer=trainer), make_runtime(node={"resources": resources}))
     assert environment(jobset)["PET_NPROC_PER_NODE"] == wanted
 
@@ -83,7 +80,6 @@ def test_processes_of_a_node(
 def test_an_empty_command_takes_the_runtimes_away_and_an_absent_one_keeps_it(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime
 ) -> None:
-    """3.6"""
     runtime = make_runtime(node={"command": ["base"], "args": ["-x"]})
     emptied = node(jobset_for(make_trainjob(trainer={"command": [], "args": ["-y"]}), runtime))
     assert ("command" in emptied, emptied["args"]) == (False, ["-y"])
@@ -92,7 +88,6 @@ def test_an_empty_command_takes_the_runtimes_away_and_an_absent_one_keeps_it(
 
 
 def test_plain_runtimes_ignore_resources_without_a_policy(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """3.8, 9-S3"""
     job = make_trainjob(trainer={"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": "7"}}})
     runtime = make_runtime(node={"resources": {"limits": {"cpu": "2"}}})
     del runtime["spec"]["mlPolicy"]
@@ -103,7 +98,6 @@ def test_plain_runtimes_ignore_resources_without_a_policy(make_trainjob: MakeTra
 
 
 def test_patches_apply_in_their_order(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """3.5"""
 
     def patch(manager: str, pool: str) -> Json:
         pod = {"metadata": {"labels": {"pool": pool}}, "spec": {"nodeSelector": {"pool": pool, manager: "1"}}}
@@ -143,7 +137,6 @@ def test_quantities_are_written_as_the_api_server_keeps_them(make_trainjob: Make
 
 
 def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """1.4, 3.3"""
     metadata = jobset_for(make_trainjob(metadata={"labels": {"team": "red"}}), make_runtime())["metadata"]
     assert metadata == {
         "name": "mnist",
@@ -162,7 +155,6 @@ def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: M
 
 
 def test_a_missing_injection_target_is_named(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """3.7"""
     policy = {"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["ghost"]}]}}}
     with pytest.raises(BuildError, match='podSet "node" container "ghost" not found'):
         jobset_for(make_trainjob(), make_runtime(policy=policy))
@@ -176,7 +168,6 @@ def test_a_variable_without_a_name_that_came_past_the_schema_is_told(
 
 
 def test_injection_targets_get_the_variables_even_without_trainer(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    """3.7"""
     runtime = make_runtime(policy={"torch": {"envInjection": {"targets": [{"jobName": "node", "containerNames": ["side"]}]}}})
     pod = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     pod["initContainers"] = [{"name": "side", "image": "i"}]
@@ -195,14 +186,12 @@ def test_injection_targets_get_the_variables_even_without_trainer(make_trainjob:
     ],
 )
 def test_the_first_port_of_its_number_or_without_a_name_gives_way(ports: list[Json], wanted: list[int]) -> None:
-    """9-S7"""
     container = {"ports": ports}
     upsert_port(container, {"containerPort": 29500})
     assert [port["containerPort"] for port in container["ports"]] == wanted
 
 
 def test_resources_merge_key_by_key_and_lose_claims() -> None:
-    """3.5, 9-S3"""
     runtime = {"limits": {"cpu": "4", "memory": "8Gi"}, "claims": [{"name": "x"}]}
     job = {"limits": {"memory": "16Gi"}, "requests": {"cpu": 1.0}, "claims": [{"name": "y"}]}
     assert merged_resources(runtime, job) == {"limits": {"cpu": "4", "memory": "16Gi"}, "requests": {"cpu": "1"}}
@@ -218,12 +207,10 @@ def test_resources_merge_key_by_key_and_lose_claims() -> None:
     ],
 )
 def test_gpus_and_cpus_are_counted_as_upstream_counts_them(resources: Json, gpus: int, cpus: int) -> None:
-    """9-S26"""
     assert (gpu_count(resources), cpu_count(resources)) == (gpus, cpus)
 
 
 def test_the_shipped_runtime_trains_a_torch_job(make_trainjob: MakeTrainJob) -> None:
-    """4.2"""
     (runtime,) = [runtime for runtime in shipped() if runtime["metadata"]["name"] == "torch-distributed"]
     job = make_trainjob(runtimeRef={"name": "torch-distributed"}, trainer={"numNodes": 2, "command": ["torchrun", "x.py"]})
     assert environment(jobset_for(job, runtime))["PET_NNODES"] == "2"

@@ -1,4 +1,4 @@
-"""The runtimes that come with us: valid, and good for a job of each (4.2)."""
+"""The runtimes that come with us: valid, and good for a job of each."""
 
 from __future__ import annotations
 
@@ -115,7 +115,6 @@ def test_initializers_of_torchtune_runtimes_take_what_the_job_says(make_trainjob
 
 
 def test_a_dataset_can_be_given_to_the_runtime_with_a_cache(make_trainjob: MakeTrainJob) -> None:
-    """9-S14"""
     name = "torch-distributed-with-cache"
     job = make_trainjob(runtimeRef={"name": name}, initializer={"dataset": {"storageUri": "cache://schema/table"}})
     assert trainjob_errors(job, stored(RUNTIMES[name])) == []

@@ -1,4 +1,4 @@
-"""Merging patches into a JobSetSpec (3.5): lists of named things merge, keep their order, and all others are replaced."""
+"""Merging patches into a JobSetSpec: lists of named things merge, keep their order, and all others are replaced."""
 
 from __future__ import annotations
 

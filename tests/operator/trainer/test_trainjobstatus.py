@@ -1,4 +1,4 @@
-"""What training pods are told about the status server (3.11)."""
+"""What training pods are told about the status server."""
 
 from __future__ import annotations
 

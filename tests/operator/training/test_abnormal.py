@@ -1,4 +1,4 @@
-"""What a job tells of pods that do not get on (R8), and of those that are taken away from it."""
+"""What a job tells of pods that do not get on, and of those that are taken away from it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,6 @@ def written(made: Plan) -> list[Write]:
 
 
 def test_it_is_made_before_the_pods_and_as_the_policy_says(make_job: MakeJob, now: datetime) -> None:
-    """H1"""
     job = elastic(make_job, metrics=[MEMORY])
     made = plan(PYTORCH, Observed(job=job), now)
     (create,) = written(made)
@@ -89,7 +88,6 @@ def test_anothers_of_the_name_is_left_alone(owner: str, make_job: MakeJob, now: 
 
 @pytest.mark.parametrize("ending", ["suspended", "finished"])
 def test_it_goes_with_the_pods_and_with_the_end(ending: str, make_job: MakeJob, now: datetime) -> None:
-    """H1, X12"""
     status: Json = {}
     if ending == "finished":
         status = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}

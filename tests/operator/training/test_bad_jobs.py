@@ -62,7 +62,6 @@ def test_the_webhook_refuses_in_upstreams_words(specs: Json, message: str) -> No
 
 
 def test_an_elastic_job_needs_workers() -> None:
-    """W5"""
     job = manifest({"Master": {"replicas": 1, "template": GOOD}}, elasticPolicy={})
     assert verdict(job)[2] == f"{SPECS}[Worker]: Required value: must be configured if elastic policy is used"
 

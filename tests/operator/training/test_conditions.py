@@ -1,4 +1,4 @@
-"""The condition list (S3): its order is contract."""
+"""The condition list: its order is contract."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_nothing_changes_a_failed_job() -> None:
 
 
 def test_success_may_be_followed_by_failure() -> None:
-    """S3: only Failed is sticky."""
+    """Only Failed is sticky."""
     assert shown(grown("Succeeded", "Failed")) == ["Succeeded=True", "Failed=True"]
 
 

@@ -1,4 +1,4 @@
-"""A pod that has failed and goes leaves its cause behind (V1, R9): in events of its job, once."""
+"""A pod that has failed and goes leaves its cause behind: in events of its job, once."""
 
 from __future__ import annotations
 

@@ -55,7 +55,6 @@ def reasons(made: Plan) -> list[str]:
     [("volcano", VOLCANO_POD_GROUPS), ("scheduler-plugins", COSCHEDULING_POD_GROUPS), ("any-other", COSCHEDULING_POD_GROUPS)],
 )
 def test_any_scheduler_but_volcano_reads_the_groups_of_coscheduling(scheduler: str, resource: object) -> None:
-    """G1"""
     assert pod_groups(scheduler) == resource
 
 
@@ -65,7 +64,6 @@ def test_a_job_without_gangs_makes_no_group(make_job: MakeJob, now: datetime) ->
 
 @pytest.mark.parametrize("scheduler", ["volcano", "coscheduler"])
 def test_the_group_comes_first_and_pods_wait_until_it_is_there(scheduler: str, make_job: MakeJob, now: datetime) -> None:
-    """G2, G4"""
     made = looked(make_job(), Gang(scheduler=scheduler), now)
     assert kinds(made) == ["PodGroup"]
     assert made.status is not None
@@ -77,7 +75,6 @@ def test_the_group_comes_first_and_pods_wait_until_it_is_there(scheduler: str, m
     ("phase", "waits"), [("", True), ("Pending", True), ("Inqueue", False), ("Running", False), ("Unknown", False)]
 )
 def test_pods_wait_for_volcano_to_accept_the_group(phase: str, waits: bool, make_job: MakeJob, now: datetime) -> None:
-    """G4"""
     job = make_job()
     present = group(wanted_spec(job, volcano()), phase=phase)
     assert ("Pod" not in kinds(looked(job, volcano(present), now))) is waits
@@ -139,7 +136,6 @@ def test_coscheduling_is_not_waited_for(make_job: MakeJob, now: datetime) -> Non
 
 
 def test_members_say_their_group_and_scheduler_over_what_the_template_says(make_job: MakeJob) -> None:
-    """G3"""
     job = make_job()
     pod = desired_pods(PYTORCH, job)[1]
     pod["metadata"] = {**pod["metadata"], "annotations": {"scheduling.k8s.io/group-name": "mine", "own": "1"}}
@@ -156,7 +152,6 @@ def test_members_say_their_group_and_scheduler_over_what_the_template_says(make_
 
 
 def test_another_scheduler_of_a_template_stays_and_is_warned_about(make_job: MakeJob, now: datetime) -> None:
-    """G3"""
     template = {"spec": {"schedulerName": "special", "containers": [{"name": "pytorch", "image": "i"}]}}
     job = make_job(role={"template": template})
     gang = volcano(group(wanted_spec(job, volcano())))
@@ -189,20 +184,17 @@ def test_another_scheduler_of_a_template_stays_and_is_warned_about(make_job: Mak
     ],
 )
 def test_the_group_for_volcano_is_as_the_policy_says(policy: Json, wanted: Json, make_job: MakeJob) -> None:
-    """G2"""
     job = make_job({"Master": 1, "Worker": 2}, policy={"schedulingPolicy": policy})
     assert wanted_spec(job, volcano()) == wanted
 
 
 def test_the_group_for_coscheduling_has_the_timeout_and_no_queue(make_job: MakeJob) -> None:
-    """G2"""
     policy = {"schedulingPolicy": {"queue": "gold", "priorityClass": "high", "scheduleTimeoutSeconds": 9}}
     job = make_job({"Master": 1, "Worker": 2}, policy=policy)
     assert wanted_spec(job, Gang(scheduler="x")) == {"minMember": 3, "scheduleTimeoutSeconds": 9}
 
 
 def test_the_groups_own_queue_and_unknown_fields_stay(make_job: MakeJob, now: datetime) -> None:
-    """G2"""
     job = make_job(policy={"schedulingPolicy": {"queue": "gold"}})
     present = group({"minMember": 9, "queue": "silver", "minTaskMember": {"worker": 1}, "minResources": {}})
     (patch,) = [write for write in looked(job, volcano(present), now).writes if isinstance(write, Patch)]
@@ -210,7 +202,6 @@ def test_the_groups_own_queue_and_unknown_fields_stay(make_job: MakeJob, now: da
 
 
 def test_requests_count_and_limits_only_where_nothing_is_requested(make_job: MakeJob) -> None:
-    """X11"""
     containers = [
         {"name": "pytorch", "image": "i", "resources": {"requests": {"cpu": "500m"}, "limits": {"memory": "9Gi"}}},
         {"name": "side", "image": "i", "resources": {"limits": {"memory": "100Mi"}}},
@@ -229,7 +220,6 @@ def test_requests_count_and_limits_only_where_nothing_is_requested(make_job: Mak
     ],
 )
 def test_a_job_that_can_have_no_group_says_why_and_waits(gang: Gang, remedy: str, make_job: MakeJob, now: datetime) -> None:
-    """G6"""
     made = looked(make_job(), gang, now)
     assert made.writes == ()
     assert made.status is not None
@@ -262,7 +252,6 @@ def test_a_group_that_is_going_is_left_to_go_and_pods_wait_for_the_next(make_job
 def test_the_group_goes_when_the_job_has_nothing_to_place(
     ending: str, make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:
-    """G5"""
     policy: Json = {"suspended": {"suspend": True}, "limit": {"activeDeadlineSeconds": 1}}.get(ending, {})
     status: Json = {"startTime": "2026-11-21T10:00:00Z", **CREATED}
     if ending == "finished":

@@ -1,4 +1,4 @@
-"""TFJob, XGBoostJob, JAXJob and PaddleJob: what their pods are told (E7-E10), and what pods say about the job (S9).
+"""TFJob, XGBoostJob, JAXJob and PaddleJob: what their pods are told, and what pods say about the job.
 
 The recordings show the usual cases; here stand those that they do not reach.
 """
@@ -49,7 +49,6 @@ def environments(framework: AnyFramework, roles: dict[str, int], **spec: Any) ->
 
 
 def test_only_the_training_container_of_a_tfjob_gets_tf_config() -> None:
-    """E7"""
     (pod, _) = desired_pods(TF, job(TF, {"Worker": 2}, sidecar=True))
     trains, side = pod["spec"]["containers"]
     assert [variable["name"] for variable in trains["env"]] == ["TF_CONFIG"]
@@ -58,14 +57,12 @@ def test_only_the_training_container_of_a_tfjob_gets_tf_config() -> None:
 
 @pytest.mark.parametrize("framework", [XGB, JAX, PADDLE], ids=["XGBoost", "JAX", "Paddle"])
 def test_every_container_of_other_kinds_gets_the_environment(framework: AnyFramework) -> None:
-    """E8-E10"""
     (pod, *_) = desired_pods(framework, job(framework, {"Master": 1, "Worker": 1}, sidecar=True))
     trains, side = pod["spec"]["containers"]
     assert trains["env"] == side["env"] != []
 
 
 def test_tf_config_lists_all_pods_by_role() -> None:
-    """E7"""
     told = environments(TF, {"Worker": 1, "Chief": 1, "PS": 0})["job-worker-0"]["TF_CONFIG"]
     assert told == (
         '{"cluster":{"chief":["job-chief-0.team-a.svc:2222"],"ps":[],"worker":["job-worker-0.team-a.svc:2222"]},'
@@ -74,26 +71,24 @@ def test_tf_config_lists_all_pods_by_role() -> None:
 
 
 def test_addresses_of_a_tfjob_carry_the_operators_cluster_domain() -> None:
-    """V3: CUSTOM_CLUSTER_DOMAIN"""
+    """The domain is set by CUSTOM_CLUSTER_DOMAIN."""
     framework = TF.with_settings(Settings(cluster_domain="cluster.local"))
     told = environments(framework, {"Worker": 2})["job-worker-1"]["TF_CONFIG"]
     assert json.loads(told)["cluster"]["worker"][0] == "job-worker-0.team-a.svc.cluster.local:2222"
 
 
 def test_a_tfjob_of_one_pod_is_told_of_no_cluster() -> None:
-    """E7"""
     assert environments(TF, {"Chief": 1, "PS": 0}) == {"job-chief-0": {}}
 
 
 def test_ranks_of_an_xgboostjob_begin_at_its_master() -> None:
-    """E8"""
     told = environments(XGB, {"Worker": 2, "Master": 1})
     assert [pod["RANK"] for pod in told.values()] == ["0", "1", "2"]
     assert {pod["WORKER_ADDRS"] for pod in told.values()} == {"job-worker-0,job-worker-1"}
 
 
 def test_trainers_of_a_paddlejob_meet_at_its_first_server() -> None:
-    """E9: only the first server is told its own address."""
+    """Only the first server is told its own address."""
     told = environments(PADDLE, {"Master": 2, "Worker": 1})
     assert [pod["PADDLE_MASTER"] for pod in told.values()] == [
         "$(POD_IP_DUMMY):36543",
@@ -116,7 +111,6 @@ def test_trainers_of_a_paddlejob_meet_at_its_first_server() -> None:
     ],
 )
 def test_the_master_role_is_where_upstream_puts_it(framework: AnyFramework, roles: dict[str, int], masters: list[str]) -> None:
-    """N2"""
     pods = desired_pods(framework, job(framework, roles))
     labelled = [pod for pod in pods if pod["metadata"]["labels"].get("training.kubeflow.org/job-role") == "master"]
     assert [pod["metadata"]["name"] for pod in labelled] == masters
@@ -143,14 +137,12 @@ class Played:
 
 
 def test_a_tfjob_of_parameter_servers_only_never_runs_and_never_ends() -> None:
-    """S9"""
     played = Played(TF, {"PS": 1})
     assert played.pods("Running", "ps-0") == ["Created=True"]
     assert played.pods("Succeeded", "ps-0") == ["Created=True"]
 
 
 def test_the_evaluator_ends_no_tfjob_but_fails_it() -> None:
-    """S9"""
     played = Played(TF, {"Worker": 1, "Evaluator": 1})
     assert played.pods("Running", "worker-0", "evaluator-0") == ["Created=True", "Running=True"]
     assert played.pods("Failed", "evaluator-0", code=1) == ["Created=True", "Running=False", "Failed=True"]
@@ -158,14 +150,14 @@ def test_the_evaluator_ends_no_tfjob_but_fails_it() -> None:
 
 
 def test_worker_0_done_and_worker_1_failed_at_once_is_both() -> None:
-    """S9: Succeeded, then Failed."""
+    """Succeeded, then Failed."""
     played = Played(TF, {"Worker": 2})
     played.world.set_pod("job-worker-0", "Succeeded")
     assert played.pods("Failed", "worker-1", code=1) == ["Created=True", "Succeeded=True", "Failed=True"]
 
 
 def test_a_restarting_tfjob_with_running_workers_stays_restarting() -> None:
-    """S9: the failure of a pod that is being replaced is no failure of the job."""
+    """The failure of a pod that is being replaced is no failure of the job."""
     played = Played(TF, {"Worker": 2}, policy="ExitCode")
     played.pods("Running", "worker-0", "worker-1")
     played.world.set_pod("job-worker-1", "Failed", exit_code=137)
@@ -192,7 +184,6 @@ def test_a_restarting_tfjob_with_running_workers_stays_restarting() -> None:
     ],
 )
 def test_a_failed_pod_fails_an_xgboostjob_unless_exit_codes_decide(policy: str, conditions: list[str], message: str) -> None:
-    """S9, X13"""
     played = Played(XGB, {"Master": 1, "Worker": 1}, policy=policy)
     played.pods("Running", "master-0", "worker-0")
     assert played.pods("Failed", "worker-0", code=137) == conditions
@@ -201,7 +192,6 @@ def test_a_failed_pod_fails_an_xgboostjob_unless_exit_codes_decide(policy: str, 
 
 @pytest.mark.parametrize("framework", [TF, JAX, PADDLE], ids=["TF", "JAX", "Paddle"])
 def test_no_workers_at_all_are_done_at_once(framework: AnyFramework) -> None:
-    """S9"""
     played = Played(framework, {"Worker": 0})
     assert played.pods("Running") == ["Created=True", "Succeeded=True"]
     assert played.world.all(PODS) == played.world.all(SERVICES) == {}
@@ -225,7 +215,7 @@ def test_a_negative_number_of_replicas_is_none() -> None:
     ids=["JAX", "Paddle"],
 )
 def test_workers_are_done_when_all_are(framework: AnyFramework, conditions: list[str]) -> None:
-    """S9: elasticPolicy of a PaddleJob makes no difference."""
+    """elasticPolicy of a PaddleJob makes no difference."""
     elastic = {"elasticPolicy": {"minReplicas": 1}} if framework is PADDLE else {}
     played = Played(framework, {"Worker": 2}, **elastic)
     played.pods("Running", "worker-0", "worker-1")
@@ -235,7 +225,7 @@ def test_workers_are_done_when_all_are(framework: AnyFramework, conditions: list
 
 @pytest.mark.parametrize(("length", "workers"), [(54, 10), (54, 11), (55, 1), (63, 1)])
 def test_a_name_too_long_for_its_services_fails_the_job_and_says_so(length: int, workers: int) -> None:
-    """N4: NAME-worker-9 may have 63 characters. Upstream tries for ever to make the service."""
+    """NAME-worker-9 may have 63 characters. Upstream tries for ever to make the service."""
     body = manifest(JAX, {"Worker": workers})
     body["metadata"]["name"] = "n" * length
     world = World(JAX, body)
@@ -251,7 +241,7 @@ def test_a_name_too_long_for_its_services_fails_the_job_and_says_so(length: int,
 
 
 def test_a_role_that_makes_no_name_fails_the_job_and_says_so() -> None:
-    """W4: admission lets TFJobs have any role."""
+    """Admission lets TFJobs have any role."""
     world = World(TF, manifest(TF, {"Worker": 1, "My_Role": 1}))
     world.settle()
     last = world.status["conditions"][-1]
@@ -286,7 +276,7 @@ def test_a_job_that_came_past_admission_fails_once_and_names_the_field(framework
     world = World(framework, {**body, "spec": fault(body["spec"], field)})
     world.settle()
     if framework is TF and not world.faults:
-        return  # A role that TensorFlow does not know is no fault (W4).
+        return  # A role that TensorFlow does not know is no fault.
     last = world.status["conditions"][-1]
     assert (last["type"], last["status"]) == ("Failed", "True")
     assert f"spec.{field}" in last["message"]

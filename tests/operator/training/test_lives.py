@@ -1,4 +1,4 @@
-"""The lives that every kind's jobs share: which conditions come, in which order, with which reasons (S1-S10, R6, R9-R13).
+"""The lives that every kind's jobs share: which conditions come, in which order, with which reasons.
 
 MPIJobs differ in much of this and have tests of their own.
 """
@@ -111,7 +111,7 @@ def test_a_pod_that_may_be_retried_is_replaced(framework: AnyFramework) -> None:
 
 @each_kind
 def test_a_permanent_code_fails_the_job(framework: AnyFramework) -> None:
-    """X2: with a completion time."""
+    """With a completion time."""
     life = Life(framework, "ExitCode")
     life.becomes("Running")
     assert life.becomes("Failed", 1)[1:] == ["Running=False (Running)", "Failed=True (Failed)"]
@@ -130,7 +130,7 @@ def test_a_failed_pod_that_never_restarts_fails_the_job(framework: AnyFramework)
 
 @each_kind
 def test_restarts_beyond_the_limit_fail_the_job(framework: AnyFramework) -> None:
-    """R11: its pods stay, as nothing asks for them to go."""
+    """Its pods stay, as nothing asks for them to go."""
     life = Life(framework, "OnFailure", backoffLimit=2)
     life.becomes("Running")
     life.world.objects[PODS, life.pod]["status"]["containerStatuses"][0]["restartCount"] = 2
@@ -142,7 +142,6 @@ def test_restarts_beyond_the_limit_fail_the_job(framework: AnyFramework) -> None
 
 @each_kind
 def test_a_passed_deadline_fails_the_job(framework: AnyFramework) -> None:
-    """R12"""
     life = Life(framework, activeDeadlineSeconds=60, cleanPodPolicy="Running")
     life.becomes("Running")
     assert 0 < (life.world.plan().requeue_after or 0) < 60
@@ -158,7 +157,6 @@ def test_a_passed_deadline_fails_the_job(framework: AnyFramework) -> None:
     ("policy", "is_kept"), [(None, True), ("None", True), ("Running", True), ("All", False), ("", False), ("odd", False)]
 )
 def test_finished_pods_are_kept_by_policy(framework: AnyFramework, policy: str | None, is_kept: bool) -> None:
-    """R9"""
     life = Life(framework, **({} if policy is None else {"cleanPodPolicy": policy}))
     life.becomes("Running")
     life.becomes("Succeeded")
@@ -167,7 +165,6 @@ def test_finished_pods_are_kept_by_policy(framework: AnyFramework, policy: str |
 
 @each_kind
 def test_a_job_goes_when_its_time_is_over_in_its_kinds_words(framework: AnyFramework) -> None:
-    """R13"""
     life = Life(framework, ttlSecondsAfterFinished=30)
     life.becomes("Running")
     life.becomes("Succeeded")
@@ -183,7 +180,6 @@ def test_a_job_goes_when_its_time_is_over_in_its_kinds_words(framework: AnyFrame
 
 @each_kind
 def test_roles_of_scalable_kinds_say_which_pods_they_count(framework: AnyFramework) -> None:
-    """S8"""
     life = Life(framework)
     selector = ",".join(
         f"training.kubeflow.org/{label}={value}"
@@ -198,7 +194,6 @@ def test_roles_of_scalable_kinds_say_which_pods_they_count(framework: AnyFramewo
 
 
 def test_metrics_call_kinds_by_upstreams_names() -> None:
-    """V2"""
     names = {framework.resource.kind: framework.metrics_label for framework in FRAMEWORKS}
     assert names == {
         "JAXJob": "jax",

@@ -1,4 +1,4 @@
-"""Counters of jobs (V2): each outcome once."""
+"""Counters of jobs: each outcome once."""
 
 from __future__ import annotations
 

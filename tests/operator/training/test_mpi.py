@@ -96,7 +96,6 @@ ALL_RUN = {"ring-launcher": "Running", "ring-worker-0": "Running", "ring-worker-
 
 
 def test_objects_come_first_then_workers_and_the_launcher_when_no_worker_is_missing() -> None:
-    """M1"""
     view = job_view(status={})
     nothing = Observed(job=MPI.read(view))
     assert written(plan(MPI, nothing, NOW)) == [
@@ -137,13 +136,12 @@ def test_a_second_look_writes_nothing() -> None:
     ],
 )
 def test_scaling_changes_hosts_and_rights_with_the_pods(workers: int, expected: list[str]) -> None:
-    """M3, M4"""
     assert written(plan(MPI, observed(job_view(workers), ALL_RUN, made_for=job_view(2)), NOW)) == expected
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_nothing_is_made_when_the_launcher_has_ended(phase: str) -> None:
-    """M8: not even a worker that is gone."""
+    """Not even a worker that is gone."""
     made = plan(MPI, observed(job_view(), {"ring-launcher": phase}), NOW)
     assert made.writes == ()
     assert states(made)[-1] == f"{phase}=True"
@@ -152,7 +150,7 @@ def test_nothing_is_made_when_the_launcher_has_ended(phase: str) -> None:
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 def test_a_failed_pod_fails_the_job_and_stays_under_all_policies_but_exit_code(role: str, policy: str) -> None:
-    """M5: in-place restarts are the kubelet's; a pod in phase Failed is not made again."""
+    """In-place restarts are the kubelet's; a pod in phase Failed is not made again."""
     name = {"Launcher": "ring-launcher", "Worker": "ring-worker-1"}[role]
     made = plan(MPI, observed(job_view(roles={role: {"restartPolicy": policy}}), {**ALL_RUN, name: "Failed"}), NOW)
     assert made.writes == () or written(made) == ["patch ConfigMap/ring-config"]
@@ -180,7 +178,7 @@ def test_a_launchers_exit_code_is_told_when_its_pod_goes(launcher: Json, run_pol
 
 @pytest.mark.parametrize(("role", "name"), [("Launcher", "ring-launcher"), ("Worker", "ring-worker-1")])
 def test_exit_code_makes_a_pod_again_that_a_signal_ended(role: str, name: str) -> None:
-    """X5: upstream leaves such a job Restarting for ever. The state comes before the deletion, so no crash between hides it."""
+    """Upstream leaves such a job Restarting for ever. The state comes before the deletion, so no crash between hides it."""
     view = job_view(roles={role: {"restartPolicy": "ExitCode"}})
     failed = {**ALL_RUN, name: "Failed"}
     first = plan(MPI, observed(view, failed), NOW)
@@ -193,7 +191,7 @@ def test_exit_code_makes_a_pod_again_that_a_signal_ended(role: str, name: str) -
 
 @pytest.mark.parametrize(("role", "name"), [("Launcher", "ring-launcher"), ("Worker", "ring-worker-1")])
 def test_exit_code_fails_the_job_for_an_error_of_the_program(role: str, name: str) -> None:
-    """R6; the job has an end, so that its time to live counts (X2)."""
+    """The job has an end, so that its time to live counts."""
     view = job_view(roles={role: {"restartPolicy": "ExitCode"}})
     made = plan(MPI, observed(view, {**ALL_RUN, name: "Failed"}, exit_code=1), NOW)
     assert "delete" not in " ".join(written(made))
@@ -203,7 +201,7 @@ def test_exit_code_fails_the_job_for_an_error_of_the_program(role: str, name: st
 
 
 def test_a_failing_worker_beside_a_running_launcher_does_not_turn_the_state_back_and_forth() -> None:
-    """X5: upstream writes Running and Restarting in turns, without end."""
+    """Upstream writes Running and Restarting in turns, without end."""
     view = job_view(roles={"Worker": {"restartPolicy": "ExitCode"}})
     phases = {**ALL_RUN, "ring-worker-1": "Failed"}
     first = plan(MPI, observed(view, phases), NOW)
@@ -215,7 +213,7 @@ def test_a_failing_worker_beside_a_running_launcher_does_not_turn_the_state_back
 
 
 def test_a_failing_worker_beside_a_pending_launcher_restarts_the_job_until_the_launcher_runs() -> None:
-    """X5: upstream says Restarting as well, but makes no new worker."""
+    """Upstream says Restarting as well, but makes no new worker."""
     view = job_view(roles={"Worker": {"restartPolicy": "ExitCode"}})
     phases = {**ALL_RUN, "ring-launcher": "Pending"}
     first = plan(MPI, observed(view, {**phases, "ring-worker-1": "Failed"}, exit_code=137), NOW)
@@ -228,7 +226,6 @@ def test_a_failing_worker_beside_a_pending_launcher_restarts_the_job_until_the_l
 
 
 def test_only_running_workers_are_discovered_but_all_are_hosts() -> None:
-    """M4"""
     view = job_view(slotsPerWorker=2)
     found = observed(view, {"ring-worker-0": "Pending", "ring-worker-1": "Running"})
     data = objects.config_map(found.job, found.children.pods)["data"]
@@ -241,7 +238,6 @@ def test_only_running_workers_are_discovered_but_all_are_hosts() -> None:
     [("", "exec ${POD_NAME} -- /bin/sh"), ("side", "exec ${POD_NAME} --container side -- /bin/sh")],
 )
 def test_mpirun_starts_its_daemons_in_the_container_that_is_named(main_container: str, command: str) -> None:
-    """M4"""
     lines = objects.kubexec(main_container).split("\n")
     assert lines[:4] == ["#!/bin/sh", "set -x", "POD_NAME=$1", "shift"]
     assert lines[4:] == [f'/opt/kube/kubectl {command} -c "$*"']
@@ -265,7 +261,6 @@ NO_CONTAINER: Json = {"template": {"spec": {"containers": []}}}
     ],
 )
 def test_a_fault_is_told_once_stays_in_the_condition_and_nothing_is_made(roles: Json, fault: str) -> None:
-    """W10"""
     view = job_view(roles=roles, status={})
     made = plan(MPI, Observed(job=MPI.read(view)), NOW)
     message = f"MPIJob failed validation because {fault}"
@@ -292,14 +287,12 @@ def test_a_fault_is_told_once_stays_in_the_condition_and_nothing_is_made(roles: 
     ],
 )
 def test_a_job_without_roles_is_told_from_one_without_a_spec(spec: Json, fault: str) -> None:
-    """W10"""
     view = msgspec.convert({"metadata": {"name": "m", "namespace": "team-a", "uid": "u1"}, **spec}, MPIJob)
     made = plan(MPI, Observed(job=MPI.read(view)), NOW)
     assert [event.message for event in made.events] == [f"MPIJob failed validation because {fault}"]
 
 
 def test_a_job_that_was_put_right_is_created_after_all() -> None:
-    """W10, S4"""
     wrong = job_view(roles={"Launcher": {"replicas": 2}}, status={})
     made = plan(MPI, Observed(job=MPI.read(wrong)), NOW)
     assert made.status is not None
@@ -329,7 +322,6 @@ def test_a_name_that_labels_cannot_hold_fails_the_job() -> None:
     ],
 )
 def test_what_is_in_the_way_is_told(resource: Resource, name: str, reason: str, told: list[str]) -> None:
-    """M2, M10"""
     write = Create(resource=resource, body={"metadata": {"name": name}})
     made = plan_failure(MPI, observed(job_view()), Failure(write, 409, reason, "no"), NOW)
     assert [event.reason for event in made.events] == told
@@ -341,7 +333,6 @@ def test_what_is_in_the_way_is_told(resource: Resource, name: str, reason: str, 
 
 
 def test_an_object_of_anothers_is_asked_for_again_and_never_patched() -> None:
-    """M10"""
     seen = observed(job_view(3), ALL_RUN, made_for=job_view(2, metadata={"uid": "another"}))
     seen = msgspec.structs.replace(seen, children=observed(job_view(3), ALL_RUN).children)
     assert written(plan(MPI, seen, NOW))[:3] == [
@@ -372,7 +363,6 @@ V2BETA1 = {"managedFields": [{"manager": "kubectl", "apiVersion": "kubeflow.org/
     ],
 )
 def test_a_job_of_the_mpi_operator_is_left_alone_with_an_event(view: MPIJob) -> None:
-    """B1"""
     made = plan(MPI, observed(view, ALL_RUN), NOW)
     assert (made.writes, made.status) == ((), None)
     (event,) = made.events
@@ -390,12 +380,11 @@ def test_a_job_of_the_mpi_operator_is_left_alone_with_an_event(view: MPIJob) -> 
     ],
 )
 def test_nothing_is_done_to_a_job_of_the_mpi_operator(status: Json) -> None:
-    """B1"""
     policy = {"ttlSecondsAfterFinished": 1, "cleanPodPolicy": "All"}
     assert plan(MPI, observed(job_view(metadata=V2BETA1, runPolicy=policy, status=status), ALL_RUN), NOW) == NOTHING
 
 
 def test_a_status_written_in_the_other_version_makes_no_job_the_mpi_operators() -> None:
-    """B1: a dashboard may write through any version that is served."""
+    """A dashboard may write through any version that is served."""
     fields = [{"apiVersion": "kubeflow.org/v1"}, {"apiVersion": "kubeflow.org/v2beta1", "subresource": "status"}]
     assert plan(MPI, observed(job_view(metadata={"managedFields": fields}), ALL_RUN), NOW).status is not None

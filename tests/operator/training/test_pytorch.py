@@ -1,4 +1,4 @@
-"""The environment of PyTorchJob's pods (E1-E5), names and labels (N1-N4)."""
+"""The environment of PyTorchJob's pods, names and labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def environment(pod: Json, container: int = 0) -> dict[str, str]:
 
 
 def test_master_and_workers_are_told_the_group_in_upstreams_order(make_job: MakeJob) -> None:
-    """E1"""
     pods = desired_pods(PYTORCH, make_job({"Master": 1, "Worker": 2}))
     assert environment(pods[2]) == {
         "PYTHONUNBUFFERED": "1",
@@ -53,7 +52,6 @@ def test_the_waiting_container_has_no_more_rights_than_the_training_beside_it(ma
 
 
 def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
-    """E2"""
     (pod, _) = desired_pods(PYTORCH, make_job({"Worker": 2}))
     assert list(environment(pod)) == ["PYTHONUNBUFFERED", "PET_NPROC_PER_NODE", "PET_NNODES"]
 
@@ -63,12 +61,11 @@ def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
     [("4", 4), ("+4", 4), ("-3", -3), ("0", 0), ("auto", 1), ("gpu", 1), ("", 1), (None, 1), ("1_0", 1), (" 4", 1)],
 )
 def test_only_numbers_multiply_the_world_size(nproc: str | None, processes: int) -> None:
-    """E3"""
     assert processes_per_node(nproc) == processes
 
 
 def test_elastic_workers_are_told_where_to_meet(make_job: MakeJob) -> None:
-    """E1, D4: the missing bound copies the other."""
+    """The missing bound copies the other."""
     elastic = {
         "minReplicas": 2,
         "rdzvId": "ring",
@@ -87,13 +84,12 @@ def test_elastic_workers_are_told_where_to_meet(make_job: MakeJob) -> None:
 
 
 def test_an_empty_rdzv_conf_says_nothing(make_job: MakeJob) -> None:
-    """X4"""
     (pod,) = desired_pods(PYTORCH, make_job({"Worker": 1}, elasticPolicy={"rdzvConf": []}))
     assert "PET_RDZV_CONF" not in environment(pod)
 
 
 def test_users_variables_stay_before_the_operators(make_job: MakeJob) -> None:
-    """X7: of two with one name the container gets the last."""
+    """Of two with one name the container gets the last."""
     container = {"name": "pytorch", "image": "i", "env": [{"name": "RANK", "value": "77"}]}
     (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"template": {"spec": {"containers": [container]}}}))
     ranks = [variable["value"] for variable in pod["spec"]["containers"][0]["env"] if variable["name"] == "RANK"]
@@ -101,7 +97,6 @@ def test_users_variables_stay_before_the_operators(make_job: MakeJob) -> None:
 
 
 def test_workers_wait_for_the_masters_name(make_job: MakeJob) -> None:
-    """E5"""
     master, worker = desired_pods(PYTORCH, make_job())
     assert "initContainers" not in master["spec"]
     (init,) = worker["spec"]["initContainers"]
@@ -110,7 +105,6 @@ def test_workers_wait_for_the_masters_name(make_job: MakeJob) -> None:
 
 
 def test_labels_of_the_operator_win_and_the_master_role_is_marked(make_job: MakeJob) -> None:
-    """N2"""
     metadata = {"labels": {"team": "blue", "training.kubeflow.org/job-name": "other"}}
     template = {"metadata": metadata, "spec": {"containers": [{"name": "pytorch", "image": "i"}]}}
     first, second = desired_pods(PYTORCH, make_job({"Worker": 2}, role={"template": template}))
@@ -126,7 +120,6 @@ def test_labels_of_the_operator_win_and_the_master_role_is_marked(make_job: Make
 
 
 def test_each_pod_has_a_headless_service_of_its_name(make_job: MakeJob) -> None:
-    """N4"""
     job = make_job()
     services = desired_services(PYTORCH, job)
     assert [service["metadata"]["name"] for service in services] == [
@@ -150,13 +143,11 @@ def test_each_pod_has_a_headless_service_of_its_name(make_job: MakeJob) -> None:
     ],
 )
 def test_a_service_has_ports_that_the_api_server_takes(ports: list[tuple[int, str]], wanted: list[Json]) -> None:
-    """N4"""
     given = [{"containerPort": number, **({"name": name} if name else {})} for number, name in ports]
     assert service_ports({"spec": {"containers": [{"name": "pytorch", "ports": given}]}}, "pytorch") == wanted
 
 
 def test_exit_code_is_never_for_the_pod(make_job: MakeJob) -> None:
-    """R5"""
     (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"restartPolicy": "ExitCode"}))
     assert pod["spec"]["restartPolicy"] == "Never"
 
@@ -172,7 +163,7 @@ def test_a_thousand_pods_are_made_in_50_milliseconds(make_job: MakeJob) -> None:
 
 
 def test_the_image_and_patience_of_waiting_workers_can_be_set(make_job: MakeJob) -> None:
-    """V3: a cluster without a way to the public registry has an image of its own."""
+    """A cluster without a way to the public registry has an image of its own."""
     settings = Settings(pytorch_init_container_image="mirror/alpine:3", pytorch_init_container_max_tries=7)
     _, worker = desired_pods(PYTORCH.with_settings(settings), make_job())
     (waits,) = worker["spec"]["initContainers"]

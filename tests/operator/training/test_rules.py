@@ -54,14 +54,12 @@ def reasons(made: Plan) -> list[str]:
     ],
 )
 def test_a_failed_pod_is_replaced_or_fails_the_job_by_policy_and_exit_code(policy: str, code: int | None, wanted: str) -> None:
-    """R6"""
     statuses = [] if code is None else [{"name": "pytorch", "state": {"terminated": {"exitCode": code}}}]
     pod = msgspec.convert({"metadata": {"name": "p"}, "status": {"phase": "Failed", "containerStatuses": statuses}}, Pod)
     assert restart.consequence(pod, policy, "pytorch") == wanted
 
 
 def test_a_failed_pod_that_is_being_deleted_is_left_alone() -> None:
-    """R6"""
     pod = msgspec.convert(
         {"metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Failed"}}, Pod
     )
@@ -69,7 +67,6 @@ def test_a_failed_pod_that_is_being_deleted_is_left_alone() -> None:
 
 
 def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R6, S9"""
     made = plan(PYTORCH, observe(make_job(), {"bert-worker-0": "Failed"}), now)
     assert deleted(made) == [], "told first"
     assert states(made) == ["Created=True", "Restarting=True"]
@@ -80,7 +77,7 @@ def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, obs
 
 
 def test_a_permanent_exit_code_fails_the_job_with_a_completion_time(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R6, X2: no restart is announced, and the time to live can count."""
+    """No restart is announced, and the time to live can count."""
     made = plan(PYTORCH, observe(make_job(role={"restartPolicy": "ExitCode"}), {"bert-worker-0": "Failed"}, exit_code=2), now)
     assert made.status is not None
     assert states(made) == ["Created=True", "Failed=True"]
@@ -115,7 +112,7 @@ def test_nothing_is_made_any_more_in_the_look_in_which_a_job_ends(make_job: Make
 def test_restarts_of_running_pods_count_against_the_limit(
     make_job: MakeJob, observe: Observe, limit: int | None, restarts: int, policy: str, wanted: bool
 ) -> None:
-    """R11: two pods, each with so many restarts."""
+    """Two pods, each with so many restarts."""
     job = make_job(role={"restartPolicy": policy}, policy={} if limit is None else {"backoffLimit": limit})
     assert backoff.is_exceeded(job, observe(job, restarts=restarts).children) is wanted
 
@@ -138,13 +135,11 @@ def test_a_job_beyond_its_limit_tells_how_its_containers_ended_before_they_are_g
 
 
 def test_restarts_of_pending_pods_do_not_count(make_job: MakeJob, observe: Observe) -> None:
-    """R11"""
     job = make_job(policy={"backoffLimit": 1})
     assert not backoff.is_exceeded(job, observe(job, {"*": "Pending"}, restarts=5).children)
 
 
 def test_with_no_restart_allowed_a_new_failed_pod_ends_the_job(make_job: MakeJob, observe: Observe) -> None:
-    """R11"""
     job = make_job(policy={"backoffLimit": 0})
     assert backoff.is_exceeded(job, observe(job, {"bert-worker-0": "Failed"}).children)
 
@@ -152,7 +147,6 @@ def test_with_no_restart_allowed_a_new_failed_pod_ends_the_job(make_job: MakeJob
 def test_a_job_past_its_deadline_fails_and_one_before_comes_back_in_time(
     make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:
-    """R12, X1"""
     started = (now - timedelta(seconds=40)).isoformat()
     late = make_job(policy={"activeDeadlineSeconds": 40}, status={"startTime": started})
     assert states(plan(PYTORCH, observe(late), now)) == ["Created=True", "Failed=True"]
@@ -186,7 +180,6 @@ FINISHED = {"conditions": [{"type": "Succeeded", "status": "True"}], "completion
 def test_a_finished_job_keeps_what_its_policy_says(
     make_job: MakeJob, observe: Observe, now: datetime, policy: str, wanted: list[str]
 ) -> None:
-    """R9"""
     job = make_job(policy={"cleanPodPolicy": policy}, status=FINISHED)
     assert deleted(plan(PYTORCH, observe(job, {"bert-master-0": "Succeeded"}), now)) == wanted
 
@@ -200,7 +193,6 @@ def test_clean_up_goes_on_after_it_was_interrupted_between_pod_and_service(
 
 
 def test_what_ran_at_the_end_counts_as_succeeded(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """S8"""
     status = {**FINISHED, "replicaStatuses": {"Worker": {"active": 2, "succeeded": 1}}}
     made = plan(PYTORCH, observe(make_job(status=status)), now)
     assert made.status is not None
@@ -208,7 +200,7 @@ def test_what_ran_at_the_end_counts_as_succeeded(make_job: MakeJob, observe: Obs
 
 
 def test_a_finished_job_is_deleted_when_its_time_is_over(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R13: it completed 10 seconds ago."""
+    """It completed 10 seconds ago."""
     over = plan(PYTORCH, observe(make_job(policy={"ttlSecondsAfterFinished": 10}, status=FINISHED)), now)
     assert deleted(over) == ["PyTorchJob/bert"]
     later = plan(PYTORCH, observe(make_job(policy={"ttlSecondsAfterFinished": 25}, status=FINISHED)), now)
@@ -219,7 +211,6 @@ def test_a_finished_job_is_deleted_when_its_time_is_over(make_job: MakeJob, obse
 def test_fewer_workers_lose_the_pods_and_services_of_the_highest_indices(
     make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:
-    """R4"""
     there = observe(make_job({"Worker": 3}))
     made = plan(PYTORCH, Observed(job=make_job({"Worker": 1}), children=there.children), now)
     wanted = ["Pod/bert-worker-1", "Pod/bert-worker-2", "Service/bert-worker-1", "Service/bert-worker-2"]
@@ -233,7 +224,7 @@ ONES = {"suspended": {"suspend": True}, "finished": {"cleanPodPolicy": "All"}, "
 def test_a_service_that_nobody_owns_stands_in_and_is_never_deleted(
     make_job: MakeJob, observe: Observe, now: datetime, why: str
 ) -> None:
-    """N6: a user made it, with the labels of the job's."""
+    """A user made it, with the labels of the job's."""
     status = {"suspended": {"conditions": [{"type": "Suspended", "status": "True"}]}, "finished": FINISHED}.get(why, {})
     there = observe(make_job({"Worker": 2})).children
     orphan = there.services[1]
@@ -250,7 +241,6 @@ def test_a_service_that_nobody_owns_stands_in_and_is_never_deleted(
 
 
 def test_jobs_of_others_and_jobs_that_go_are_left_alone(make_job: MakeJob, now: datetime) -> None:
-    """R1"""
     of_kueue = make_job(policy={"managedBy": "kueue.x-k8s.io/multikueue"})
     going = make_job(metadata={"deletionTimestamp": "2026-11-21T11:59:00Z"})
     assert plan(PYTORCH, Observed(job=of_kueue), now) == NOTHING
@@ -264,7 +254,6 @@ def refused(observed: Observed, now: datetime) -> Plan:
 
 
 def test_a_job_whose_pods_are_refused_is_created_and_has_not_started(make_job: MakeJob, now: datetime) -> None:
-    """S4"""
     made = refused(Observed(job=make_job()), now)
     assert (states(made), made.writes) == (["Created=True"], ())
     assert made.status is not None

@@ -1,4 +1,4 @@
-"""Suspending and resuming (R10), and scaling in and out (R4): pods that the operator took away are no evidence about the job."""
+"""Suspending and resuming, and scaling in and out: pods that the operator took away are no evidence about the job."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def states(made: Plan) -> list[str]:
 
 
 def test_a_job_that_is_created_suspended_has_no_pods_and_no_start(make_job: MakeJob, now: datetime) -> None:
-    """R10"""
     made = plan(PYTORCH, Observed(job=make_job(policy={"suspend": True})), now)
     assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=True"])
     assert made.status is not None
@@ -68,7 +67,7 @@ SUSPENDED: Json = {
 
 
 def test_the_status_says_suspended_before_anything_goes(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R10. Pods count as long as they are there: Kueue's quota waits for that."""
+    """Pods count as long as they are there: Kueue's quota waits for that."""
     made = plan(PYTORCH, observe(make_job(policy={"suspend": True, "cleanPodPolicy": "None"}, status=RUNNING)), now)
     assert made.writes == ()
     assert states(made) == ["Created=True", "Running=False", "Suspended=True"]
@@ -77,7 +76,6 @@ def test_the_status_says_suspended_before_anything_goes(make_job: MakeJob, obser
 
 
 def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: MakeJob, observe: Observe, now: datetime) -> None:
-    """R10"""
     made = plan(PYTORCH, observe(make_job(policy={"suspend": True, "cleanPodPolicy": "None"}, status=SUSPENDED)), now)
     assert len(deleted(made)) == 4
     assert states(made) == ["Created=True", "Suspended=True"]
@@ -88,7 +86,7 @@ def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: 
 
 
 def test_the_status_says_resumed_before_anything_is_made(make_job: MakeJob, now: datetime) -> None:
-    """R10: and the clock starts anew."""
+    """And the clock starts anew."""
     made = plan(PYTORCH, Observed(job=make_job(status=SUSPENDED)), now)
     assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=False"])
     assert made.status is not None

@@ -1,6 +1,6 @@
 """The object by which clients see which Kubeflow Trainer a cluster serves: the SDK looks for it and warns when it is not there.
 
-Source: Trainer v2.3 `manifests/base` (5.5): readable by everybody who may log in, and nothing else is.
+Source: Trainer v2.3 `manifests/base`: readable by everybody who may log in, and nothing else is.
 """
 
 from __future__ import annotations

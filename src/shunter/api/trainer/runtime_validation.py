@@ -1,6 +1,6 @@
 """What admission refuses in training runtimes (Kubeflow Trainer v2.3).
 
-ClusterTrainingRuntimes are checked on creation and update, TrainingRuntimes only on creation (9-S9).
+ClusterTrainingRuntimes are checked on creation and update, TrainingRuntimes only on creation.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def manager_errors(manager: str) -> list[FieldError]:
 def patch_target_errors(job: TrainJob, patches: Iterable[RuntimePatch], template: Json) -> list[FieldError]:
     """Patches to what the runtime, without patches, does not have; `patches` are those of the job that are to be judged.
 
-    Upstream means to refuse them but merges first, so they pass there and the JobSet cannot be made later (9-S23).
+    Upstream means to refuse them but merges first, so they pass there and the JobSet cannot be made later.
     """
     faults = [fault for patch in patches for fault in _target_faults(patch, template)]
     return [invalid(PATCHES, _shown_patches(job), fault) for fault in dict.fromkeys(faults)]

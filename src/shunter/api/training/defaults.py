@@ -16,7 +16,7 @@ from shunter.api.training.job_kind import JobKind, Port
 
 
 def run_policy_with_defaults(policy: RunPolicy) -> RunPolicy:
-    """No pod is deleted at the end unless the job says so (D1)."""
+    """No pod is deleted at the end unless the job says so."""
     return policy if policy.clean_pod_policy is not None else replace(policy, clean_pod_policy="None")
 
 
@@ -28,13 +28,13 @@ def replica_specs_with_defaults(specs: Mapping[str, ReplicaSpec], kind: JobKind)
 
 
 def with_canonical_roles(specs: Mapping[str, ReplicaSpec], roles: Iterable[str]) -> dict[str, ReplicaSpec]:
-    """The replica specs with roles spelled as the kind spells them: `worker` becomes `Worker` (D3)."""
+    """The replica specs with roles spelled as the kind spells them: `worker` becomes `Worker`."""
     spelling = {role.lower(): role for role in roles}
     return {spelling.get(role.lower(), role): spec for role, spec in specs.items()}
 
 
 def replica_with_defaults(spec: ReplicaSpec, kind: JobKind, *, replicas: int = 1) -> ReplicaSpec:
-    """One role with its number of pods, restart policy (D1) and default port (D2). A template that cannot be read, which is for
+    """One role with its number of pods, restart policy and default port. A template that cannot be read, which is for
     validation to name, counts as empty."""
     template = spec.template if is_template(spec.template) else {}
     return ReplicaSpec(
@@ -45,7 +45,7 @@ def replica_with_defaults(spec: ReplicaSpec, kind: JobKind, *, replicas: int = 1
 
 
 def template_with_port(template: Json, *, container: str, port: Port) -> Json:
-    """The pod template with the default port on the container of that name, or else on the first one (D2).
+    """The pod template with the default port on the container of that name, or else on the first one.
 
     Only a port of the same name counts as there already; one of the same number is doubled, as upstream does.
     """

@@ -14,7 +14,7 @@ _REPLICAS = f"spec.{KIND.replica_specs}"
 
 
 def with_defaults(spec: JAXJobSpec) -> JAXJobSpec:
-    """The spec as the operator reads it (D1-D3)."""
+    """The spec as the operator reads it."""
     return replace(
         spec,
         run_policy=run_policy_with_defaults(spec.run_policy),
@@ -23,8 +23,9 @@ def with_defaults(spec: JAXJobSpec) -> JAXJobSpec:
 
 
 def errors(job: JAXJob, old: JAXJob | None) -> list[FieldError]:
-    """What admission refuses (W1-W4; X3: the run policy as well); `old` is None on creation. Defaults must not have been
-    applied."""
+    """What admission refuses; `old` is None on creation. Defaults must not have been applied.
+
+    Upstream does not check the run policy of a JAXJob; this does."""
     return job_errors(
         job.metadata.name,
         job.spec.run_policy,

@@ -34,15 +34,15 @@ class JobKind(NamedTuple):
     container: str
     """The name of the container that trains."""
     port: Port | None
-    """The default port of that container (D2)."""
+    """The default port of that container."""
     restart_policy: str
-    """The restart policy of a role that says none (D1)."""
+    """The restart policy of a role that says none."""
     idle_roles: tuple[str, ...] = ()
-    """Roles that have no pods where the job does not say how many; others have one (D1)."""
+    """Roles that have no pods where the job does not say how many; others have one."""
     added_containers: tuple[str, ...] = ()
     """Containers that the operator adds to pods: what they print says nothing about the training."""
     is_scalable: bool = False
-    """Whether the number of its workers can be changed through the scale subresource (A3)."""
+    """Whether the number of its workers can be changed through the scale subresource."""
 
 
 def resource(kind: str) -> Resource:

@@ -1,6 +1,6 @@
 """Defaults and validation of MPIJob. Ids in brackets are those of the specification of Training Operator v1.9.
 
-No webhook refuses MPIJobs: the operator judges them when it reconciles, and says one fault at a time (W10).
+No webhook refuses MPIJobs: the operator judges them when it reconciles, and says one fault at a time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ROLES = (LAUNCHER, WORKER)
 
 
 def with_defaults(spec: MPIJobSpec) -> MPIJobSpec:
-    """The spec as the operator reads it (D1, D6): both roles are there, the Worker with no replicas where nothing is said."""
+    """The spec as the operator reads it: both roles are there, the Worker with no replicas where nothing is said."""
     given = spec.mpi_replica_specs
     specs = {role: _with_defaults(given.get(role) or ReplicaSpec(), 0 if role in KIND.idle_roles else 1) for role in _ROLES}
     return replace(spec, run_policy=_run_policy(spec), mpi_replica_specs=specs)
 
 
 def fault(spec: MPIJobSpec) -> str:
-    """What is wrong with the job, in upstream's words (W10); empty when nothing is."""
+    """What is wrong with the job, in upstream's words; empty when nothing is."""
     specs = spec.mpi_replica_specs
     if spec is NO_SPEC:
         return "MPIReplicaSpecs is not valid"
@@ -89,7 +89,7 @@ def _replica_fault(role: str, spec: ReplicaSpec) -> str:
 
 
 def _run_policy(spec: MPIJobSpec) -> RunPolicy:
-    """The old field for cleaning up counts where the new one is not set (D6)."""
+    """The old field for cleaning up counts where the new one is not set."""
     policy = spec.run_policy
     if policy.clean_pod_policy is None:
         policy = replace(policy, clean_pod_policy=spec.clean_pod_policy)

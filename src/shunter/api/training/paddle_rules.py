@@ -14,7 +14,7 @@ _REPLICAS = f"spec.{KIND.replica_specs}"
 
 
 def with_defaults(spec: PaddleJobSpec) -> PaddleJobSpec:
-    """The spec as the operator reads it (D1-D3). The bounds of elasticPolicy stay as given: nothing reads them (D5, X4)."""
+    """The spec as the operator reads it. The bounds of elasticPolicy stay as given: nothing reads them."""
     return replace(
         spec,
         run_policy=run_policy_with_defaults(spec.run_policy),
@@ -23,7 +23,7 @@ def with_defaults(spec: PaddleJobSpec) -> PaddleJobSpec:
 
 
 def errors(job: PaddleJob, old: PaddleJob | None) -> list[FieldError]:
-    """What admission refuses (W1-W4, W8); `old` is None on creation. Defaults must not have been applied."""
+    """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     return job_errors(
         job.metadata.name,
         job.spec.run_policy,

@@ -23,7 +23,7 @@ _ELASTIC_NPROC = "spec.elasticPolicy.nProcPerNode"
 
 
 def with_defaults(spec: PyTorchJobSpec) -> PyTorchJobSpec:
-    """The spec as the operator reads it (D1-D4): Master before Worker, numbers and policies filled in."""
+    """The spec as the operator reads it: Master before Worker, numbers and policies filled in."""
     specs = replica_specs_with_defaults(spec.pytorch_replica_specs, KIND)
     nproc = spec.nproc_per_node
     if nproc is None and not (spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None):
@@ -38,7 +38,7 @@ def with_defaults(spec: PyTorchJobSpec) -> PyTorchJobSpec:
 
 
 def _elastic_with_bounds(policy: ElasticPolicy | None, workers: ReplicaSpec | None) -> ElasticPolicy | None:
-    """A missing bound copies the other; without both, they are the number of workers (D4; X4: none without workers)."""
+    """A missing bound copies the other; without both, they are the number of workers (none without workers)."""
     if policy is None:
         return None
     count = workers.replicas if workers else None
@@ -48,7 +48,7 @@ def _elastic_with_bounds(policy: ElasticPolicy | None, workers: ReplicaSpec | No
 
 
 def errors(job: PyTorchJob, old: PyTorchJob | None) -> list[FieldError]:
-    """What admission refuses (W1-W5, W8); `old` is None on creation. Defaults must not have been applied."""
+    """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     spec = job.spec
     return [
         *name_errors(job.metadata.name),

@@ -14,7 +14,7 @@ _REPLICAS = f"spec.{KIND.replica_specs}"
 
 
 def with_defaults(spec: TFJobSpec) -> TFJobSpec:
-    """The spec as the operator reads it (D1-D3, D5)."""
+    """The spec as the operator reads it."""
     return replace(
         spec,
         run_policy=run_policy_with_defaults(spec.run_policy),
@@ -24,7 +24,7 @@ def with_defaults(spec: TFJobSpec) -> TFJobSpec:
 
 
 def errors(job: TFJob, old: TFJob | None) -> list[FieldError]:
-    """What admission refuses (W1-W3, W7, W8); `old` is None on creation. Defaults must not have been applied."""
+    """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     specs = job.spec.tf_replica_specs
     found = job_errors(
         job.metadata.name,
@@ -38,7 +38,7 @@ def errors(job: TFJob, old: TFJob | None) -> list[FieldError]:
 
 
 def warnings(job: TFJob) -> list[str]:
-    """Roles that TensorFlow does not know are accepted (W4), and said to be none of its own (X8)."""
+    """Roles that TensorFlow does not know are accepted, and said to be none of its own."""
     known = {role.lower() for role in KIND.roles}
     return [
         f"{_REPLICAS}[{role}]: no role of TensorFlow ({', '.join(KIND.roles)}): its pods are made, and count for nothing"
@@ -53,7 +53,7 @@ def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
 
 
 def _chief_errors(specs: dict[str, ReplicaSpec]) -> list[FieldError]:
-    """Roles are counted, not their pods, and as they are spelled (W7)."""
+    """Roles are counted, not their pods, and as they are spelled."""
     if CHIEF in specs and MASTER in specs:
         return [forbidden(_REPLICAS, "must not have more than 1 Chief or Master role")]
     return []

@@ -1,6 +1,6 @@
 """What admission refuses in every job kind of kubeflow.org/v1. Texts are upstream's; ids in brackets are its specification's.
 
-Beside these rules nothing is checked on admission: replicas, templates and run policy may change at any time (W9).
+Beside these rules nothing is checked on admission: replicas, templates and run policy may change at any time.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ def job_errors(
 
 
 def name_errors(name: str) -> list[FieldError]:
-    """The name becomes part of service names, so it is a DNS-1035 label (W1)."""
+    """The name becomes part of service names, so it is a DNS-1035 label."""
     # Upstream was built with an older apimachinery, which counts characters where today's counts bytes.
     faults = [fault.replace("63 bytes", "63 characters") for fault in label_1035_faults(name)]
     return [invalid("metadata.name", name, f"should match: {','.join(faults)}")] if faults else []
 
 
 def run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldError]:
-    """`managedBy` names one of two managers and never changes (W8; X3: for every kind), unless it came past admission and names
-    nobody; `old` is None on creation."""
+    """`managedBy` names one of two managers and never changes, for every kind (upstream: for some).
+
+    A stored value that names neither manager may be corrected. `old` is None on creation."""
     field, manager = f"{RUN_POLICY}.managedBy", policy.managed_by
     errors = []
     if old is not None and manager != old.managed_by and _is_manager(old.managed_by):
@@ -60,17 +61,17 @@ def _is_manager(name: str | None) -> bool:
 
 
 def role_errors(role: str, *, field: str, roles: tuple[str, ...]) -> list[FieldError]:
-    """A role that the kind does not have (W4)."""
+    """A role that the kind does not have."""
     return [] if role in roles else [not_supported(field, role, list(roles))]
 
 
 def missing_roles_errors(specs: Mapping[str, ReplicaSpec], *, field: str) -> list[FieldError]:
-    """A job without roles (W2). Upstream accepts an empty map, and then never looks at the job again."""
+    """A job without roles. Upstream accepts an empty map, and then never looks at the job again."""
     return [] if specs else [required(field, "must be required")]
 
 
 def container_errors(spec: ReplicaSpec, *, field: str, container: str, shown: str = "") -> list[FieldError]:
-    """Every container has an image, and one is called `container` (W3); `shown` is how the text writes that name."""
+    """Every container has an image, and one is called `container`; `shown` is how the text writes that name."""
     if misshapen := template_errors(spec, field=field):
         return misshapen
     containers = (spec.template.get("spec") or {}).get("containers") or []
@@ -103,5 +104,5 @@ def too_many_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
 
 
 def exactly_one_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
-    """A master's number of replicas is written down, and is 1 (W5, W6)."""
+    """A master's number of replicas is written down, and is 1."""
     return [] if spec.replicas == 1 else [forbidden(f"{field}.replicas", "must be 1")]

@@ -22,7 +22,7 @@ _REPLICAS = f"spec.{KIND.replica_specs}"
 
 
 def with_defaults(spec: XGBoostJobSpec) -> XGBoostJobSpec:
-    """The spec as the operator reads it (D1-D3)."""
+    """The spec as the operator reads it."""
     return replace(
         spec,
         run_policy=run_policy_with_defaults(spec.run_policy),
@@ -31,7 +31,7 @@ def with_defaults(spec: XGBoostJobSpec) -> XGBoostJobSpec:
 
 
 def errors(job: XGBoostJob, old: XGBoostJob | None) -> list[FieldError]:
-    """What admission refuses (W1, W3, W4, W6, W8); `old` is None on creation. Defaults must not have been applied."""
+    """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     specs = job.spec.xgb_replica_specs
     return [
         *name_errors(job.metadata.name),

@@ -27,7 +27,7 @@ def explain(
         raise InputError("nothing to explain was named.", "Name an id (TTL001) or a field, or add --list.")
     for position, text in enumerate(asked):
         found = fields.matching(text)
-        parts = [fields.lines(field) for field in found] if found else [topics.lines(topic) for topic in topics.topics_of(text)]
+        parts = [fields.lines(field) for field in found] if found else [topics.lines(topics.topic_of(text))]
         for number, part in enumerate(parts):
             if position or number:
                 typer.echo()

@@ -1,4 +1,4 @@
-"""What of an object its user wrote: the rest, which a cluster adds, would stand in the way when it is applied again (3.7)."""
+"""What of an object its user wrote: the rest, which a cluster adds, would stand in the way when it is applied again."""
 
 from __future__ import annotations
 

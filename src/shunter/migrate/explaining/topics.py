@@ -19,12 +19,10 @@ GRADES = {
 EFFORTS = {0: "nothing to do", 1: "a glance", 3: "an hour", 5: "a day", 7: "days", 13: "a project"}
 
 
-def topics_of(id: str) -> list[Topic]:
-    """The topic of this id, or those that cover a trap or gap of the specification (T1, NX3); InputError, with ids that are
-    close, when there is none."""
-    wanted = id.upper()
-    found = [topics()[wanted]] if wanted in topics() else [topic for topic in topics().values() if wanted in topic.traps]
-    if not found:
+def topic_of(id: str) -> Topic:
+    """The topic of this id, in upper or lower case. Raises InputError with similar ids when there is none."""
+    found = topics().get(id.upper())
+    if found is None:
         close = get_close_matches(id.upper(), topics(), n=3)
         raise InputError(
             f"{id}: neither the id of a topic nor a field of a v1 job.",
@@ -43,8 +41,6 @@ def lines(topic: Topic) -> Iterator[tuple[str, str]]:
     yield "Effort", f"{topic.effort} points ({EFFORTS.get(topic.effort, 'more than a glance')})"
     if topic.upstream:
         yield "Upstream", topic.upstream
-    if topic.traps:
-        yield "Covers", f"{', '.join(topic.traps)} of the specification"
     if topic.impact != "blocking" or topic.acceptable:
         yield "Suppress", f"migration.yaml: suppressions: [{{id: {topic.id}, reason: ...}}]"
 

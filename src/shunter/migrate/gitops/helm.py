@@ -37,7 +37,6 @@ CONVERTED = Topic(
     ),
     remedy="Render the chart and convert that as well: helm template CHART | shunter migrate convert -f -",
     effort=1,
-    traps=("A11",),
 )
 REFUSED = Topic(
     id="HELM002",
@@ -52,7 +51,6 @@ REFUSED = Topic(
     ),
     remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and write the template anew.",
     effort=5,
-    traps=("A11",),
     acceptable=True,
 )
 _ACTION = re.compile(r"\{\{.*?\}\}", re.S)

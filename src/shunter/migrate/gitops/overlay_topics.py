@@ -55,7 +55,6 @@ NOT_THE_SAME = Topic(
     ),
     remedy="Bring the overlay in line by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
     effort=3,
-    traps=("T33",),
     acceptable=True,
 )
 

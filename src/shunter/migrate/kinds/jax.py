@@ -1,4 +1,4 @@
-"""JAXJob (3.4): Workers become the nodes of one group under v2's jax plugin, and are told v1's variables as well (S-E)."""
+"""JAXJob: Workers become the nodes of one group under v2's jax plugin, and are told v1's variables as well."""
 
 from __future__ import annotations
 

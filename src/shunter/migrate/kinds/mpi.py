@@ -1,4 +1,4 @@
-"""MPIJob (3.4): Workers become the nodes, which the launcher reaches by ssh instead of `kubectl exec`.
+"""MPIJob: Workers become the nodes, which the launcher reaches by ssh instead of `kubectl exec`.
 
 v1 brought its own way into the workers, so images need nothing but MPI. v2 brings keys and a list of hosts; the rest is up to the
 image, or to `rules/ssh`, which sets up everything but OpenSSH itself.
@@ -28,7 +28,7 @@ def arrange(draft: Draft) -> None:
     is_launcher_node = _is_node(draft) or not workers
     _find_containers(draft)
     launcher = Group(LAUNCHERS, (LAUNCHER,), 1)
-    # With a GPU launcher the plugin gives what the trainer section says of these to the nodes as well (9-S4).
+    # With a GPU launcher the plugin gives what the trainer section says of these to the nodes as well.
     launcher.runtime_says = frozenset({"env", "resources"})
     launcher.environment = _launcher_environment(draft)
     if workers:

@@ -31,7 +31,6 @@ AGENT = Topic(
     grade="Q",
     explanation="v1 writes /etc/mpi/kubexec.sh, by which mpirun starts its daemons through kubectl exec. v2 does so by ssh.",
     remedy="Nothing to do.",
-    traps=("NX17",),
 )
 KUBECTL_EXEC = Topic(
     id="MPI013",
@@ -48,7 +47,6 @@ KUBECTL_EXEC = Topic(
         "Replace `kubexec.sh HOST COMMAND` by `ssh -F /etc/mpi-ssh/ssh_config HOST COMMAND`; then accept with --accept MPI013."
     ),
     effort=3,
-    traps=("NX17", "NX20"),
     acceptable=True,
 )
 PROCESSES = Topic(
@@ -78,7 +76,6 @@ OTHER_HOST_FILE = Topic(
     ),
     remedy="Use /etc/mpi/hostfile, or write the new names into the list; then accept with --accept MPI015.",
     effort=3,
-    traps=("T9",),
     acceptable=True,
 )
 

@@ -23,7 +23,6 @@ NEEDS_SSH = Topic(
     ),
     effort=5,
     upstream="kubeflow/trainer#3962",
-    traps=("NX17",),
     acceptable=True,
 )
 OTHER_IMAGE = Topic(
@@ -36,7 +35,6 @@ OTHER_IMAGE = Topic(
     explanation="The image of the source has no ssh, the one that was named for it is said to have it.",
     remedy="Build it from the image of the source, so that the program and its libraries are the same.",
     effort=1,
-    traps=("NX17",),
 )
 OWN_COMMAND = Topic(
     id="MPI003",
@@ -51,7 +49,6 @@ OWN_COMMAND = Topic(
     ),
     remedy="Move what the command prepares into an init container or what mpirun starts; then accept with --accept MPI003.",
     effort=3,
-    traps=("NX20",),
     acceptable=True,
     explains=("program", "group"),
 )
@@ -71,7 +68,6 @@ ELASTIC = Topic(
         "number of workers."
     ),
     effort=7,
-    traps=("NX19",),
 )
 OTHER_MPI = Topic(
     id="MPI005",
@@ -84,7 +80,6 @@ OTHER_MPI = Topic(
     remedy="Build the program with Open MPI, or move the job to the MPIJob v2beta1 of mpi-operator, which supports all three.",
     effort=7,
     upstream="kubeflow/trainer#4025",
-    traps=("NX18",),
 )
 MAIN_CONTAINER = Topic(
     id="MPI006",
@@ -99,7 +94,6 @@ MAIN_CONTAINER = Topic(
     ),
     remedy="Nothing, unless scripts exec into other containers of the workers.",
     effort=1,
-    traps=("NX20",),
 )
 NO_MAIN_CONTAINER = Topic(
     id="MPI007",
@@ -111,7 +105,6 @@ NO_MAIN_CONTAINER = Topic(
     explanation="In v1 every process that mpirun starts in a worker fails with `container not found`.",
     remedy="Name a container of the Worker's template, or remove spec.mainContainer.",
     effort=1,
-    traps=("NX20",),
 )
 REFUSED = Topic(
     id="MPI008",

@@ -1,4 +1,4 @@
-"""PaddleJob (3.4): a plain runtime and v1's variables (S-F); the pod that all others meet is a replicated job by itself.
+"""PaddleJob: a plain runtime and v1's variables; the pod that all others meet is a replicated job by itself.
 
 paddle.distributed.launch starts the server that all meet at only where PADDLE_MASTER is, letter by letter, the address of its
 own machine (Paddle 3.0: launch/controllers/master.py). So the first pod is told its own address, as in v1, and the others its
@@ -29,7 +29,6 @@ FIRST_APART = Topic(
     ),
     remedy="Change the other pods in the generated TrainingRuntime.",
     effort=3,
-    traps=("NX16",),
 )
 
 

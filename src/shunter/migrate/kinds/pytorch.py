@@ -1,7 +1,7 @@
-"""PyTorchJob (3.4): Master and Workers become the nodes of one group, rank 0 first, or a group each where they differ.
+"""PyTorchJob: Master and Workers become the nodes of one group, rank 0 first, or a group each where they differ.
 
 What their processes are told of each other depends on what starts them (`rules/launcher`). Variables of the torch plugin are
-declared before those that are made of them, so that Kubernetes replaces $(PET_...) (S-B): the plugin fills them in in place.
+declared before those that are made of them, so that Kubernetes replaces $(PET_...): the plugin fills them in in place.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ APART = Topic(
     ),
     remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
     effort=3,
-    traps=("NX12", "T34", "T18"),
     explains=NO_DIFFERENCE,
 )
 MASTERS_END = Topic(
@@ -59,7 +58,6 @@ MASTERS_END = Topic(
         "generated runtime restores that, and stops Workers that still run, which v1 left alone. Needs Kubernetes 1.31."
     ),
     remedy="Nothing, if processes end together.",
-    traps=("T2", "T3", "NX34"),
 )
 PORTS = Topic(
     id="TORCH018",
@@ -154,7 +152,7 @@ def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> 
 
 
 def _tell(draft: Draft, group: Group, told: Telling, meeting: Meeting) -> None:
-    """v1's variables, made of those of the torch plugin (S-B). WORLD_SIZE counts as v1 does (E3)."""
+    """v1's variables, made of those of the torch plugin. WORLD_SIZE counts as v1 does."""
     group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
     if told == "variables":
         factor = processes_per_node(draft.job.spec.nproc_per_node)
@@ -175,7 +173,7 @@ def _explicit_environment(draft: Draft, role: str) -> list[Json]:
 
 
 def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
-    """Without what stopped torchrun in v1 (NX4); with the place of a pod that the user named for the rendezvous."""
+    """Without what stopped torchrun in v1; with the place of a pod that the user named for the rendezvous."""
     policy = draft.job.spec.elastic_policy
     kept = [variable for variable in told if variable["name"] != _STANDALONE]
     host = elastic.own_host(draft) if policy else None
@@ -190,7 +188,7 @@ def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
 
 
 def _set_success(draft: Draft, group: Group) -> None:
-    """The Master's end is that of the job; without one all Workers', or that of any one of an elastic job (S9)."""
+    """The Master's end is that of the job; without one all Workers', or that of any one of an elastic job."""
     if group.count == 1:
         return
     if MASTER in group.roles:

@@ -1,4 +1,4 @@
-"""TFJob (3.4): a replicated job for each role; every pod reads in TF_CONFIG who the others are, as in v1 (S-C).
+"""TFJob: a replicated job for each role; every pod reads in TF_CONFIG who the others are, as in v1.
 
 v2 has no plugin for TensorFlow, so runtimes are plain. TF_CONFIG is made of the job's name and the pod's index, which the kubelet
 puts in; the numbers of pods stand in it as text.
@@ -35,7 +35,6 @@ SEVERAL_ROLES = Topic(
     remedy="Change the other roles in the generated TrainingRuntime.",
     effort=3,
     upstream="kubeflow/trainer#2443",
-    traps=("NX13",),
 )
 DYNAMIC = Topic(
     id="TF002",
@@ -52,7 +51,6 @@ DYNAMIC = Topic(
     remedy="Set Worker.replicas to as many as the job will ever need, then accept with --accept TF002.",
     explains=("ending.failure",),
     effort=3,
-    traps=("NX14",),
     acceptable=True,
 )
 FIXED_COUNTS = Topic(
@@ -68,7 +66,6 @@ FIXED_COUNTS = Topic(
         "read from the pod."
     ),
     remedy="To train with another number of pods change TF_CONFIG and parallelism of the runtime together, or convert anew.",
-    traps=("T33", "T17"),
 )
 NO_END = Topic(
     id="TF004",

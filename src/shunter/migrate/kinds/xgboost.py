@@ -1,4 +1,4 @@
-"""XGBoostJob (3.4): Master and Workers on a plain runtime, told v1's variables (S-D), of which programs make their tracker
+"""XGBoostJob: Master and Workers on a plain runtime, told v1's variables, of which programs make their tracker
 (rabit) or machine list (LightGBM). v2's xgboost plugin sets other names (DMLC_*), which no program of v1 reads.
 """
 
@@ -28,7 +28,6 @@ APART = Topic(
     ),
     remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
     effort=3,
-    traps=("NX12",),
 )
 PORTS = Topic(
     id="XGB003",

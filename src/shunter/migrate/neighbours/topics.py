@@ -20,7 +20,6 @@ LOST = Topic(
     ),
     remedy=_REMEDY,
     effort=1,
-    traps=("T21", "T23", "NX23"),
 )
 DIFFERENT = Topic(
     id="SELECT002",
@@ -35,7 +34,6 @@ DIFFERENT = Topic(
     ),
     remedy=_REMEDY,
     effort=1,
-    traps=("T21", "NX23"),
 )
 GAINED = Topic(
     id="SELECT003",
@@ -50,7 +48,6 @@ GAINED = Topic(
     ),
     remedy=_REMEDY,
     effort=1,
-    traps=("T21", "NX23"),
 )
 REWRITTEN = Topic(
     id="SELECT004",
@@ -64,5 +61,4 @@ REWRITTEN = Topic(
         "selects exactly the counterparts of the pods that it selected. Selectors of which that is not certain are left."
     ),
     remedy="Nothing to do. v1 jobs that still run are not selected any more.",
-    traps=("T21", "NX23"),
 )

@@ -26,7 +26,7 @@ from shunter.operator.trainer.rendezvous import PORT
 
 OF_V1 = "training.kubeflow.org/"
 OF_V2 = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", OF_V1)
-"""Beginnings of keys that controllers write; ours may repeat v1's on request (S-H)."""
+"""Beginnings of keys that controllers write; ours may repeat v1's on request."""
 _JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 """What v2's jax plugin tells; other variables of JAX choose devices and precision."""
 _PORT_OF_V2 = str(PORT)

@@ -21,7 +21,6 @@ UNEXPLAINED = Topic(
         "PROOF001; please report it as well, for a conversion should have told of it."
     ),
     effort=3,
-    traps=("I7",),
     acceptable=True,
 )
 NO_PODS = Topic(
@@ -54,7 +53,6 @@ GENERATED_NAME = Topic(
         "from the pod's host name."
     ),
     effort=1,
-    traps=("T21", "NX23"),
     limits_proof=True,
 )
 NOT_AS_CARRIED = Topic(
@@ -82,7 +80,6 @@ OTHER_ENDING = Topic(
     ),
     remedy="Look at successPolicy, failurePolicy, podFailurePolicy, backoffLimit and activeDeadlineSeconds of the result.",
     effort=3,
-    traps=("T2", "T4", "T5"),
     acceptable=True,
 )
 OTHER_GROUP = Topic(
@@ -99,7 +96,6 @@ OTHER_GROUP = Topic(
     ),
     remedy="Set --torch-launch, or correct what the message names.",
     effort=3,
-    traps=("T1",),
 )
 MORE_PATIENT = Topic(
     id="PROOF007",
@@ -182,7 +178,6 @@ REFUSED_BY_SCHEMA = Topic(
     ),
     remedy="Correct the value in the source.",
     effort=1,
-    traps=("T35", "NX28"),
 )
 REFUSED_BY_CEL = Topic(
     id="PROOF012",
@@ -194,7 +189,6 @@ REFUSED_BY_CEL = Topic(
     explanation="The definitions of TrainJobs and runtimes have rules in CEL, which an API server checks after the schema.",
     remedy="Correct the value in the source.",
     effort=1,
-    traps=("T11", "NX24", "NX30"),
 )
 REFUSED_BY_WEBHOOK = Topic(
     id="PROOF013",
@@ -224,7 +218,6 @@ NO_OBJECTS = Topic(
     ),
     remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",
     effort=1,
-    traps=("T11", "NX24"),
 )
 REFUSED_BY_SERVER = Topic(
     id="PROOF015",

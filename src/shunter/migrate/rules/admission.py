@@ -25,7 +25,6 @@ REFUSED = Topic(
     ),
     remedy="Correct the field in the source, and make sure that the job is one that really runs.",
     effort=1,
-    traps=("A2",),
 )
 NO_IMAGE = Topic(
     id="INPUT003",
@@ -36,11 +35,10 @@ NO_IMAGE = Topic(
     grade="N",
     explanation=(
         "Pods of such a template are refused. In a TrainJob of a shipped runtime it would be worse: the container would get the "
-        "image of the runtime, and run something else (T16)."
+        "image of the runtime, and run something else."
     ),
     remedy="Name the image. Where a kustomization or a chart fills it in, convert what that renders.",
     effort=1,
-    traps=("T16",),
 )
 TOO_MANY_MASTERS = Topic(
     id="INPUT004",

@@ -1,4 +1,4 @@
-"""What remains of a finished job: cleanPodPolicy and ttlSecondsAfterFinished (3.2).
+"""What remains of a finished job: cleanPodPolicy and ttlSecondsAfterFinished.
 
 Both become the JobSet's ttlSecondsAfterFinished, which removes the JobSet and with it all pods. Never 0: a JobSet that is gone
 before the TrainJob has noted its end is made again, and the job runs once more.
@@ -28,7 +28,6 @@ ENDS_THE_REST = Topic(
         "JobSet ends what still runs; finished pods and their logs stay until the JobSet is deleted."
     ),
     remedy="Nothing, unless a pod is meant to outlive the training; run that one in a Deployment.",
-    traps=("T3", "NX7"),
 )
 SERVERS_END = Topic(
     id="CLEAN002",
@@ -43,7 +42,6 @@ SERVERS_END = Topic(
     ),
     remedy="Accept with --accept CLEAN002 if nobody uses them afterwards; else run them in a Deployment.",
     effort=3,
-    traps=("T3", "NX7"),
     acceptable=True,
 )
 LOGS_GO = Topic(
@@ -58,7 +56,6 @@ LOGS_GO = Topic(
         "be so short that the JobSet is gone before the TrainJob has noted its end, or the job would run again."
     ),
     remedy="Keep logs outside of the pods.",
-    traps=("T28",),
 )
 JOB_STAYS = Topic(
     id="TTL001",
@@ -75,7 +72,6 @@ JOB_STAYS = Topic(
     remedy="Delete finished TrainJobs by a CronJob, or when their result has been taken.",
     effort=1,
     upstream="kubeflow/trainer#2899",
-    traps=("T28", "NX8"),
 )
 TOO_SHORT = Topic(
     id="TTL002",
@@ -89,7 +85,6 @@ TOO_SHORT = Topic(
         "more. So the result never says less than 60 seconds."
     ),
     remedy="Nothing to do.",
-    traps=("T28",),
 )
 
 
@@ -112,7 +107,7 @@ def apply(draft: Draft) -> None:
 
 
 def _account_for_policy(draft: Draft, *, removes_pods: bool) -> None:
-    """The field of the run policy counts; MPIJobs have an older one beside it, for when that is not there (D6)."""
+    """The field of the run policy counts; MPIJobs have an older one beside it, for when that is not there."""
     given = [path for path in ((*draft.run_policy, "cleanPodPolicy"), ("spec", "cleanPodPolicy")) if draft.is_given(path)]
     servers = [role for role in draft.job.replicas if role in _OUTLIVE_THE_JOB and draft.job.replica_count(role)]
     for path in given[1:]:

@@ -26,7 +26,6 @@ BUILT = Topic(
     ),
     remedy="Use MASTER_ADDR, or build the names as v2 has them; nothing where it is the name of a file or a run.",
     effort=1,
-    traps=("T9", "NX22"),
     explains=("none",),
     limits_proof=True,
 )

@@ -34,7 +34,6 @@ ASKS = Topic(
         "gives pods the labels of v1 as well."
     ),
     effort=1,
-    traps=("T21", "NX23"),
     explains=("none",),
     limits_proof=True,
 )
@@ -54,7 +53,6 @@ NAMES_A_POD = Topic(
         "--accept HOST015."
     ),
     effort=3,
-    traps=("NX23", "T21"),
     acceptable=True,
     limits_proof=True,
 )

@@ -1,4 +1,4 @@
-"""Names of containers: the one that trains is called `node` in v2 (I3), and whatever names it has to say so."""
+"""Names of containers: the one that trains is called `node` in v2, and whatever names it has to say so."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ TAKEN = Topic(
     ),
     remedy="Use the new name where the container is named, or rename it in the source.",
     effort=1,
-    traps=("T12",),
 )
 ANNOTATED = Topic(
     id="POD014",
@@ -43,7 +42,6 @@ ANNOTATED = Topic(
         "are about `node` now."
     ),
     remedy="Nothing to do here; log queries that name the container have to follow.",
-    traps=("T12",),
     explains=tuple(f"annotations.{name}*" for name in (*_NAMING_VALUES, *_NAMING_KEYS)),
 )
 

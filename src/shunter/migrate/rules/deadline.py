@@ -1,4 +1,4 @@
-"""runPolicy.activeDeadlineSeconds (3.2)."""
+"""runPolicy.activeDeadlineSeconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ NONE_AT_ALL = Topic(
     explanation="v1 fails a job with a deadline of 0 or less at once; a TrainJob refuses such a value.",
     remedy="Remove activeDeadlineSeconds, or write the seconds that are meant.",
     effort=1,
-    traps=("NX11", "T35"),
 )
 OTHER_CLOCK = Topic(
     id="DEADLINE002",
@@ -32,7 +31,6 @@ OTHER_CLOCK = Topic(
     ),
     remedy="Allow for the time that the job waits, and keep logs outside of the pods.",
     effort=1,
-    traps=("T27",),
 )
 OF_EACH_JOB = Topic(
     id="DEADLINE003",

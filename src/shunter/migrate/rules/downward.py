@@ -1,4 +1,4 @@
-"""What containers are told of their own pod (downward API): labels of v1 are not there any more, names are others (NX29)."""
+"""What containers are told of their own pod (downward API): labels of v1 are not there any more, names are others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ READ_ELSEWHERE = Topic(
         "meaning: the JobSet's name, and the index of the pod in its Job."
     ),
     remedy="Nothing to do where the meaning is the same; the message says where it is not.",
-    traps=("NX29",),
     limits_proof=True,
 )
 COUNTS_ALL = Topic(
@@ -46,7 +45,6 @@ COUNTS_ALL = Topic(
     ),
     remedy="Change the program to an index that counts the Master, or use RANK; then accept with --accept POD016.",
     effort=3,
-    traps=("NX29", "T21"),
     acceptable=True,
     limits_proof=True,
 )
@@ -60,7 +58,6 @@ NOT_KNOWN = Topic(
     explanation="The variable or file would be empty in v2: nothing there has the meaning of that label.",
     remedy="Give the program the value by an argument or a variable of its own; or accept with --accept POD006.",
     effort=3,
-    traps=("NX29",),
     acceptable=True,
 )
 POD_NAME = Topic(
@@ -76,7 +73,6 @@ POD_NAME = Topic(
     ),
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
     effort=1,
-    traps=("NX23", "NX29", "T21"),
     limits_proof=True,
 )
 ALL_LABELS = Topic(
@@ -92,7 +88,6 @@ ALL_LABELS = Topic(
     ),
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
     effort=1,
-    traps=("NX23", "NX29", "T21"),
     explains=("none",),
     limits_proof=True,
 )
@@ -111,7 +106,6 @@ OWN_DIRECTORY = Topic(
     remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then accept with "
     "--accept POD018.",
     effort=3,
-    traps=("NX23", "NX29"),
     acceptable=True,
     explains=("none",),
     limits_proof=True,

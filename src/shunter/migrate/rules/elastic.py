@@ -1,7 +1,7 @@
-"""elasticPolicy: a number of Workers that may change, which v2 does not have (3.4; NX1-NX5).
+"""elasticPolicy: a number of Workers that may change, which v2 does not have.
 
 The result has a fixed number of nodes, but still torchrun's tolerance: it goes on with the nodes that are left, down to
-minReplicas, and takes those in that Kubernetes starts again (S-G).
+minReplicas, and takes those in that Kubernetes starts again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ NOT_CHOSEN = Topic(
     ),
     effort=5,
     upstream="kubeflow/trainer#2903",
-    traps=("NX1", "T17"),
     acceptable=True,
     explains=_EXPLAINED,
 )
@@ -70,7 +69,6 @@ NO_SCALING = Topic(
     remedy="Choose the number of nodes with --elastic-nodes, and delete what watches the autoscaler.",
     effort=3,
     upstream="kubeflow/trainer#2903",
-    traps=("NX2",),
 )
 FIXED = Topic(
     id="ELASTIC003",
@@ -85,7 +83,6 @@ FIXED = Topic(
     ),
     remedy="For another number create the job anew.",
     effort=1,
-    traps=("NX1", "T17"),
     explains=_EXPLAINED,
 )
 OTHER_STORE = Topic(
@@ -98,7 +95,6 @@ OTHER_STORE = Topic(
     explanation="rdzvBackend, rdzvHost and rdzvPort are said to torchrun as in v1. The server is none of the job's own.",
     remedy="Check that the server can be reached from the namespace that the TrainJob runs in.",
     effort=1,
-    traps=("NX3",),
 )
 STANDALONE = Topic(
     id="ELASTIC005",
@@ -112,7 +108,6 @@ STANDALONE = Topic(
         "int()`). Nobody can have used it."
     ),
     remedy="Remove standalone; a job of one node needs no rendezvous.",
-    traps=("NX4", "E4"),
     explains=("env.PET_STANDALONE",),
 )
 ANY_WORKER = Topic(
@@ -129,7 +124,6 @@ ANY_WORKER = Topic(
     ),
     remedy="Nothing, if torchrun starts the processes.",
     effort=1,
-    traps=("NX5",),
 )
 
 

@@ -1,6 +1,6 @@
-"""The variables of the containers: what tells them who they are, then the user's (3.3, 3.5).
+"""The variables of the containers: what tells them who they are, then the user's.
 
-v1 appended its own variables, so they won over the user's of the same name (X7); in v2 the user's would win. What v1 overrode is
+v1 appended its own variables, so they won over the user's of the same name; in v2 the user's would win. What v1 overrode is
 left out.
 """
 
@@ -41,7 +41,6 @@ OVERRIDDEN = Topic(
         "user had set never had an effect. In v2 it would take effect, and the job might not find together."
     ),
     remedy="Remove the variable from the source: it never did anything.",
-    traps=("T7",),
 )
 RESERVED = Topic(
     id="ENV002",
@@ -56,7 +55,6 @@ RESERVED = Topic(
     ),
     remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
     effort=1,
-    traps=("T7",),
 )
 EXPANDS_NOW = Topic(
     id="ENV003",
@@ -72,7 +70,6 @@ EXPANDS_NOW = Topic(
     ),
     remedy="Write $$(NAME) in the source where the text is meant as it stands.",
     effort=1,
-    traps=("X7", "T39"),
 )
 TWICE = Topic(
     id="ENV004",
@@ -97,7 +94,6 @@ UNKNOWN_REFERENCE = Topic(
     ),
     remedy="Convert with --torch-launch=env-compat, or use what v2 sets instead (PET_MASTER_ADDR, PET_NODE_RANK, ...).",
     effort=3,
-    traps=("T39",),
     acceptable=True,
 )
 
@@ -105,7 +101,7 @@ UNKNOWN_REFERENCE = Topic(
 def apply(draft: Draft) -> None:
     for group in draft.groups:
         training = draft.training_container(group)
-        # v1 told all containers of a pod, v2's plugins tell the one that trains (T8).
+        # v1 told all containers of a pod, v2's plugins tell the one that trains.
         told = (group.explicit_environment or group.environment) if draft.framework.shares_environment else []
         _leave_unread(group, training)
         for index, container in enumerate(group.pod["spec"]["containers"]):

@@ -24,7 +24,6 @@ ONLY_IN_V1 = Topic(
     ),
     remedy="Use /etc/mpi/hostfile and ssh -F /etc/mpi-ssh/ssh_config; discovery of hosts has no counterpart.",
     effort=1,
-    traps=("NX17",),
     explains=("none",),
     limits_proof=True,
 )

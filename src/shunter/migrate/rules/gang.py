@@ -1,4 +1,4 @@
-"""Gang scheduling (3.2): runPolicy.schedulingPolicy, and the scheduler of which only the v1 operator was told (T18)."""
+"""Gang scheduling: runPolicy.schedulingPolicy, and the scheduler of which only the v1 operator was told."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ NO_SCHEDULER = Topic(
         "coscheduling:SCHEDULER. If it names none, v1 ignored schedulingPolicy: accept with --accept GANG001."
     ),
     effort=1,
-    traps=("T18", "NX31"),
     acceptable=True,
 )
 PART_OF_A_GANG = Topic(
@@ -46,7 +45,6 @@ PART_OF_A_GANG = Topic(
     ),
     remedy="Accept with --accept GANG002 if the cluster has room for all pods at once; else lower the number of replicas.",
     effort=3,
-    traps=("NX9", "T18"),
     acceptable=True,
 )
 OWN_RESOURCES = Topic(
@@ -59,7 +57,6 @@ OWN_RESOURCES = Topic(
     explanation="The PodGroup of a TrainJob asks for what all its pods request together, init containers and sidecars included.",
     remedy="Accept with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
     effort=1,
-    traps=("NX9", "T36"),
     acceptable=True,
 )
 PRIORITY = Topic(
@@ -76,7 +73,6 @@ PRIORITY = Topic(
     ),
     remedy="Accept with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
     effort=1,
-    traps=("NX33",),
     explains=("spec.priorityClassName",),
     acceptable=True,
 )
@@ -93,7 +89,6 @@ SMALLER_GANG = Topic(
     ),
     remedy="Make the templates of the roles alike, so that they are one group.",
     effort=3,
-    traps=("NX12", "T18"),
 )
 KUEUE_CLASS = Topic(
     id="GANG006",
@@ -108,7 +103,6 @@ KUEUE_CLASS = Topic(
     ),
     remedy="Make a WorkloadPriorityClass of this name if there is none.",
     effort=1,
-    traps=("T19",),
 )
 
 
@@ -192,7 +186,7 @@ def _set_coscheduling(draft: Draft, policy: SchedulingPolicy) -> None:
 
 
 def _move_kueue_priority(draft: Draft) -> None:
-    """Kueue's first choice for the priority of a v1 job's workload (T19)."""
+    """Kueue's first choice for the priority of a v1 job's workload."""
     policy = draft.job.run_policy.scheduling_policy
     labels = draft.source.metadata.get("labels") or {}
     if policy is None or not policy.priority_class or KUEUE_QUEUE not in labels:

@@ -1,4 +1,4 @@
-"""Names of other pods of the job, written out in commands, arguments, variables and scripts (3.3, T9).
+"""Names of other pods of the job, written out in commands, arguments, variables and scripts.
 
 v1 had a Service for each pod, JOB-worker-0; in v2 a pod is JOB-node-0-1.JOB. What the names are now is up to the kind
 (`Draft.hosts`).
@@ -48,7 +48,6 @@ RENAMED = Topic(
         "to change it."
     ),
     remedy="Nothing to do here. Programs that build such names themselves have to be changed.",
-    traps=("T9", "T33", "NX22"),
 )
 BUILT = Topic(
     id="HOST004",
@@ -63,7 +62,6 @@ BUILT = Topic(
     ),
     remedy="Build the names as v2 has them, or use MASTER_ADDR and RANK; then accept with --accept HOST004.",
     effort=3,
-    traps=("T9", "NX22"),
     acceptable=True,
     limits_proof=True,
 )
@@ -77,7 +75,6 @@ IN_A_SCRIPT = Topic(
     explanation="The ConfigMap is converted by nobody: the names in it lead nowhere in v2.",
     remedy="Replace the names in the ConfigMap by those that the message says.",
     effort=1,
-    traps=("T9",),
     limits_proof=True,
 )
 FIXED_PORT = Topic(
@@ -94,7 +91,6 @@ FIXED_PORT = Topic(
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies.",
     effort=1,
-    traps=("T9",),
     limits_proof=True,
 )
 SERVICE_IN_THE_WAY = Topic(
@@ -110,7 +106,6 @@ SERVICE_IN_THE_WAY = Topic(
     ),
     remedy="Rename or delete the Service, or convert with --suffix.",
     effort=1,
-    traps=("T10", "NX22"),
 )
 OWN_PORTS = Topic(
     id="HOST008",
@@ -125,7 +120,6 @@ OWN_PORTS = Topic(
     ),
     remedy="Clients outside of the job need a Service of their own, which selects batch.kubernetes.io/job-completion-index.",
     effort=1,
-    traps=("NX22",),
 )
 
 

@@ -22,7 +22,6 @@ OF_THE_OPERATOR = Topic(
         "each other by themselves."
     ),
     remedy="Nothing to do.",
-    traps=("NX35", "T25"),
 )
 
 

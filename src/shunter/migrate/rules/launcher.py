@@ -1,7 +1,7 @@
-"""How the processes of a PyTorchJob learn of each other (3.4, 3.5): the difference between one training and many.
+"""How the processes of a PyTorchJob learn of each other: the difference between one training and many.
 
 v1 told every pod MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE; v2's torch plugin tells PET_*, which only torchrun reads. A
-program that finds nothing may well train alone and succeed (T1). The kind's module asks; the topics are in `launcher_topics`.
+program that finds nothing may well train alone and succeed. The kind's module asks; the topics are in `launcher_topics`.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer)
 
 
 def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
-    """Without a Master v1 told no address and no rank (E2)."""
+    """Without a Master v1 told no address and no rank."""
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if draft.job.spec.elastic_policy is not None and launcher in {"torchrun", "unknown"}:
         warn_of_options(draft, group.count, found)

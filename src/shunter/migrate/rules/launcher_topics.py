@@ -30,7 +30,6 @@ UNTOLD = Topic(
     ),
     effort=3,
     upstream="kubeflow/trainer#2412",
-    traps=("T1", "T37", "T39"),
     acceptable=True,
     explains=(*_TOLD, _GROUP),
 )
@@ -51,7 +50,6 @@ SEPARATE = Topic(
         "accept with --accept TORCH002."
     ),
     effort=3,
-    traps=("T1", "E2"),
     acceptable=True,
 )
 VARIABLES = Topic(
@@ -67,7 +65,6 @@ VARIABLES = Topic(
         "what comes after. Image and command stay as they are."
     ),
     remedy="Nothing to do. In the long run start the program with torchrun, and any torch runtime will do.",
-    traps=("T1", "T32", "T37"),
 )
 ONE_GROUP = Topic(
     id="TORCH004",
@@ -82,7 +79,6 @@ ONE_GROUP = Topic(
     ),
     remedy="Nothing to do if one training was meant.",
     effort=1,
-    traps=("E2",),
     explains=(*_TOLD, _GROUP, _PROGRAM),
 )
 OWN_MEETING = Topic(
@@ -98,7 +94,6 @@ OWN_MEETING = Topic(
     ),
     remedy="Check that the address is one that exists in v2. With torchrun, the options can go: v2 tells it.",
     effort=1,
-    traps=("E2", "T9"),
 )
 UNTOLD_ALONE = Topic(
     id="TORCH006",
@@ -110,7 +105,6 @@ UNTOLD_ALONE = Topic(
     explanation=_V1_TOLD + _V2_TELLS + "A single process that calls init_process_group stops without them.",
     remedy="Convert with --torch-launch=auto.",
     effort=1,
-    traps=("T1",),
     explains=(*_TOLD, _GROUP),
 )
 NODES_DIFFER = Topic(
@@ -173,7 +167,6 @@ SCALED_WORLD_SIZE = Topic(
     remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
     effort=1,
     upstream="kubeflow/trainer#1790",
-    traps=("T37", "E3"),
 )
 PROCESSES_BY_OPTION = Topic(
     id="TORCH011",
@@ -190,7 +183,6 @@ PROCESSES_BY_OPTION = Topic(
     remedy="Better say a number: remove the option and set spec.trainer.numProcPerNode.",
     effort=1,
     upstream="kubeflow/trainer#2650",
-    traps=("T6", "NX21"),
     explains=(_PROCESSES, _PROGRAM),
 )
 PROCESSES_BY_REQUEST = Topic(
@@ -206,7 +198,6 @@ PROCESSES_BY_REQUEST = Topic(
     ),
     remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the number that is meant.",
     effort=1,
-    traps=("T6",),
     explains=(_PROCESSES, _GROUP),
 )
 PROCESSES_BY_WORD = Topic(
@@ -222,7 +213,6 @@ PROCESSES_BY_WORD = Topic(
     ),
     remedy="Set nprocPerNode in the source to the number that is meant, or accept v2's own count with --accept TORCH013.",
     effort=3,
-    traps=("NX21",),
     acceptable=True,
     explains=(_PROCESSES, _GROUP),
 )
@@ -240,7 +230,6 @@ REWRITTEN = Topic(
     ),
     remedy="To use several GPUs of a node raise spec.trainer.numProcPerNode; the program must then heed LOCAL_RANK.",
     effort=1,
-    traps=("T1",),
     explains=(*_TOLD, _PROCESSES, _PROGRAM, _GROUP),
 )
 NOT_REWRITTEN = Topic(

@@ -22,7 +22,6 @@ UNKNOWN = Topic(
     ),
     remedy="Remove runPolicy.managedBy if v1 should have run the job; else convert it together with its manager.",
     effort=3,
-    traps=("NX30",),
 )
 HAD_NO_EFFECT = Topic(
     id="MANAGED002",
@@ -34,7 +33,6 @@ HAD_NO_EFFECT = Topic(
     explanation="The v1 controller of this kind did not look at managedBy and ran the job; on a TrainJob it would take effect.",
     remedy="Write managedBy into the result if another manager should run the job from now on.",
     effort=1,
-    traps=("NX30",),
 )
 
 

@@ -35,7 +35,6 @@ NOT_KEPT = Topic(
     ),
     remedy="Write torchrun --master_port=PORT where the container starts it, or change what names the port to 29500.",
     effort=1,
-    traps=("T9",),
 )
 
 

@@ -1,4 +1,4 @@
-"""Namespace, labels and annotations of the job (3.1). What a cluster wrote there stays behind (3.7)."""
+"""Namespace, labels and annotations of the job. What a cluster wrote there stays behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ FINALIZERS = Topic(
     ),
     remedy="Find out which controller set it, and whether that one knows TrainJobs.",
     effort=3,
-    traps=("A5",),
 )
 QUEUED = Topic(
     id="META002",
@@ -45,7 +44,6 @@ QUEUED = Topic(
         "result."
     ),
     effort=1,
-    traps=("T19",),
 )
 BEING_DELETED = Topic(
     id="META003",

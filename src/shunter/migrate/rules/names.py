@@ -1,7 +1,7 @@
-"""The name of the TrainJob (3.1, I6): the job's own where v2 allows it, else one that is made from it, always the same.
+"""The name of the TrainJob: the job's own where v2 allows it, else one that is made from it, always the same.
 
 JobSet names pods NAME-GROUP-JOB-POD-xxxxx and refuses names for which that is longer than 63 characters. The TrainJob would be
-accepted nevertheless, and only an event would tell why nothing runs (T11).
+accepted nevertheless, and only an event would tell why nothing runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ TOO_LONG = Topic(
     ),
     remedy=_RENAMED_REMEDY,
     effort=1,
-    traps=("T11", "NX24", "I6"),
 )
 NO_LABEL = Topic(
     id="NAME002",
@@ -53,7 +52,6 @@ NO_LABEL = Topic(
     ),
     remedy=_RENAMED_REMEDY,
     effort=1,
-    traps=("NX24",),
 )
 SHARED = Topic(
     id="NAME003",
@@ -68,7 +66,6 @@ SHARED = Topic(
     ),
     remedy=_RENAMED_REMEDY,
     effort=1,
-    traps=("NX24",),
 )
 
 
@@ -86,7 +83,6 @@ TAKEN = Topic(
     ),
     remedy=_RENAMED_REMEDY,
     effort=1,
-    traps=("NX24",),
 )
 
 

@@ -1,4 +1,4 @@
-"""The pods' own network settings: host names, and the node's network (3.3)."""
+"""The pods' own network settings: host names, and the node's network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ HOST_NAME = Topic(
     ),
     remedy="Remove the field, and use the names JOB-node-0-INDEX.JOB; or accept with --accept HOST001.",
     effort=3,
-    traps=("NX27",),
     acceptable=True,
 )
 NODE_NETWORK = Topic(
@@ -34,7 +33,6 @@ NODE_NETWORK = Topic(
     ),
     remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or give up hostNetwork.",
     effort=1,
-    traps=("T9",),
 )
 
 

@@ -1,4 +1,4 @@
-"""Who made the job, or looks after it (NX32): a copy beside it would be made again, or taken away, by whoever that is."""
+"""Who made the job, or looks after it: a copy beside it would be made again, or taken away, by whoever that is."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ MADE_BY_ANOTHER = Topic(
     ),
     remedy="Convert the template in the owner. To convert this object alone, accept with --accept OWNER001.",
     effort=5,
-    traps=("NX32", "T20"),
     acceptable=True,
 )
 LOOKED_AFTER = Topic(
@@ -60,7 +59,6 @@ LOOKED_AFTER = Topic(
     ),
     remedy="Convert the chart or repository that the tool reads, and let it deploy the result.",
     effort=3,
-    traps=("NX32", "NX26"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Selectors of pods by v1's labels, in affinities and topology spread constraints (3.3): pods of v2 have other labels, and a
+"""Selectors of pods by v1's labels, in affinities and topology spread constraints: pods of v2 have other labels, and a
 selector that matches nothing is silently of no effect.
 """
 
@@ -32,7 +32,6 @@ REWRITTEN = Topic(
         "then have no effect. They select the labels that JobSet writes now."
     ),
     remedy="Nothing to do here; NetworkPolicies, PodMonitors and log queries that select these labels are for you to change.",
-    traps=("NX23",),
 )
 NO_SUCH_LABEL = Topic(
     id="POD004",
@@ -47,7 +46,6 @@ NO_SUCH_LABEL = Topic(
     ),
     remedy="Select a label that the pod template sets itself; or accept with --accept POD004.",
     effort=3,
-    traps=("NX23",),
     acceptable=True,
 )
 
@@ -64,7 +62,6 @@ RENAMED = Topic(
     ),
     remedy="Apply both jobs as they were converted together.",
     effort=1,
-    traps=("NX23",),
 )
 
 

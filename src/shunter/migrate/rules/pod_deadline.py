@@ -1,4 +1,4 @@
-"""activeDeadlineSeconds of a pod template, which is not that of the job (3.3)."""
+"""activeDeadlineSeconds of a pod template, which is not that of the job."""
 
 from __future__ import annotations
 

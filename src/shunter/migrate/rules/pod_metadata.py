@@ -1,6 +1,4 @@
-"""Labels and annotations of the pods: what v1's operator or Kueue write there stays behind, v1's labels are kept when asked for
-(S-H).
-"""
+"""Labels and annotations of the pods. What v1's operator or Kueue write there is left out; v1's labels are kept on request."""
 
 from __future__ import annotations
 
@@ -30,7 +28,6 @@ SIDECARS = Topic(
     ),
     remedy="Make the sidecar an init container with restartPolicy Always: Kubernetes ends it with the pod.",
     effort=1,
-    traps=("NX34",),
 )
 MESH = Topic(
     id="POD010",
@@ -45,7 +42,6 @@ MESH = Topic(
     ),
     remedy=f'Set the annotation {_ISTIO_INJECTION}: "false" on the pods unless the mesh is needed.',
     effort=1,
-    traps=("T26", "T31"),
 )
 FINALIZERS = Topic(
     id="POD012",
@@ -74,7 +70,6 @@ OF_KUEUE = Topic(
         "nobody opens."
     ),
     remedy="Nothing to do.",
-    traps=("T19",),
     explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
 )
 OF_SEVERAL_ROLES = Topic(
@@ -89,7 +84,6 @@ OF_SEVERAL_ROLES = Topic(
         "here and Worker there."
     ),
     remedy="Select by job-name, and by batch.kubernetes.io/job-completion-index: the Master has index 0.",
-    traps=("NX23", "T21"),
 )
 
 

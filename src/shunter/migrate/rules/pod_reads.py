@@ -1,4 +1,4 @@
-"""Programs that read what v2 calls otherwise: host names, and variables that tell of the pod (T21, NX23, NX29).
+"""Programs that read what v2 calls otherwise: host names, and variables that tell of the pod.
 
 Asked when the result stands (`conversion.convert`), for the values are those of both sides' pods. What only shows a value is a
 warning; what decides by it may train something else, and blocks.
@@ -33,7 +33,6 @@ DECIDES = Topic(
     ),
     remedy="Take the rank from a variable that both generations set; accept with --accept HOST009 if the program is right in v2.",
     effort=3,
-    traps=("T9", "T21", "NX23"),
     acceptable=True,
     explains=("none",),
     limits_proof=True,
@@ -52,7 +51,6 @@ READS = Topic(
     ),
     remedy="Nothing where people read it; where something is found by the name, name it by the rank.",
     effort=1,
-    traps=("T9", "T21"),
     explains=("none",),
     limits_proof=True,
 )

@@ -1,4 +1,4 @@
-"""The pod templates of the groups: copies of the source's, for the rules after this one to change (3.3)."""
+"""The pod templates of the groups: copies of the source's, for the rules after this one to change."""
 
 from __future__ import annotations
 

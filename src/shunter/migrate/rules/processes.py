@@ -1,4 +1,4 @@
-"""nprocPerNode: how many processes torchrun starts in each pod (3.4; T6, T37, NX21).
+"""nprocPerNode: how many processes torchrun starts in each pod.
 
 v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a number, and counts GPUs or requested CPUs without.
 """

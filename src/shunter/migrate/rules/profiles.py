@@ -1,4 +1,4 @@
-"""Whether a runtime that is shipped does (P1), so that no runtime of the job's own is needed (3.0).
+"""Whether a runtime that is shipped does, so that no runtime of the job's own is needed.
 
 A TrainJob can say the image, command, arguments, environment and resources of its nodes, and patch some fields of their pods;
 the rest is as the runtime says it. The job gets a shipped runtime only where nothing that its user wrote is lost by that.
@@ -58,7 +58,6 @@ RUNTIME_DECIDES = Topic(
         "without a trainer section would be told no variables."
     ),
     remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
-    traps=("T2", "T4", "T13", "T14", "T15"),
     explains=("ending.*",),
 )
 NOT_EXPRESSIBLE = Topic(

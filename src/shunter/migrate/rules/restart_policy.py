@@ -1,4 +1,4 @@
-"""restartPolicy and backoffLimit: what happens when a pod fails (3.2, 3.3).
+"""restartPolicy and backoffLimit: what happens when a pod fails.
 
 v1 restarts for ever unless it is told otherwise, and counts over all pods; a Job gives up after 6 and counts its own.
 """
@@ -26,7 +26,6 @@ ALWAYS = Topic(
     ),
     remedy="Let the program itself loop if it must run again, then accept with --accept RESTART001.",
     effort=3,
-    traps=("T5", "NX6"),
     acceptable=True,
 )
 PER_JOB_LIMIT = Topic(
@@ -42,7 +41,6 @@ PER_JOB_LIMIT = Topic(
     ),
     remedy="Lower backoffLimit if the total matters.",
     effort=1,
-    traps=("T4", "NX10"),
 )
 
 
@@ -74,7 +72,6 @@ EXIT_CODES = Topic(
     ),
     remedy="Raise backoffLimit if jobs are often preempted.",
     effort=1,
-    traps=("T5", "T38"),
 )
 NEGATIVE_LIMIT = Topic(
     id="RESTART006",
@@ -152,7 +149,7 @@ def _account_for_limit(draft: Draft) -> None:
 
 
 def _backoff_limit(draft: Draft, policy: str) -> int:
-    """v1 restarts without end unless it is told otherwise (T4), and does not restart Never at all."""
+    """v1 restarts without end unless it is told otherwise, and does not restart Never at all."""
     if policy == "Never":
         return 0
     limit = draft.job.run_policy.backoff_limit

@@ -1,4 +1,4 @@
-"""Roles of which nothing becomes: those without pods, and those that the kind does not have (NX15)."""
+"""Roles of which nothing becomes: those without pods, and those that the kind does not have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ UNKNOWN = Topic(
     ),
     remedy="Take the role out of the job, or spell it as the kind does.",
     effort=3,
-    traps=("NX15",),
 )
 
 

@@ -1,4 +1,4 @@
-"""runPolicy.suspend, and jobs that have a life already (3.7): their result must not begin to train by being applied."""
+"""runPolicy.suspend, and jobs that have a life already: their result must not begin to train by being applied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ FINISHED = Topic(
         "Status and history cannot be carried over."
     ),
     remedy="Archive the job instead of migrating it. To train again, take spec.suspend out of the TrainJob.",
-    traps=("NX25", "A8"),
 )
 ALIVE = Topic(
     id="SUSPEND002",
@@ -31,7 +30,6 @@ ALIVE = Topic(
         "the same checkpoints spoil each other. So the result starts suspended."
     ),
     remedy="Let the v1 job end, or suspend it after a checkpoint; then resume the TrainJob (spec.suspend: false).",
-    traps=("NX25", "T29"),
 )
 
 

@@ -1,7 +1,7 @@
-"""The last step: what the TrainJob says of its training container itself, and the replicated jobs that the runtime says (3.3).
+"""The last step: what the TrainJob says of its training container itself, and the replicated jobs that the runtime says.
 
 A TrainJob may say less than a pod template: at most 128 arguments and 500 characters of an image. What is beyond stays in the
-runtime, which has no such limits (NX28).
+runtime, which has no such limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ IN_THE_RUNTIME = Topic(
         "runtime is of little use to other jobs."
     ),
     remedy="Nothing to do. To share the runtime, move the values into a ConfigMap and use envFrom.",
-    traps=("NX28", "T35"),
 )
 
 

@@ -134,7 +134,7 @@ def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceO
 
 def _limit(value: Json, trial_options: TrialOptions) -> None:
     """A trial starts at once, ends by itself, and leaves its pods to be read: a TrainJob that failed is started anew when its
-    JobSet goes, so nothing may remove that one before the TrainJob (T28)."""
+    JobSet goes, so nothing may remove that one before the TrainJob."""
     policy = value["spec"].setdefault("runPolicy", {})
     for field in ("suspend", "ttlSecondsAfterFinished", "cleanPodPolicy"):
         policy.pop(field, None)

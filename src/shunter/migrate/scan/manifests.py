@@ -30,7 +30,6 @@ RIGHTS = Topic(
     ),
     remedy="Add a rule for apiGroups [trainer.kubeflow.org], resources [trainjobs, trainingruntimes] with the same verbs.",
     effort=1,
-    traps=("T22",),
 )
 SELECTOR = Topic(
     id="SCAN031",
@@ -45,7 +44,6 @@ SELECTOR = Topic(
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job> as well.",
     effort=1,
-    traps=("T21",),
 )
 MONITOR = Topic(
     id="SCAN032",
@@ -59,7 +57,6 @@ MONITOR = Topic(
     ),
     remedy="Select jobset.sigs.k8s.io/jobset-name (operator Exists) for training pods.",
     effort=1,
-    traps=("T23",),
 )
 POLICY = Topic(
     id="SCAN033",
@@ -76,7 +73,6 @@ POLICY = Topic(
         "Match TrainJob and TrainingRuntime of trainer.kubeflow.org too, and look at the paths in its expressions: they differ."
     ),
     effort=3,
-    traps=("T24",),
 )
 WORKFLOW = Topic(
     id="SCAN034",
@@ -91,7 +87,6 @@ WORKFLOW = Topic(
     ),
     remedy="Wait for the condition Complete; Katib: primaryContainerName node, primaryPodLabels by the completion index 0.",
     effort=3,
-    traps=("T20", "NX32"),
 )
 
 _RIGHTS_KINDS = ("Role", "ClusterRole")

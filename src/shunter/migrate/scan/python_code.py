@@ -64,7 +64,6 @@ PLUGIN = Topic(
     ),
     remedy="Use a version of the plugin that makes TrainJobs, or a step that calls TrainerClient.train.",
     effort=5,
-    traps=("NX32",),
 )
 RAW_REQUEST = Topic(
     id="SCAN005",

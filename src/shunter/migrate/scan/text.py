@@ -24,7 +24,6 @@ QUOTA = Topic(
     ),
     remedy="Add count/trainjobs.trainer.kubeflow.org with the same number; remove the old line when v1 is gone.",
     effort=1,
-    traps=("T22",),
 )
 KUEUE_FRAMEWORK = Topic(
     id="SCAN011",
@@ -39,7 +38,6 @@ KUEUE_FRAMEWORK = Topic(
     ),
     remedy="Add trainer.kubeflow.org/trainjob to the list; keep the v1 entries for as long as v1 jobs run.",
     effort=1,
-    traps=("T19",),
 )
 METRIC = Topic(
     id="SCAN012",
@@ -57,7 +55,6 @@ METRIC = Topic(
         "trainjobs.trainer.kubeflow.org), or use the jobset metrics of JobSet's controller."
     ),
     effort=3,
-    traps=("T23",),
 )
 LABEL = Topic(
     id="SCAN013",
@@ -72,7 +69,6 @@ LABEL = Topic(
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job>; the rank is batch.kubernetes.io/job-completion-index.",
     effort=1,
-    traps=("T21", "NX23"),
 )
 REQUEST = Topic(
     id="SCAN014",
@@ -99,7 +95,6 @@ CONDITION = Topic(
     ),
     remedy="Wait for condition=Complete (or Failed) of the trainjob.",
     effort=1,
-    traps=("T20",),
 )
 COMMAND = Topic(
     id="SCAN016",
@@ -111,7 +106,6 @@ COMMAND = Topic(
     explanation="The command names a v1 kind, and does not see, or cannot change, jobs that have moved.",
     remedy="Name trainjobs in its place.",
     effort=1,
-    traps=("T20",),
 )
 GO_CODE = Topic(
     id="SCAN017",
@@ -158,7 +152,6 @@ PORT = Topic(
     explanation="v1 tells PyTorchJobs MASTER_PORT 23456; in v2 the rendezvous is at port 29500 of rank 0.",
     remedy="Take the port from MASTER_PORT or PET_MASTER_PORT, or write 29500; open it in policies.",
     effort=1,
-    traps=("T9",),
 )
 HOST = Topic(
     id="SCAN021",
@@ -173,7 +166,6 @@ HOST = Topic(
     ),
     remedy="Use <job>-node-0-<rank>.<job> as host; find pods by label, not by name.",
     effort=1,
-    traps=("T9", "NX22", "NX23"),
 )
 MAYBE_HOST = Topic(
     id="SCAN022",

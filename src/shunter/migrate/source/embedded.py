@@ -39,7 +39,6 @@ WITHIN_OBJECT = Topic(
         "needs rights to create trainjobs."
     ),
     effort=5,
-    traps=("T20", "T22", "NX32"),
 )
 WITHIN_TEXT = Topic(
     id="INPUT010",
@@ -55,7 +54,6 @@ WITHIN_TEXT = Topic(
     ),
     remedy="Take the text out, convert it with `shunter migrate convert -f -`, and put the result back.",
     effort=5,
-    traps=("NX32",),
     acceptable=True,
 )
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*?)\n\s*\2\b", re.S)

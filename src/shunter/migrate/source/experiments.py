@@ -41,7 +41,6 @@ UNKNOWN_CONDITION = Topic(
     + CONDITIONS["successCondition"]
     + ", or accept with --accept KATIB001.",
     effort=3,
-    traps=("T20",),
     acceptable=True,
 )
 

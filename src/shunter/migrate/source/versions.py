@@ -36,7 +36,6 @@ OTHER_OPERATOR = Topic(
         "converted like those of v1, as v2's mpi plugin is made after it."
     ),
     remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert them as well: --mpi-operator.",
-    traps=("A14",),
 )
 NO_SUCH_VERSION = Topic(
     id="INPUT006",
@@ -48,7 +47,6 @@ NO_SUCH_VERSION = Topic(
     explanation="Drafts and old guides say v2alpha1 or kubeflow.org; the kinds of v2 are in trainer.kubeflow.org/v1alpha1.",
     remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
     effort=1,
-    traps=("A13",),
 )
 NO_SUCH_KIND = Topic(
     id="INPUT017",

@@ -1,8 +1,8 @@
-"""The admission webhooks of trainer.kubeflow.org, under upstream's paths and names (2.1).
+"""The admission webhooks of trainer.kubeflow.org, under upstream's paths and names.
 
 A runtime is looked up in the cache, and at the server when it is not there: it may have been created a moment ago. Updates
 of a job are judged by its snapshot, where it has one, and refused for what they make worse only: a job whose runtime is gone, or
-that another operator's webhooks let through, can still be changed, suspended and deleted (9-S8).
+that another operator's webhooks let through, can still be changed, suspended and deleted.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TrainerAdmission:
         }
 
     def default(self, request: AdmissionRequest) -> AdmissionResponse:
-        """Stamps the time on patches that are new or changed (2.2)."""
+        """Stamps the time on patches that are new or changed."""
         if changes_nothing_judged(request):
             return allowed()
         job = request.object or {}
@@ -220,7 +220,7 @@ def _build_error(job: TrainJob, runtime: Json) -> str:
 
 
 def validate_runtime(request: AdmissionRequest) -> AdmissionResponse:
-    """Only on creation, as upstream (9-S9)."""
+    """Only on creation, as upstream."""
     if request.operation != "CREATE":
         return allowed()
     return _judged_runtime(request, lambda runtime: ([], runtime_validation.errors(runtime)))
@@ -261,7 +261,7 @@ def _faults(obj: Json, check: Callable[[TrainingRuntime], tuple[list[str], list[
 
 
 def with_patch_times(job: Json, old: Json | None, now: datetime) -> Json:
-    """The job with a time on each of its runtimePatches (2.2).
+    """The job with a time on each of its runtimePatches.
 
     A new patch keeps the time it brings; one that is as it was keeps its old time; one that changed gets the present.
     """

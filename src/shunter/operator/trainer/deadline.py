@@ -1,4 +1,4 @@
-"""activeDeadlineSeconds (3.13): counted from creation, or from the last resume; a suspended or finished job has no deadline."""
+"""activeDeadlineSeconds: counted from creation, or from the last resume; a suspended or finished job has no deadline."""
 
 from __future__ import annotations
 

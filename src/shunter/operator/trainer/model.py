@@ -88,7 +88,7 @@ class Model:
 
 
 def model_of(job: TrainJob, policy: MLPolicy | None, pod_groups: PodGroupPolicy | None, template: Json) -> Model:
-    """The model before any plugin: every replicated job with as many pods as the runtime says (3.5). `template` is the runtime's
+    """The model before any plugin: every replicated job with as many pods as the runtime says. `template` is the runtime's
     with the job's patches merged."""
     metadata, jobset_spec = template.get("metadata") or {}, template.get("spec") or {}
     model = Model(

@@ -195,7 +195,7 @@ def _suspension(observed: Observed) -> tuple[Write, ...]:
 
 
 def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
-    """What is done about the JobSet, and what a job waits for that is to be resumed. A running JobSet is never touched (3.6); a
+    """What is done about the JobSet, and what a job waits for that is to be resumed. A running JobSet is never touched; a
     suspended one is resumed when nothing runs any more, and made anew if it would keep placements and nothing is lost by it."""
     job, jobset = observed.job, observed.own_jobset
     if jobset is None:
@@ -341,7 +341,7 @@ def _has_missed_deadline(status: TrainJobStatus) -> bool:
 
 
 def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
-    """A job that missed its deadline loses its JobSet, also when that failed the first time (9-S13)."""
+    """A job that missed its deadline loses its JobSet, also when that failed the first time."""
     jobset = observed.jobset
     if jobset is None or not _has_missed_deadline(status) or jobset.metadata.deletion_timestamp is not None:
         return ()
@@ -356,7 +356,7 @@ def _jobset_ref(jobset: LiveJobSet) -> Ref:
 
 
 def _unsupported(job: TrainJob, now: datetime) -> TrainJobStatus:
-    """A job that came past admission with a runtime of a kind we do not know (9-S1)."""
+    """A job that came past admission with a runtime of a kind we do not know."""
     reference = job.spec.runtime_ref
     condition = Condition(
         type=FAILED,

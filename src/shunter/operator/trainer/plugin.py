@@ -64,7 +64,7 @@ class Plugin:
 
     def objects(self, model: Model) -> list[Json]:
         """Wanted objects beside the JobSet, without owner references. They are kept as they are wanted; a PodGroup only while the
-        job is suspended (3.11)."""
+        job is suspended."""
         return []
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:

@@ -21,7 +21,7 @@ from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runt
 RUNTIME_INDEX = "runtime"
 CONTROLLER_UID = "controller-uid"
 LEGACY_FINALIZER = "trainer.kubeflow.org/resource-in-use"
-"""Earlier releases held runtimes back while jobs used them; snapshots made that unnecessary (1.4)."""
+"""Earlier releases held runtimes back while jobs used them; snapshots made that unnecessary."""
 
 RANDOM_BYTES = 32
 

@@ -71,7 +71,7 @@ def checked_template(job: TrainJob, spec: RuntimeSpec) -> Json:
 
 def merged_template(job: TrainJob, template: Json) -> Json:
     """The runtime's template with the job's patches merged in their order: a later one wins. Of a patch's metadata only labels
-    and annotations count (3.5)."""
+    and annotations count."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     for patch in job.spec.runtime_patches:
@@ -84,7 +84,7 @@ def merged_template(job: TrainJob, template: Json) -> Json:
 
 
 def merged_spec(jobset_spec: Json, patch: Json) -> Json:
-    """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first (3.5)."""
+    """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first."""
     merged = strategic_merge(jobset_spec, patch)
     places = {job.get("name"): place for place, job in enumerate(jobset_spec.get("replicatedJobs") or [])}
     if merged.get("replicatedJobs"):
@@ -146,7 +146,7 @@ def trainjob_warnings(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS) -> 
 
 
 def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: TrainJob | None = None) -> list[FieldError]:
-    """What admission refuses in a job of this runtime (2.3); in an update of `old` only what it makes worse. Raises BuildError
+    """What admission refuses in a job of this runtime; in an update of `old` only what it makes worse. Raises BuildError
     for a runtime that cannot be built at all."""
     known = old.spec.runtime_patches if old else ()
     patches = [patch for patch in job.spec.runtime_patches if patch not in known]

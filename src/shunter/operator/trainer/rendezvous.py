@@ -1,7 +1,7 @@
 """Where the processes of a job meet, and how each learns its rank: what frameworks have in common.
 
-The address is always that of the first pod of the replicated job `node` under the job's own name, whatever the runtime calls them
-(9-S6).
+The address is always that of the first pod of the replicated job `node` under the job's own name, whatever the runtime calls
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def set_nodes(model: Model) -> None:
 
 
 def introduce(model: Model, variables: list[Json]) -> None:
-    """Gives the training container variables and the port to meet on, if the job has a `trainer` section, be it empty (9-S2)."""
+    """Gives the training container variables and the port to meet on, if the job has a `trainer` section, be it empty."""
     if model.job.spec.trainer is None or model.node_container is None:
         return
     upsert_env(model.node_container, variables)

@@ -1,4 +1,4 @@
-"""Counting GPUs and CPUs of a container's resources, and merging a job's resources over a runtime's (3.5)."""
+"""Counting GPUs and CPUs of a container's resources, and merging a job's resources over a runtime's."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def canonical_resources(resources: Json) -> Json:
 
 
 def merged_resources(runtime: Json, job: Json) -> Json:
-    """Limits and requests key by key, the job's win; claims of both are dropped, as upstream does (9-S3)."""
+    """Limits and requests key by key, the job's win; claims of both are dropped, as upstream does."""
     merged = {field: {**(runtime.get(field) or {}), **(job.get(field) or {})} for field in AMOUNTS}
     return canonical_resources({field: values for field, values in merged.items() if values})
 
 
 def gpu_count(resources: Json) -> int:
-    """The number of the first resource with `gpu` in its name, among the requests, else the limits; 0 without one (9-S26)."""
+    """The number of the first resource with `gpu` in its name, among the requests, else the limits; 0 without one."""
     for field in ("requests", "limits"):
         for name, value in (resources.get(field) or {}).items():
             if "gpu" in name.lower():

@@ -1,4 +1,4 @@
-"""The runtime as it was when a job first met it, kept in a ConfigMap of the job (3.4).
+"""The runtime as it was when a job first met it, kept in a ConfigMap of the job.
 
 Later changes of the runtime, or its deletion, do not reach the job. The ConfigMap is the source of truth: editing it changes the
 job, deleting it takes the present runtime.

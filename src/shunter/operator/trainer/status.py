@@ -1,4 +1,4 @@
-"""A TrainJob's status from its own spec and its JobSet (1.1, 3.12). Conditions are kept as apimachinery's list of conditions."""
+"""A TrainJob's status from its own spec and its JobSet. Conditions are kept as apimachinery's list of conditions."""
 
 from __future__ import annotations
 

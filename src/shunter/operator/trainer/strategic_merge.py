@@ -1,4 +1,4 @@
-"""Strategic merge of a patch into a JobSetSpec, as Kubernetes' library does it for Go's JobSet types (3.5).
+"""Strategic merge of a patch into a JobSetSpec, as Kubernetes' library does it for Go's JobSet types.
 
 Maps merge key by key. Lists of named things merge by their key: the patch's entries stay in the patch's order, and each of the
 others stands before the first of them that came later in the original. All other lists are replaced.

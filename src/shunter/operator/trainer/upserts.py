@@ -1,4 +1,4 @@
-"""Adding to a container's lists as upstream's builders do: an entry of the same key is replaced where it stands (3.6)."""
+"""Adding to a container's lists as upstream's builders do: an entry of the same key is replaced where it stands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def upsert_volumes(volumes: list[Json], added: Iterable[Json]) -> None:
 
 
 def upsert_port(container: Json, port: Json) -> None:
-    """Adds a port. One of the same number or name, and an unnamed one if it has no name itself, gives way to it (9-S7).
+    """Adds a port. One of the same number or name, and an unnamed one if it has no name itself, gives way to it.
 
     Only the first such port does: upstream replaces all of them, and makes duplicates that the API server then refuses.
     """

@@ -1,4 +1,4 @@
-"""Events on the job for pods that do not get on (R8): images that cannot be pulled, crashing containers, pods without a node; and
+"""Events on the job for pods that do not get on: images that cannot be pulled, crashing containers, pods without a node; and
 for those that are taken away, of which soon nothing else tells.
 """
 

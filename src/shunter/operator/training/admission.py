@@ -1,4 +1,4 @@
-"""The admission webhooks of kubeflow.org/v1, under upstream's paths and names (W0).
+"""The admission webhooks of kubeflow.org/v1, under upstream's paths and names.
 
 Updates are refused for what they make worse only: what another operator's webhooks let through can still be changed, suspended
 and deleted.

@@ -1,4 +1,4 @@
-"""The HorizontalPodAutoscaler of an elastic job with metrics (H1): it changes the workers' number by the scale subresource.
+"""The HorizontalPodAutoscaler of an elastic job with metrics: it changes the workers' number by the scale subresource.
 
 Its own status changes all the time, so changes of it wake nobody: what somebody else wrote into it is put right with the next
 event of the job.
@@ -46,7 +46,7 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
 
 
 def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
-    """Deletes the job's autoscaler: a job without pods is not scaled, nor is one that is over (X12)."""
+    """Deletes the job's autoscaler: a job without pods is not scaled, nor is one that is over."""
     if (
         present is None
         or not present.metadata.is_controlled_by(job.metadata.uid)

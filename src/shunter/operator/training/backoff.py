@@ -1,4 +1,4 @@
-"""backoffLimit (R11): how often containers may restart, counted over all pods of the job, before it fails."""
+"""backoffLimit: how often containers may restart, counted over all pods of the job, before it fails."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ Child = TypeVar("Child", Pod, Service)
 
 
 class Children(msgspec.Struct, frozen=True):
-    """Pods and services that the job owns; services without an owner but with its labels stand in for its own (N6), but are not
+    """Pods and services that the job owns; services without an owner but with its labels stand in for its own, but are not
     its to delete."""
 
     pods: tuple[Pod, ...] = ()
     services: tuple[Service, ...] = ()
 
     def pods_of(self, replica_type: str) -> list[Pod]:
-        """Pods of one role by index; pods without a valid index are nobody's (R4)."""
+        """Pods of one role by index; pods without a valid index are nobody's."""
         return _of_role(self.pods, replica_type)
 
     def pods_in_role(self, replica_type: str) -> list[Pod]:
@@ -35,7 +35,7 @@ class Children(msgspec.Struct, frozen=True):
 
 def children_of(job: AnyJob, pods: Iterable[Pod], services: Iterable[Service]) -> Children:
     """What of these pods and services belongs to the job, sorted by name so that plans are the same every time. What was given
-    other labels is not the job's any more, though it owns it (N6)."""
+    other labels is not the job's any more, though it owns it."""
     uid, labels = job.metadata.uid, job_labels(job)
     labelled_pods = (pod for pod in pods if labels.items() <= pod.metadata.labels.items())
     labelled_services = (service for service in services if labels.items() <= service.metadata.labels.items())

@@ -1,4 +1,4 @@
-"""cleanPodPolicy (R9): which pods and services go when the job has finished."""
+"""cleanPodPolicy: which pods and services go when the job has finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The condition list of a job as upstream keeps it (S3): its order is contract, as the last entry is what `kubectl get` shows."""
+"""The condition list of a job as upstream keeps it: its order is contract, as the last entry is what `kubectl get` shows."""
 
 from __future__ import annotations
 

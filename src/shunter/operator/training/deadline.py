@@ -1,6 +1,6 @@
-"""activeDeadlineSeconds (R12): an unfinished job fails when its deadline is over.
+"""activeDeadlineSeconds: an unfinished job fails when its deadline is over.
 
-Unlike upstream, which notices only when something else happens, a timer brings the job back at its deadline (X1).
+Unlike upstream, which notices only when something else happens, a timer brings the job back at its deadline.
 """
 
 from __future__ import annotations

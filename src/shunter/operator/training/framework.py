@@ -1,6 +1,6 @@
 """What the engine wants to know of a job kind: one small protocol, and the one value that all kinds are turned into.
 
-Ids in brackets (E1, R6, S9, ...) are those of the behavioural specification of Training Operator v1.9.
+Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     spec: Spec
     """The kind's own fields; only its framework reads them."""
     autoscaling: Autoscaling | None = None
-    """Set when the job wants a HorizontalPodAutoscaler (H1)."""
+    """Set when the job wants a HorizontalPodAutoscaler."""
 
     @property
     def kind(self) -> str:
@@ -147,40 +147,40 @@ class Framework(Protocol[Spec, View]):
     metrics_label: str
     """The value of `framework` in the operator's metrics."""
     ttl_event: str
-    """Reason of the event when a finished job is deleted: upstream's kinds differ (R13)."""
+    """Reason of the event when a finished job is deleted: upstream's kinds differ."""
     reports_selector: bool
-    """Whether replicaStatuses carry the selector that the scale subresource shows (S8)."""
+    """Whether replicaStatuses carry the selector that the scale subresource shows."""
     shares_environment: bool
     """Whether every container of a pod gets the environment, or only the one that trains."""
     tells_exits: bool
-    """Whether an event tells how each pod exited, or only that of pods which fail and do not stay (M9)."""
+    """Whether an event tells how each pod exited, or only that of pods which fail and do not stay."""
     replaced_under: Sequence[str]
     """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
     is_judged_at_admission: bool
-    """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them (W10)."""
+    """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them."""
     kept_kinds: Sequence[KeptKind]
     """What it keeps beside pods and services."""
     least_spec: Json
     """The smallest spec that the kind's schema accepts; no more than that is said of it."""
 
     def read(self, view: View) -> TrainingJob[Spec]:
-        """The job with its defaults applied (D1-D6). Never fails: what cannot be read is for `validate` to name."""
+        """The job with its defaults applied. Never fails: what cannot be read is for `validate` to name."""
 
     def validate(self, view: View, old: View | None) -> tuple[list[FieldError], list[str]]:
-        """Faults that admission refuses, and warnings; `old` is None on creation (W1-W9)."""
+        """Faults that admission refuses, and warnings; `old` is None on creation."""
 
     def environment(self, job: TrainingJob[Spec], replica_type: str) -> Environment:
-        """The variables appended to the containers of the pods of one role, in upstream's order (E1-E10). What all these pods
+        """The variables appended to the containers of the pods of one role, in upstream's order. What all these pods
         share is worked out before the first of them is asked for: jobs have a thousand."""
 
     def init_containers(self, job: TrainingJob[Spec], replica_type: str) -> list[Json]:
         """Init containers appended to the pods of one role."""
 
     def is_master_role(self, job: TrainingJob[Spec], replica_type: str, index: int) -> bool:
-        """Whether the pod carries the label job-role=master (N2)."""
+        """Whether the pod carries the label job-role=master."""
 
     def verdicts(self, job: TrainingJob[Spec], counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
-        """What the counted pods mean for the job, in the order in which conditions are written (S9). `job.status` says what
+        """What the counted pods mean for the job, in the order in which conditions are written. `job.status` says what
         this look at the job has found out so far."""
 
     # What follows has `upkeep.NumberedReplicas` for most kinds.
@@ -217,7 +217,7 @@ AnyJob = TrainingJob[Any]
 def master_or_worker_verdicts(
     job: AnyJob, counts: Mapping[str, ReplicaStatus], *, is_one_worker_enough: bool = False
 ) -> Iterator[Verdict]:
-    """The rule that PyTorch, Paddle and JAX share (S9): with a Master its end is the job's; without one all Workers', or that of
+    """The rule that PyTorch, Paddle and JAX share: with a Master its end is the job's; without one all Workers', or that of
     any one where it is enough."""
     for replica_type in job.replicas:
         count = counts[replica_type]

@@ -1,4 +1,4 @@
-"""Gang scheduling (G1-G6): a PodGroup for each job, which its pods belong to. Off unless the operator names a gang scheduler.
+"""Gang scheduling: a PodGroup for each job, which its pods belong to. Off unless the operator names a gang scheduler.
 
 `volcano` means Volcano, which lets pods be made once it has accepted the group; any other name means scheduler-plugins'
 coscheduling, under that scheduler's name.
@@ -57,7 +57,7 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pod_groups(scheduler: str) -> Resource:
-    """The PodGroups that a gang scheduler reads (G1)."""
+    """The PodGroups that a gang scheduler reads."""
     return VOLCANO_POD_GROUPS if scheduler == VOLCANO_SCHEDULER else COSCHEDULING_POD_GROUPS
 
 
@@ -77,7 +77,7 @@ def obstacle(job: AnyJob, gang: Gang) -> str:
 
 
 def without_group(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
-    """The job cannot start, and says why in the condition that it has already; told once (G6)."""
+    """The job cannot start, and says why in the condition that it has already; told once."""
     message = f"{job.kind} {job.name} is created. Its pods wait: {obstacle}"
     reason = progress.reason(NO_POD_GROUP)
     is_news = all(condition.message != message for condition in progress.observed.conditions)
@@ -116,7 +116,7 @@ def _created(progress: Progress, reason: str, message: str) -> Progress:
 
 
 def synced(job: AnyJob, gang: Gang) -> list[Write]:
-    """Makes the PodGroup, or brings the fields that the job decides on up to date (G2). One that is on its way out is left alone:
+    """Makes the PodGroup, or brings the fields that the job decides on up to date. One that is on its way out is left alone:
     its name is free again soon."""
     group = gang.group
     if group is None:
@@ -129,7 +129,7 @@ def synced(job: AnyJob, gang: Gang) -> list[Write]:
 
 
 def keeps_pods_back(gang: Gang) -> bool:
-    """Whether pods have to wait: for the group, and for Volcano until that has accepted it (G4)."""
+    """Whether pods have to wait: for the group, and for Volcano until that has accepted it."""
     group = gang.group
     if group is None or group.metadata.deletion_timestamp is not None:
         return True
@@ -137,7 +137,7 @@ def keeps_pods_back(gang: Gang) -> bool:
 
 
 def member(pod: Json, job: AnyJob, replica_type: str, gang: Gang) -> Json:
-    """The pod as a member of the job's group (G3). A scheduler that its template names stays."""
+    """The pod as a member of the job's group. A scheduler that its template names stays."""
     metadata = pod["metadata"]
     if gang.is_volcano:
         annotations = {
@@ -159,7 +159,7 @@ def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
 
 
 def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
-    """Deletes the group of a job that has no pods to place any more (G5), unless somebody else made it. Upstream tells of it even
+    """Deletes the group of a job that has no pods to place any more, unless somebody else made it. Upstream tells of it even
     where there was no group; so do we when the job's state `is_news`."""
     terminated = Note(
         regarding=job.ref, type="Normal", reason="JobTerminated", message="Job has been terminated. Deleting PodGroup"
@@ -176,7 +176,7 @@ def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], t
 
 
 def wanted_spec(job: AnyJob, gang: Gang) -> Json:
-    """The spec of the group: what the job says, and what is there of fields that it says nothing about (G2)."""
+    """The spec of the group: what the job says, and what is there of fields that it says nothing about."""
     policy = job.run_policy.scheduling_policy or SchedulingPolicy()
     members = job.total_replicas if policy.min_available is None else policy.min_available
     resources = policy.min_resources or least_resources(job, members)
@@ -196,7 +196,7 @@ def wanted_spec(job: AnyJob, gang: Gang) -> Json:
 
 def least_resources(job: AnyJob, members: int) -> Json:
     """What the containers of the first `members` pods request together: limits count where a container requests nothing at all,
-    init containers and overhead do not count (X11). What is no quantity is left out: the API server refuses such pods, and says
+    init containers and overhead do not count. What is no quantity is left out: the API server refuses such pods, and says
     why."""
     total: dict[str, tuple[Fraction, bool]] = {}
     for role in job.replicas:

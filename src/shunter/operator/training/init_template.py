@@ -32,7 +32,7 @@ DEFAULT_TEMPLATE = """
     limits: {cpu: 100m, memory: 20Mi}
     requests: {cpu: 50m, memory: 10Mi}
 """
-"""Looks until the Master's name resolves, which it does once the Master is ready (E5)."""
+"""Looks until the Master's name resolves, which it does once the Master is ready."""
 _HOLE = re.compile(r"\{\{\s*\.(\w+)\s*\}\}")
 _MASTER = "master-address-of-the-job"
 """Stands for the address, which differs from job to job, in the parsed template."""

@@ -1,6 +1,6 @@
-"""The operator's counters of jobs under upstream's names (V2), so that existing dashboards work.
+"""The operator's counters of jobs under upstream's names, so that existing dashboards work.
 
-Counted when a change of a job's status arrives, so nothing is counted twice: neither after a conflict nor after a restart (X10).
+Counted when a change of a job's status arrives, so nothing is counted twice: neither after a conflict nor after a restart.
 """
 
 from __future__ import annotations

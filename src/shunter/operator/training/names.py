@@ -1,4 +1,4 @@
-"""Names and labels of a job's pods and services (N1, N2, N4): dashboards, SDKs and scripts select on them."""
+"""Names and labels of a job's pods and services: dashboards, SDKs and scripts select on them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
 
 def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:
     """What is told of a refused write. While a pod or service cannot be made, the status goes on telling what is there, where
-    upstream's stands still (S4). Other refusals leave it as it is."""
+    upstream's stands still. Other refusals leave it as it is."""
     told, write = framework.refused(observed.job, failure), failure.write
     status = None
     if isinstance(write, Create) and write.resource in (PODS, SERVICES):

@@ -17,6 +17,6 @@ def named_port(spec: ReplicaSpec | None, kind: JobKind) -> Json:
 
 
 def rendezvous_port(spec: ReplicaSpec | None, kind: JobKind) -> int:
-    """The port of a role, which defaulting adds where it is missing (D2); the kind's own for a role that is not there."""
+    """The port of a role, which defaulting adds where it is missing; the kind's own for a role that is not there."""
     assert kind.port is not None, f"{kind.resource.kind} has no port"
     return int(named_port(spec, kind).get("containerPort", kind.port.number))

@@ -61,7 +61,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def condition(self, type: str, message: str, *, cause: str = "", status: str = "True") -> Progress:
-        """With this condition; its reason is `KIND` and the cause, which is the type when not given: `PyTorchJobRunning` (S2)."""
+        """With this condition; its reason is `KIND` and the cause, which is the type when not given: `PyTorchJobRunning`."""
         conditions = with_condition(self.conditions, type, self.reason(cause or type), message, self.now, status=status)
         return self._with_status(msgspec.structs.replace(self.status, conditions=conditions))
 
@@ -98,7 +98,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self._with_status(msgspec.structs.replace(self.status, completion_time=self.status.completion_time or self.now))
 
     def created(self, name: str) -> Progress:
-        """With the condition Created, which every job starts with (S4)."""
+        """With the condition Created, which every job starts with."""
         created = find(self.conditions, "Created")
         if self.conditions and (created is None or created.is_true):
             return self

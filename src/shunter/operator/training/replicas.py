@@ -1,4 +1,4 @@
-"""The pods a job gets, as upstream writes them (R5): the replica's template plus labels, environment, init containers, policy.
+"""The pods a job gets, as upstream writes them: the replica's template plus labels, environment, init containers, policy.
 
 Parts that all pods of a role share are built once and shared between the wanted objects: nobody changes a wanted object.
 """
@@ -62,7 +62,7 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
 
 
 def with_environment(container: Json, environment: list[Json]) -> Json:
-    """The user's variables first: of two with one name the container gets the last, so the operator's win (X7)."""
+    """The user's variables first: of two with one name the container gets the last, so the operator's win."""
     return {**container, "env": [*(container.get("env") or []), *environment]}
 
 
@@ -75,5 +75,5 @@ OVERWRITTEN_RESTART_POLICY = "Restart policy in pod template will be overwritten
 
 
 def sets_own_restart_policy(job: AnyJob, replica_type: str) -> bool:
-    """Whether a template has a restart policy, which the replica's overrides (R5)."""
+    """Whether a template has a restart policy, which the replica's overrides."""
     return bool((job.replicas[replica_type].template.get("spec") or {}).get("restartPolicy"))

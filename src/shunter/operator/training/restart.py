@@ -1,4 +1,4 @@
-"""What happens to a pod that has failed for good (R6): by its role's restart policy it is replaced, or it fails the job.
+"""What happens to a pod that has failed for good: by its role's restart policy it is replaced, or it fails the job.
 
 In-place restarts are the kubelet's; a pod in phase Failed will not run again by itself.
 """

@@ -1,4 +1,4 @@
-"""The services a job gets (N4): one headless service a pod, of the pod's name, with the ports of the training container."""
+"""The services a job gets: one headless service a pod, of the pod's name, with the ports of the training container."""
 
 from __future__ import annotations
 

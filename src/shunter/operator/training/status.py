@@ -1,4 +1,4 @@
-"""What a job's pods make of its status: counters by role (S8) and the conditions that follow from them (S9)."""
+"""What a job's pods make of its status: counters by role and the conditions that follow from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def selector(job: AnyJob, replica_type: str) -> str:
 
 def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
     """The progress with the conditions and events that the counted pods give rise to. Of a job that has failed nothing is told
-    any more but failures (X2)."""
+    any more but failures."""
     job = msgspec.structs.replace(job, status=progress.status)
     for verdict in framework.verdicts(job, progress.status.replica_statuses, children):
         if progress.is_failed and verdict.type != "Failed":
@@ -47,7 +47,7 @@ def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: P
 
 
 def settled(progress: Progress) -> Progress:
-    """After success nothing counts as active any more: what still ran counts as succeeded (S8)."""
+    """After success nothing counts as active any more: what still ran counts as succeeded."""
     return progress.counts(
         {
             replica_type: msgspec.structs.replace(counts, succeeded=counts.succeeded + counts.active, active=0)

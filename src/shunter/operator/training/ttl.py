@@ -1,4 +1,4 @@
-"""ttlSecondsAfterFinished (R13): a finished job is deleted, and its pods and services with it, when its time is over."""
+"""ttlSecondsAfterFinished: a finished job is deleted, and its pods and services with it, when its time is over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.operator.training.framework import AnyJob
 def remaining(job: AnyJob, now: datetime) -> float | None:
     """Seconds until the finished job is to be deleted, 0 or less when it is time; None without a time to live or when suspended.
 
-    A finished job without a completion time (its status was written by hand, or by upstream: X2) counts from its last condition.
+    A finished job without a completion time (its status was written by hand, or by upstream) counts from its last condition.
     """
     seconds = job.run_policy.ttl_seconds_after_finished
     if seconds is None or job.run_policy.suspend:

@@ -83,7 +83,7 @@ class NumberedReplicas:
 
 
 def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progress: Progress) -> tuple[list[Write], Progress]:
-    """The pods of one role (R4, R5, R6): deletions first, then creations; and what failures mean for the status."""
+    """The pods of one role: deletions first, then creations; and what failures mean for the status."""
     job, children = observed.job, observed.children
     wanted = job.replica_count(replica_type)
     policy = job.replicas[replica_type].restart_policy

@@ -1,4 +1,4 @@
-"""The engine's writes, each with the event that upstream records for it (V1)."""
+"""The engine's writes, each with the event that upstream records for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flux (3.10): how the command is wrapped, the scripts, the certificate, and what admission refuses."""
+"""Flux: how the command is wrapped, the scripts, the certificate, and what admission refuses."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def scripts(job: TrainJob, runtime: Json) -> Json:
         pytest.param({"args": ["-x"]}, "app --go -x", id="with the job's arguments"),
         pytest.param({"command": ["lmp", "-v", "x", "16"]}, "lmp -v x 16", id="the job's command"),
         pytest.param({"command": ["sh", "-c", "echo $HOME; ls"]}, "sh -c 'echo $HOME; ls'", id="words stay words"),
-        pytest.param({}, "app --go", id="without a number of nodes (9-S5)"),
-        pytest.param(None, "app --go", id="without a trainer section (9-S5)"),
+        pytest.param({}, "app --go", id="without a number of nodes"),
+        pytest.param(None, "app --go", id="without a trainer section"),
     ],
 )
 def test_the_script_is_told_the_command(make_trainjob: Make, runtime_of: Make, trainer: Json | None, words: str) -> None:
@@ -163,7 +163,6 @@ def test_an_image_without_flux_is_known_by_what_the_script_says(tmp_path: Path) 
 
 
 def test_the_certificate_is_a_pair_and_not_made_of_what_others_can_read(make_trainjob: Make, runtime_of: Make) -> None:
-    """9-S34"""
     text = base64.b64decode(certificate("j", b"r" * 32)).decode()
     keys = dict(re.findall('(public|secret)-key = "(.{40})"', text))
     pair = X25519PrivateKey.from_private_bytes(unz85(keys["secret"]))

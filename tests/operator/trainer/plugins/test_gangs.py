@@ -1,4 +1,4 @@
-"""Coscheduling and Volcano (3.11): the PodGroup, what pods carry, and what admission refuses."""
+"""Coscheduling and Volcano: the PodGroup, what pods carry, and what admission refuses."""
 
 from __future__ import annotations
 
@@ -114,7 +114,6 @@ def test_a_patch_chooses_the_queue(make_trainjob: Make, runtime_of: Make) -> Non
 
 
 def test_both_policies_make_both_groups(make_trainjob: Make, runtime_of: Make) -> None:
-    """9-S16"""
     made = rendered(make_trainjob(), runtime_of(None, groups={"volcano": {}, "coscheduling": {}}))
     assert [group["apiVersion"].partition("/")[0] for group in made.objects] == ["scheduling.x-k8s.io", "scheduling.volcano.sh"]
 

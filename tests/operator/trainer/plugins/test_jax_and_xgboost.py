@@ -1,4 +1,4 @@
-"""JAX and XGBoost (3.10): what processes are told about their group."""
+"""JAX and XGBoost: what processes are told about their group."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def test_xgboost_counts_a_worker_for_each_gpu(
 
 @pytest.mark.parametrize("policy", [{"jax": {}}, {"xgboost": {}}], ids=["jax", "xgboost"])
 def test_a_job_without_trainer_section_is_told_nothing(make_trainjob: Make, runtime_of: Make, policy: Json) -> None:
-    """9-S2"""
     assert node(make_trainjob(), runtime_of(policy)) == {"name": "node", "image": "img:node"}
 
 

@@ -1,4 +1,4 @@
-"""MPI (3.9): nodes, slots, hosts, keys, and what admission refuses."""
+"""MPI: nodes, slots, hosts, keys, and what admission refuses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def container(pods: Json) -> Json:
 def test_nodes_and_launchers(
     make_trainjob: Make, runtime_of: Make, policy: Json, trainer: Json, nodes: int, launchers: int
 ) -> None:
-    """9-S4"""
     found = pods(make_trainjob(trainer=trainer), runtime_of(policy, trainer="launcher", node={}, launcher={}))
     assert (found["node"]["parallelism"], found["launcher"]["parallelism"]) == (nodes, launchers)
     assert found["node"]["completions"] == nodes
@@ -105,12 +104,11 @@ def test_only_the_launcher_knows_the_hosts_and_the_job_s_environment_comes_last(
     ]
     assert [mount["mountPath"] for mount in launcher["volumeMounts"]] == ["/keys", "/etc/mpi"]
     assert [mount["mountPath"] for mount in node["volumeMounts"]] == ["/keys"]
-    assert node["env"] == [{"name": "A", "value": "1"}], "9-S4: the environment reaches nodes, the image does not"
+    assert node["env"] == [{"name": "A", "value": "1"}], "the environment reaches nodes, the image does not"
     assert (node["image"], launcher["image"]) == ("img:node", "img:job")
 
 
 def test_nodes_get_no_environment_where_the_launcher_only_launches(make_trainjob: Make, runtime_of: Make) -> None:
-    """9-S4"""
     job = make_trainjob(trainer={"env": [{"name": "A", "value": "1"}], "resourcesPerNode": {"limits": {"cpu": 1}}})
     found = pods(job, runtime_of({"mpi": {}}, trainer="launcher", node={}, launcher={}))
     assert container(found["node"]).keys() == {"name", "image", "volumeMounts"}

@@ -1,4 +1,4 @@
-"""torchtune (3.7): which recipe and configuration a job gets, and what admission refuses."""
+"""torchtune: which recipe and configuration a job gets, and what admission refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every answer of the status server (5.1), over TLS and against a real API server."""
+"""Every answer of the status server, over TLS and against a real API server."""
 
 from __future__ import annotations
 

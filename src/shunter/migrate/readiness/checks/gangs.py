@@ -25,7 +25,6 @@ TOPIC = Topic(
     ),
     remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
     effort=1,
-    traps=("T18", "NX31"),
 )
 _POD_GROUPS = {"volcano": VOLCANO_POD_GROUPS, "coscheduling": COSCHEDULING_POD_GROUPS}
 _FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")

@@ -24,7 +24,6 @@ TOPIC = Topic(
     remedy="Add trainer.kubeflow.org/trainjob to integrations.frameworks in Kueue's configuration, beside v1's frameworks.",
     effort=3,
     upstream="kubernetes-sigs/kueue#12606",
-    traps=("T19",),
 )
 CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _TRAIN_JOB = "trainer.kubeflow.org/trainjob"

@@ -24,7 +24,6 @@ TOPIC = Topic(
     ),
     remedy="Plan and convert with a suffix: --suffix -v2",
     effort=1,
-    traps=("T10", "NX24"),
 )
 
 

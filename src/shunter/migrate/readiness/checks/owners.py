@@ -32,7 +32,6 @@ TOPIC = Topic(
     ),
     remedy="Convert the sources: shunter migrate convert on the repository; a plan writes a patch for each job that is there.",
     effort=5,
-    traps=("NX32", "T20"),
 )
 HOSTS = (EXPERIMENTS, WORKFLOW_TEMPLATES, CRON_WORKFLOWS, SCHEDULED_WORKFLOWS)
 

@@ -24,7 +24,6 @@ TOPIC = Topic(
     ),
     remedy="Grant the rights (the ClusterRole shunter-edit has those on jobs), or let an administrator apply the plan.",
     effort=1,
-    traps=("T22",),
 )
 _NEEDED = (
     *((verb, resource) for resource in (TRAIN_JOBS, TRAINING_RUNTIMES) for verb in ("create", "get", "list", "patch", "delete")),

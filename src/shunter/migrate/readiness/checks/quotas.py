@@ -25,7 +25,6 @@ TOPIC = Topic(
     ),
     remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
     effort=1,
-    traps=("T22",),
 )
 _OBJECTS = f"count/{TRAIN_JOBS.plural}.{TRAIN_JOBS.group}"
 

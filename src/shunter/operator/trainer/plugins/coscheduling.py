@@ -1,4 +1,4 @@
-"""Gang scheduling by the coscheduling plugin of scheduler-plugins: a PodGroup, and a label on the pods that belong to it (3.11).
+"""Gang scheduling by the coscheduling plugin of scheduler-plugins: a PodGroup, and a label on the pods that belong to it.
 
 The scheduler itself is named by the runtime, as upstream leaves it.
 """

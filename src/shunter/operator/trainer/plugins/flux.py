@@ -1,7 +1,7 @@
-"""Flux: the pods of a job become one Flux instance, which runs the job's command as its only job (3.10).
+"""Flux: the pods of a job become one Flux instance, which runs the job's command as its only job.
 
 An init container brings Flux itself, from an image that holds it, into a volume; a script starts the brokers. Unlike upstream's,
-the brokers' key is random (9-S34), and jobs may do without a `trainer` section or a number of nodes (9-S5).
+the brokers' key is random, and jobs may do without a `trainer` section or a number of nodes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JAX: every process is told the group by JAX_* variables, which `jax.distributed.initialize` takes over (3.10).
+"""JAX: every process is told the group by JAX_* variables, which `jax.distributed.initialize` takes over.
 
 The job's own environment is applied later, so a job may set them otherwise.
 """

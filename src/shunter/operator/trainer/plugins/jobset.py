@@ -1,4 +1,4 @@
-"""The last step: the JobSet from a model that all plugins have been through (3.6)."""
+"""The last step: the JobSet from a model that all plugins have been through."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _override_trainer(pods: PodSet, trainer: Trainer) -> None:
 
 
 def _add_environment(pods: PodSet, trainer: Trainer) -> None:
-    """The nodes of an MPI job whose launcher trains as well get the job's environment, and nothing else of it (9-S4)."""
+    """The nodes of an MPI job whose launcher trains as well get the job's environment, and nothing else of it."""
     container = pods.container(NODE)
     if container is not None:
         upsert_env(container, applied_env(trainer.env))

@@ -1,4 +1,4 @@
-"""MPI: the launcher starts the processes of all nodes over SSH, with keys and a list of hosts of the job's own (3.9).
+"""MPI: the launcher starts the processes of all nodes over SSH, with keys and a list of hosts of the job's own.
 
 Replicated jobs are known by their names here: `launcher` runs mpirun, `node` the SSH servers.
 """

@@ -1,4 +1,4 @@
-"""Runtimes without a framework that takes them over: the job's number of nodes and its environment, nothing injected (3.8)."""
+"""Runtimes without a framework that takes them over: the job's number of nodes and its environment, nothing injected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the PodGroups of all gang schedulers have in common: all pods of the job, and what they ask for together (3.11)."""
+"""What the PodGroups of all gang schedulers have in common: all pods of the job, and what they ask for together."""
 
 from __future__ import annotations
 

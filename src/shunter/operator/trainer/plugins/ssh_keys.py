@@ -1,4 +1,4 @@
-"""A pair of SSH keys as a function of random bytes: ECDSA on P-521, in the forms that upstream's pods get (3.9)."""
+"""A pair of SSH keys as a function of random bytes: ECDSA on P-521, in the forms that upstream's pods get."""
 
 from __future__ import annotations
 

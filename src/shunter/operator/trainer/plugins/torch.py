@@ -1,6 +1,6 @@
-"""torchrun: every node is told the group by PET_* variables, which torchrun reads as its own options (3.7).
+"""torchrun: every node is told the group by PET_* variables, which torchrun reads as its own options.
 
-Only jobs with a `trainer` section get them, be it empty (9-S2).
+Only jobs with a `trainer` section get them, be it empty.
 """
 
 from __future__ import annotations

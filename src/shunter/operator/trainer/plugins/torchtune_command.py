@@ -1,4 +1,4 @@
-"""The command of a torchtune job: `tune run` completed with recipe, configuration and the runtime's own settings (3.7)."""
+"""The command of a torchtune job: `tune run` completed with recipe, configuration and the runtime's own settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress: the training pods are told where the status server is, and get a token that is good for nothing else (3.11).
+"""Progress: the training pods are told where the status server is, and get a token that is good for nothing else.
 
 The server's authorities lie in a ConfigMap of the job's own, which follows them when they change. Initializers get nothing.
 """

@@ -1,4 +1,4 @@
-"""Gang scheduling by Volcano: a PodGroup, and an annotation on the pods that belong to it (3.11).
+"""Gang scheduling by Volcano: a PodGroup, and an annotation on the pods that belong to it.
 
 The scheduler itself is named by the runtime, as upstream leaves it.
 """

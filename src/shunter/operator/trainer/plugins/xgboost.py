@@ -1,4 +1,4 @@
-"""XGBoost: every worker is told by DMLC_* variables where the tracker is, on node 0, and how many they are (3.10)."""
+"""XGBoost: every worker is told by DMLC_* variables where the tracker is, on node 0, and how many they are."""
 
 from __future__ import annotations
 

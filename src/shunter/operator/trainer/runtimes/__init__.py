@@ -1,4 +1,4 @@
-"""The ClusterTrainingRuntimes that come with us, as upstream ships them (4.2): one YAML file each."""
+"""The ClusterTrainingRuntimes that come with us, as upstream ships them: one YAML file each."""
 
 from __future__ import annotations
 

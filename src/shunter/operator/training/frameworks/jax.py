@@ -45,7 +45,7 @@ class JAX(NumberedReplicas):
         return jax_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of the Workers (E10); the address is a host without port."""
+        """The variables of the Workers; the address is a host without port."""
         shared = [
             {"name": "PYTHONUNBUFFERED", "value": "1"},
             {"name": "COORDINATOR_PORT", "value": str(rendezvous_port(job.replicas.get(WORKER), KIND))},

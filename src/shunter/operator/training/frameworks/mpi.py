@@ -108,7 +108,7 @@ class MPI:
         return upkeep.kept(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
-        """Nothing is done for a job with a fault until that is put right (W10), which a name cannot be. Upstream tells events of
+        """Nothing is done for a job with a fault until that is put right, which a name cannot be. Upstream tells events of
         it, for ever."""
         job: Job = observed.job
         if fault := mpi_rules.name_fault(job.name):

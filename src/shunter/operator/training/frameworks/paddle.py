@@ -46,7 +46,7 @@ class Paddle(NumberedReplicas):
         return paddle_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of one role (E9). The pod that all others meet is told its own address, as the launcher compares
+        """The variables of one role. The pod that all others meet is told its own address, as the launcher compares
         PADDLE_MASTER with the addresses that it finds on its machine."""
         leader = MASTER if MASTER in job.replicas else WORKER
         port = rendezvous_port(job.replicas.get(leader), KIND)
@@ -63,7 +63,7 @@ class Paddle(NumberedReplicas):
         return lambda index: [*before, *(own if replica_type == leader and index == 0 else others), *after]
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
-        """Masters only: in a job without them no pod has the role (N2)."""
+        """Masters only: in a job without them no pod has the role."""
         return replica_type == MASTER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:

@@ -72,7 +72,7 @@ class PyTorch(NumberedReplicas):
         return pytorch_rules.errors(view, old), pytorch_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of one role (E1): values of a group of processes only where there is a Master to meet at (E2)."""
+        """The variables of one role: values of a group of processes only where there is a Master to meet at."""
         elastic, has_master = job.spec.elastic_policy, MASTER in job.replicas
         first_rank = 0 if replica_type == MASTER else 1
         before, after = [("PYTHONUNBUFFERED", "1")], []
@@ -98,13 +98,13 @@ class PyTorch(NumberedReplicas):
         return of
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
-        """Workers wait until the Master's name resolves, which it does once the Master is ready (E5)."""
+        """Workers wait until the Master's name resolves, which it does once the Master is ready."""
         if replica_type == MASTER or MASTER not in job.replicas:
             return []
         return init_template.filled(self._waiting, replica_name(job.name, MASTER, 0))
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
-        """The Master, or the first Worker of a job without one (N2)."""
+        """The Master, or the first Worker of a job without one."""
         return replica_type == MASTER or (MASTER not in job.replicas and index == 0)
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
@@ -113,7 +113,7 @@ class PyTorch(NumberedReplicas):
 
 
 def elastic_environment(job: Job, elastic: ElasticPolicy) -> list[tuple[str, str]]:
-    """What torchrun is told about a changing number of workers (E1); an empty rdzvConf says nothing (X4)."""
+    """What torchrun is told about a changing number of workers; an empty rdzvConf says nothing."""
     port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas.get(WORKER), KIND)
     host = elastic.rdzv_host or replica_name(job.name, WORKER, 0)
     variables = [
@@ -141,7 +141,7 @@ def _autoscaling(elastic: ElasticPolicy | None) -> Autoscaling | None:
 
 
 def processes_per_node(nproc_per_node: str | None) -> int:
-    """How many processes a pod counts for in WORLD_SIZE: the number, or 1 for words such as `auto` (E3)."""
+    """How many processes a pod counts for in WORLD_SIZE: the number, or 1 for words such as `auto`."""
     return int(nproc_per_node) if nproc_per_node and _INTEGER.fullmatch(nproc_per_node) else 1
 
 

@@ -56,7 +56,7 @@ class TensorFlow(NumberedReplicas):
         return tensorflow_rules.errors(view, old), tensorflow_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """TF_CONFIG (E7), unless the pod trains alone: then TensorFlow must not wait for others."""
+        """TF_CONFIG, unless the pod trains alone: then TensorFlow must not wait for others."""
         if sum(job.replica_count(role) for role in KIND.roles) == 1:
             return lambda index: []
         role = replica_type.lower()
@@ -89,13 +89,13 @@ class TensorFlow(NumberedReplicas):
         return [f"{replica_name(job.name, replica_type, index)}{suffix}" for index in range(job.replica_count(replica_type))]
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
-        """Every Chief and Master, or the first Worker of a job without them (N2)."""
+        """Every Chief and Master, or the first Worker of a job without them."""
         if _has_chief(job):
             return replica_type in (CHIEF, MASTER)
         return replica_type == WORKER and index == 0
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterator[Verdict]:
-        """The roles by name (S9); those that are not TensorFlow's say nothing (W4)."""
+        """The roles by name; those that are not TensorFlow's say nothing."""
         for replica_type in sorted(role for role in job.replicas if role in KIND.roles):
             count = counts[replica_type]
             yield from _progress(job, replica_type, count, children)

@@ -45,7 +45,7 @@ class XGBoost(NumberedReplicas):
         return xgboost_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of one role (E8); where there are Workers, all of them are named as well."""
+        """The variables of one role; where there are Workers, all of them are named as well."""
         first_rank = 0 if replica_type == MASTER else job.replica_count(MASTER)
         total = job.total_replicas
         before = [
@@ -66,7 +66,7 @@ class XGBoost(NumberedReplicas):
         return replica_type == MASTER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterator[Verdict]:
-        """The Master's end is the job's. A pod that has failed fails the job even where its role would restart it (X13): only
+        """The Master's end is the job's. A pod that has failed fails the job even where its role would restart it: only
         ExitCode restarts. Both ends begin with Running."""
         running = Verdict("Running", f"XGBoostJob {job.name} is running.")
         for replica_type, spec in job.replicas.items():

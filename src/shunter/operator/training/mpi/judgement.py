@@ -1,4 +1,4 @@
-"""What the pods of an MPIJob mean for it (S8, S9, M9): the launcher's end is the job's; of workers only a failure counts."""
+"""What the pods of an MPIJob mean for it: the launcher's end is the job's; of workers only a failure counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.upkeep import Members
 
 FAILED_CAUSE = "MPIJobFailed"
-"""After the kind, so the reason of the condition is `MPIJobMPIJobFailed`: upstream's slip, which scripts may look for (X5)."""
+"""After the kind, so the reason of the condition is `MPIJobMPIJobFailed`: upstream's slip, which scripts may look for."""
 
 
 def counts(members: Members) -> dict[str, ReplicaStatus]:
@@ -35,7 +35,7 @@ def verdicts(job: Job, counted: Mapping[str, ReplicaStatus]) -> Iterator[Verdict
 
 
 def news(job: Job, members: Members, counted: Mapping[str, ReplicaStatus]) -> tuple[Note, ...]:
-    """Upstream's further events (M9), each when it becomes true; `counted` are the counters of now, the job's those of before."""
+    """Upstream's further events, each when it becomes true; `counted` are the counters of now, the job's those of before."""
     before = job.status.replica_statuses
     known: dict[str, ReplicaStatus] = {role: before.get(role, ReplicaStatus()) for role in (LAUNCHER, WORKER)}
     return (*_of_launcher(job, members.launcher, known[LAUNCHER]), *_of_workers(job, members, known, counted))

@@ -1,4 +1,4 @@
-"""Names of an MPIJob's objects (M1, N1), and what stands in its host lists."""
+"""Names of an MPIJob's objects, and what stands in its host lists."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def worker_name(job: Job, index: int) -> str:
 
 
 def service_account_name(job: Job) -> str:
-    """The launcher's ServiceAccount (M2)."""
+    """The launcher's ServiceAccount."""
     spec = job.replicas[LAUNCHER].template.get("spec") or {}
     return spec.get("serviceAccountName") or launcher_name(job)
 
 
 def slots(job: Job) -> int:
-    """Processes a host may run (M4)."""
+    """Processes a host may run."""
     return 1 if job.spec.slots_per_worker is None else job.spec.slots_per_worker
 
 
 def is_gpu_launcher(job: Job) -> bool:
-    """Whether the launcher trains too: any of its containers has a limit for a GPU, as its resource's name says (M7)."""
+    """Whether the launcher trains too: any of its containers has a limit for a GPU, as its resource's name says."""
     containers = (job.replicas[LAUNCHER].template.get("spec") or {}).get("containers") or []
     limits = (name for container in containers for name in (container.get("resources") or {}).get("limits") or {})
     return any("gpu" in name for name in limits)

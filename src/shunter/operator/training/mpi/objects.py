@@ -1,4 +1,4 @@
-"""The objects beside its pods that an MPIJob gets (M1-M4): mpirun reads a host list and starts its daemons by a script that runs
+"""The objects beside its pods that an MPIJob gets: mpirun reads a host list and starts its daemons by a script that runs
 `kubectl exec`, so the launcher has a ServiceAccount that may do that in the job's workers.
 """
 

@@ -1,4 +1,4 @@
-"""The pods of an MPIJob (M5, M6): workers that sleep until mpirun comes, and the launcher in which it runs."""
+"""The pods of an MPIJob: workers that sleep until mpirun comes, and the launcher in which it runs."""
 
 from __future__ import annotations
 

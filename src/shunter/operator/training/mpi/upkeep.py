@@ -1,4 +1,4 @@
-"""What a running MPIJob wants written (M1, M8): until its launcher has ended, everything that is missing is made, in the order in
+"""What a running MPIJob wants written: until its launcher has ended, everything that is missing is made, in the order in
 which things are needed.
 """
 
@@ -31,7 +31,7 @@ _EXISTENCE_TOLD = {
     ROLES: ("LauncherRole is exist", "LauncherRole"),
     ROLE_BINDINGS: ("RoleBinding is exist", "RoleBinding"),
 }
-"""Reason of the event that says an object is there, and what it calls it (M10)."""
+"""Reason of the event that says an object is there, and what it calls it."""
 
 
 class Members:
@@ -46,7 +46,7 @@ class Members:
 
     @property
     def is_done(self) -> bool:
-        """Whether the launcher has ended, and with it everything that workers are needed for (M8)."""
+        """Whether the launcher has ended, and with it everything that workers are needed for."""
         return self.launcher is not None and self.launcher.is_finished
 
 
@@ -80,9 +80,9 @@ def writes(observed: Observed, members: Members, image: str, progress: Progress)
 
 
 def replaced(job: Job, members: Members) -> tuple[list[Pod], str]:
-    """Failed pods that the policy ExitCode replaces, and the role that fails the job for good (R6); empty when none does.
+    """Failed pods that the policy ExitCode replaces, and the role that fails the job for good; empty when none does.
 
-    Upstream replaces none, so that such a job says Restarting for ever (X5). Under all other policies a failed pod stays."""
+    Upstream replaces none, so that such a job says Restarting for ever. Under all other policies a failed pod stays."""
     again: list[Pod] = []
     for role, pods_of_role in ((LAUNCHER, [members.launcher] if members.launcher else []), (WORKER, members.workers)):
         if job.replicas[role].restart_policy != "ExitCode" or (role == WORKER and members.is_done):
@@ -96,7 +96,7 @@ def replaced(job: Job, members: Members) -> tuple[list[Pod], str]:
 
 
 def refused(job: Job, failure: Failure) -> tuple[Note, ...]:
-    """What is told when the API server refused to make an object (M10)."""
+    """What is told when the API server refused to make an object."""
     write = failure.write
     if not isinstance(write, Create):
         return ()
