@@ -1,9 +1,11 @@
-"""What failed of a job is seen afterwards, though its pods are gone and the job runs: in `describe`, `jobs`, and its JSON."""
+"""What failed of a job is seen afterwards, though its pods are gone and the job runs: in `describe`, `jobs`, and its JSON. All
+commands name the same cause."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,27 @@ def told(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def broken(generation: str, namespace: str, command: str) -> list[Json]:
+    """A job of three ranks that run the command; RANK is set."""
+    container = {"name": "node" if generation == "v2" else "pytorch", "image": "any:1", "command": ["sh", "-c", command]}
+    metadata = {"name": "j", "namespace": namespace}
+    pod: Json = {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}}
+    if generation == "v1":
+        specs = {
+            role: {"replicas": count, "restartPolicy": "Never", "template": pod}
+            for role, count in {"Master": 1, "Worker": 2}.items()
+        }
+        spec = {"runPolicy": {"cleanPodPolicy": "None"}, "pytorchReplicaSpecs": specs}
+        return [{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}]
+    runtime, job = train_job(namespace, Path("/"))
+    container["command"] = ["sh", "-c", f"RANK=$JOB_COMPLETION_INDEX\n{command}"]
+    template = runtime["spec"]["template"]["spec"]
+    template["replicatedJobs"][0]["template"]["spec"] = {"backoffLimit": 0, "template": pod}
+    del template["failurePolicy"]
+    runtime["spec"]["mlPolicy"]["numNodes"] = 3
+    return [runtime, job]
+
+
 def row(cluster: Cluster, namespace: str) -> Json:
     """What `jobs` shows of the only job."""
     done = cluster.shunter("jobs", "-n", namespace, "-o", "json")
@@ -120,3 +143,59 @@ def test_a_rank_that_failed_before_jobset_made_all_anew_is_not_forgotten(cluster
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     assert "Failures: 1 failure so far\n" in described
     assert f"rank 1, pod {last['pod']}, container node: Error, exit code 3" in described
+
+
+LOST = """
+if [ $RANK = 1 ]; then echo 'ValueError: no data in shard 7'; exit 3; fi
+sleep 0.2; echo 'RuntimeError: [1] Connection closed by peer [10.0.0.1]:4711'; exit 1
+"""
+"""Rank 1 fails; the others lose their peer in the same second, or the next."""
+
+
+def cause_of(text: str) -> str:
+    """What `describe` says in its line Cause; it has one."""
+    (line,) = (line for line in text.splitlines() if line.startswith("  Cause "))
+    return line.removeprefix("  Cause ").strip()
+
+
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+def test_every_command_names_the_rank_that_failed_first_also_without_its_pods(
+    cluster: Cluster, namespace: str, generation: str, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "job.json"
+    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, LOST)))
+    followed = cluster.shunter("run", str(manifest))
+    assert followed.returncode == 1, followed.stderr
+    assert re.search(rf" {namespace}/j failed: \S+-[01]: exit code 3: ValueError: no data in shard 7\n", followed.stderr)
+    described = cluster.shunter("describe", "j", "-n", namespace).stdout
+    assert cause_of(described) in followed.stderr
+    diagnosed = json.loads(cluster.shunter("doctor", "j", "-n", namespace, "-o", "json").stdout)["verdicts"]
+    assert (diagnosed[0]["ranks"], "ValueError: no data in shard 7" in diagnosed[0]["cause"]) == ([1], True)
+
+    found = row(cluster, namespace)
+    assert (found["state"], found["why"]) == ("Failed", "ValueError")
+    assert found["cause"].startswith("rank 1, pod j-")
+    assert found["cause"].endswith("exit code 3: ValueError: no data in shard 7")
+    assert " rank 1: ValueError " in cluster.shunter("jobs", "-n", namespace).stdout
+    cluster.kubectl("delete", "pods", "--all", "-n", namespace, "--now")
+    assert row(cluster, namespace)["cause"] == found["cause"]
+    assert cause_of(cluster.shunter("describe", "j", "-n", namespace).stdout) == found["cause"]
+
+
+BUS_ERROR = "sh -c 'kill -BUS $$$$'; exit $?"
+"""Kubernetes makes one $ of two."""
+
+
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+def test_the_diagnosis_is_the_one_headline_of_describe_and_run(
+    cluster: Cluster, namespace: str, generation: str, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "job.json"
+    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, BUS_ERROR)))
+    followed = cluster.shunter("run", str(manifest))
+    described = cluster.shunter("describe", "j", "-n", namespace).stdout
+    diagnosed = json.loads(cluster.shunter("doctor", "j", "-n", namespace, "-o", "json").stdout)["verdicts"]
+    assert [one["id"] for one in diagnosed if one["confidence"] != "possible"] == ["K06"]
+    assert cause_of(described) == diagnosed[0]["cause"]
+    assert f" {namespace}/j failed: {diagnosed[0]['cause']}\n" in followed.stderr
+    assert row(cluster, namespace)["why"] == "exit code 135 (SIGBUS)"

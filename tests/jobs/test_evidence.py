@@ -13,6 +13,7 @@ from job_evidence import (
     ago,
     condition,
     event,
+    failed,
     jobset,
     running,
     unplaced,
@@ -27,7 +28,7 @@ from shunter.jobs.evidence import NOT_UP, Why, completed, evidence_of, is_well, 
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
-from shunter.operator.causes import Evidence, Position, cause
+from shunter.operator.causes import Cause, Evidence, Position, cause
 
 Json = dict[str, Any]
 NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
@@ -169,6 +170,52 @@ async def test_a_cause_that_only_events_tell_is_found_in_the_list_of_both_genera
     found = await why(server, v2_job())
     assert found.cause is not None
     assert found.cause.word == "QuotaExceeded"
+
+
+FAILED = {"conditions": [{"type": "Failed", "status": "True", "reason": "Failed", "message": "backoff limit"}]}
+OUT_OF_MEMORY = {
+    "rank": 1,
+    "pod": "j-worker-0",
+    "podUID": "u-j-worker-0",
+    "container": "pytorch",
+    "reason": "OOMKilled",
+    "exitCode": 137,
+    "time": ago(9),
+}
+
+
+@pytest.mark.parametrize("make", [v1_job, v2_job])
+async def test_why_a_job_failed_is_read_off_its_record_and_costs_no_request(make: Any) -> None:
+    server = Lists()
+    found = await why(server, make(rankFailures={"count": 1, "last": [OUT_OF_MEMORY]}, **FAILED))
+    assert found.cause is not None
+    assert (found.cause.word, found.cause.short) == ("OOMKilled", "rank 1: OOMKilled")
+    assert found.cause.sentence == "rank 1, pod j-worker-0, container pytorch: OOMKilled, exit code 137 (SIGKILL)"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("make", [v1_job, v2_job])
+async def test_why_a_job_failed_that_keeps_no_record_is_read_off_its_pods(make: Any) -> None:
+    made = v1_pod if make is v1_job else v2_pod
+    first = made(index=1, **failed(3))
+    earlier = made(index=0, made=900, **failed(4))
+    earlier["metadata"]["ownerReferences"] = []
+    server = Lists(pods=[pod(first), pod(earlier)])
+    found = await why(server, make(2, **FAILED))
+    assert found.cause is not None
+    assert found.cause.text == "exit code 3"
+    assert found.cause.word == "exit code 3"
+    assert found.cause.rank == (2 if make is v1_job else 1)
+    assert plurals(server) == ["pods"]
+
+
+async def test_a_job_that_failed_says_so_itself_where_nothing_else_is_left() -> None:
+    found = await why(Lists(pods=None), v1_job(**FAILED))
+    assert found == Why(Cause("Failed", "backoff limit"))
+    late = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "active longer than specified deadline"}
+    server = Lists()
+    assert (await why(server, v1_job(conditions=[late]))).cause == Cause("DeadlineExceeded", late["message"])
+    assert server.asked == []
 
 
 async def test_a_thousand_jobs_cost_as_many_requests_as_one() -> None:

@@ -12,10 +12,11 @@ from shunter.cli.diagnosed import diagnosed
 from shunter.jobs.description import description
 from shunter.jobs.evidence import Why
 from shunter.jobs.failure_record import as_json, cause_of_end, cell, failure_record, heading, lines
-from shunter.jobs.failures import NamedCause, cause_and_remedy, headline
+from shunter.jobs.failures import NamedCause, cause_and_remedy, why_failed
 from shunter.jobs.listing import Row
 from shunter.operator.causes import Evidence
 from shunter.operator.overview import overview
+from shunter.operator.rank_failures import summary
 
 Json = dict[str, Any]
 
@@ -83,13 +84,15 @@ def test_what_failed_alike_in_a_row_stands_once_with_what_its_log_said() -> None
 def test_the_cause_of_the_end_is_the_first_of_the_last_that_is_no_victim() -> None:
     victim = failure(rank=0, at=9, exitCode=1, message="RuntimeError: Connection reset by peer")
     ended = job(failure(rank=2, at=300), victim, failure(at=8), failure(rank=2, at=7, exitCode=143))
-    assert cause_of_end(failure_record(ended)) == KILLED
-    assert cause_of_end(None) == ""
+    found = cause_of_end(failure_record(ended))
+    assert found is not None
+    assert summary(found) == KILLED
+    assert cause_of_end(None) is None
 
 
 def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline() -> None:
     ended = job(failure(at=9), **FAILED)
-    assert headline(ended, [], [], {}) == KILLED
+    assert why_failed(ended, [], [], {}).sentence == KILLED
     text = [*description(ended, Evidence(), {}, NOW)]
     assert text[1:4] == ["  State    Failed (PyTorchJobFailed)", f"  Cause    {KILLED}", "           backoffLimit reached"]
     assert [line for line in text if line.startswith("  Cause")] == [f"  Cause    {KILLED}"]

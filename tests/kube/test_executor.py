@@ -111,7 +111,7 @@ async def test_last_words_are_read_before_anything_is_written(client: Client, re
     await Executor(client, notes).execute(Plan(writes=(create("b"),), events=(told,)))  # type: ignore[arg-type]
     paths = [(request.method, request.path) for request in recorded.requests]
     assert paths == [("GET", "/api/v1/namespaces/n/pods/a/log"), ("POST", "/api/v1/namespaces/n/pods")]
-    assert recorded.requests[0].params == {"container": "main", "previous": "true", "tailLines": "5"}
+    assert recorded.requests[0].params == {"container": "main", "previous": "true", "tailLines": "48"}
     assert notes.messages == ["failed"]
 
 
@@ -132,9 +132,10 @@ class Speaking:
         ((b"step 7\nCUDA out", b" of memory\n"), "failed. Last words:\nstep 7\nCUDA out of memory"),
         ((b"\n\n",), "failed"),
         ((b"x" * 5000,), "failed. Last words:\n" + "x" * 500),
+        ((b"1\n2\n3\n4\n5\n6\n",), "failed. Last words:\n2\n3\n4\n5\n6"),
         ((b"\xff\n",), "failed. Last words:\n\ufffd"),
     ],
-    ids=["two lines", "nothing", "a long line", "no text"],
+    ids=["two lines", "nothing", "a long line", "six lines", "no text"],
 )
 async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: str, notes: Notes) -> None:
     told = Note(
@@ -147,15 +148,14 @@ async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: 
 @pytest.mark.parametrize(
     ("chunks", "wanted"),
     [
-        ((b"step 7\nCUDA out of memory\n\n",), {"last": [{"pod": "a", "message": "CUDA out of memory"}, {"pod": "b"}]}),
+        ((b"step 7\nCUDA out of memory\n\n",), {"last": [{"pod": "a", "message": "step 7"}, {"pod": "b"}]}),
         ((b"\n",), {"last": [{"pod": "a"}, {"pod": "b"}]}),
         ((b"x" * 300,), {"last": [{"pod": "a", "message": "x" * 256}, {"pod": "b"}]}),
+        ((), {"last": [{"pod": "a"}, {"pod": "b"}]}),
     ],
-    ids=["the last line", "nothing", "a long line"],
+    ids=["the line that is chosen", "nothing", "a long line", "no log"],
 )
-async def test_the_last_line_of_a_log_is_put_into_the_status(
-    chunks: tuple[bytes, ...], wanted: dict[str, Any], notes: Notes
-) -> None:
+async def test_a_line_of_a_log_is_put_into_the_status(chunks: tuple[bytes, ...], wanted: dict[str, Any], notes: Notes) -> None:
     class Patched(Speaking):
         async def patch(self, resource: Resource, name: str, namespace: str, patch: Any, **_: Any) -> Identified:
             sent.append(patch["status"])
@@ -164,7 +164,8 @@ async def test_the_last_line_of_a_log_is_put_into_the_status(
     sent: list[Any] = []
     log = Log("n", "a", "main")
     written = msgspec.structs.replace(
-        status({}, {"last": [{"pod": "a"}, {"pod": "b"}]}), last_lines=(LastLine(("last", 0, "message"), log),)
+        status({}, {"last": [{"pod": "a"}, {"pod": "b"}]}),
+        last_lines=(LastLine(("last", 0, "message"), log, lambda lines: [*lines, ""][0]),),
     )
     await Executor(Patched(*chunks), notes).execute(Plan(status=written))  # type: ignore[arg-type]
     assert sent == [wanted]

@@ -16,7 +16,8 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.plan import LastLine, Log, Ref
-from shunter.operator.rank_failures import NewFailure, last_lines, notes, recorded, summary, without_counted
+from shunter.operator.diagnosis import exception_line
+from shunter.operator.rank_failures import MOST_LOGS, NewFailure, last_lines, notes, recorded, summary, without_counted
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -250,13 +251,28 @@ def test_nothing_is_lost_and_nothing_counts_twice(history: tuple[list[Sequence[P
     assert not record or [one.failure for one in news][-MOST_KEPT:] == [*record.last]
 
 
-def test_the_last_line_of_the_log_belongs_to_the_first_to_fail_where_it_has_no_message() -> None:
-    job = Ref(TRAIN_JOBS, "team-a", "bert", "u1")
-    pods = [pod(container(ended(1, 30 - number)), phase="Failed", name=f"bert-{number}") for number in range(3)]
-    record, new = recorded(None, pods, lambda _: None)
-    assert last_lines(job, record, new) == (LastLine(("rankFailures", "last", 0, "message"), Log("team-a", "bert-2", "node")),)
-    told = recorded(None, [pod(container(ended(1, message="no data")), phase="Failed")], lambda _: None)
-    assert last_lines(job, *told) == ()
-    assert last_lines(job, *recorded(None, [pod(phase="Failed", reason="Evicted")], lambda _: None)) == ()
-    many = [pod(container(ended(1, number)), phase="Failed", name=f"bert-{number}") for number in range(30)]
-    assert last_lines(job, *recorded(None, many, lambda _: None)) == (), "it is not among the last twenty"
+JOB = Ref(TRAIN_JOBS, "team-a", "bert", "u1")
+
+
+def places(*pods: Pod) -> list[tuple[int, str]]:
+    """The places in the record for lines of logs, each with the pod that it is of."""
+    found = last_lines(JOB, *recorded(None, pods, lambda _: None))
+    assert all(one.path[:2] == ("rankFailures", "last") and one.path[3] == "message" for one in found)
+    return [(int(one.path[2]), one.log.pod) for one in found]
+
+
+def test_a_line_of_the_log_belongs_to_each_of_the_first_that_fail_together() -> None:
+    """Of ranks that end within seconds one is the cause, and its last words tell which."""
+    together = [pod(container(ended(1, 30 - number)), phase="Failed", name=f"bert-{number}") for number in range(3)]
+    late = pod(container(ended(1, 39)), phase="Failed", name="bert-late")
+    assert places(*together, late) == [(0, "bert-2"), (1, "bert-1"), (2, "bert-0")]
+    (first, *_) = last_lines(JOB, *recorded(None, together, lambda _: None))
+    assert first == LastLine(("rankFailures", "last", 0, "message"), Log("team-a", "bert-2", "node"), exception_line)
+
+
+def test_no_line_is_read_of_what_says_why_itself_has_no_log_or_is_not_kept() -> None:
+    assert places(pod(container(ended(1, message="no data")), phase="Failed")) == []
+    assert places(pod(phase="Failed", reason="Evicted")) == []
+    many = [pod(container(ended(1, number)), phase="Failed", name=f"bert-{number:02}") for number in range(30)]
+    assert places(*many) == [], "the first are not among the last twenty"
+    assert len(places(*many[:20])) == MOST_LOGS

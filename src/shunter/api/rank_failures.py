@@ -25,7 +25,7 @@ class RankFailure(Struct, frozen=True):
     reason: Annotated[str, doc("OOMKilled, Error, Evicted, ...")] = ""
     exit_code: Annotated[int | None, INT32, doc("Exit code of the container.")] = None
     message: Annotated[
-        str, doc("The line of its termination message that says why, the last line of its log, or what the pod's status says.")
+        str, doc("The line of its termination message, or of the end of its log, that says why, or what the pod's status says.")
     ] = ""
     time: Annotated[datetime | None, doc("When it ended, by the clock of its node.")] = None
 

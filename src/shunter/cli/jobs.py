@@ -39,10 +39,10 @@ def jobs(
 ) -> None:
     """List training jobs of every kind, in all namespaces unless one is named.
 
-    WHY says in a word what keeps a job from training; describe says more. UP/WANTED counts the ranks whose pod runs, and those
-    that the job asks for. FAILURES is there where a rank has failed: how often, and the last. RESTARTS is there where all pods
-    of a job were made anew: how often, of how often they may be. PROGRESS, LOSS, LEFT and CHECKPOINT are there when a program
-    reports its progress, or else says it in its log: (log) marks that.
+    WHY says in a word what keeps a job from training, or why it failed: the rank that failed first, and how. describe says more.
+    UP/WANTED counts the ranks whose pod runs, and those that the job asks for. FAILURES is there where a rank has failed: how
+    often, and the last. RESTARTS is there where all pods of a job were made anew: how often, of how often they may be. PROGRESS,
+    LOSS, LEFT and CHECKPOINT are there when a program reports its progress, or else says it in its log: (log) marks that.
     Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
     """
     import asyncio
@@ -90,7 +90,7 @@ def table_of(rows: Sequence[Row]) -> Table:
         job, why = row.job, row.why
         state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
         ran = age(job.created, job.finished) if job.finished else ""
-        word = why.cause.word if why.cause else "?" * bool(why.unread)
+        word = why.cause.short if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
         ranks = f"{'?' if row.up is None else row.up}/{row.wanted}"

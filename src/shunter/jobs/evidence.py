@@ -1,13 +1,14 @@
 """Reads what tells why jobs do not train (`operator.causes`): as few lists as will do, and none for jobs that are fine.
 
-Of many jobs pods are listed once, if one of them is neither finished nor suspended; events, JobSets and Jobs only if a job does
-not run in full and its pods do not say why; Workloads only for jobs that wait in a queue.
+Of many jobs pods are listed once, if one of them is neither finished nor suspended; those that failed, if a job failed that keeps
+no record of it; events, JobSets and Jobs only if a job does not run in full and its pods do not say why; Workloads only for jobs
+that wait in a queue.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
@@ -15,6 +16,8 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
+from shunter.jobs.failure_record import failure_record
+from shunter.jobs.failures import missed_deadline, why_failed
 from shunter.jobs.pods_up import up
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
@@ -22,13 +25,14 @@ from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
 from shunter.operator.causes import Cause, Evidence, Position, cause, runs_in_full, unread
 from shunter.operator.causes.queue import own_workload, queue_name
 from shunter.operator.native_jobs import JOB_NAME, NOT_OF_JOBSETS, is_native
-from shunter.operator.overview import is_suspended, is_v2, overview, pod_selector
+from shunter.operator.overview import is_pod_of, is_suspended, is_v2, overview, pod_selector
 
 V1_PODS, V2_PODS = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
 NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
 """Selectors of the pods of all v1 jobs, TrainJobs, and Jobs of Kubernetes."""
 NOT_UP = "status.phase!=Running,status.phase!=Succeeded"
 """Selects pods that do not run, and have not succeeded."""
+HAVE_FAILED = "status.phase=Failed"
 FEW = 8
 """Up to so many namespaces, or pending workloads' queues, are read one by one; more by one list of all."""
 KUEUE_VERSIONS = ("v1beta2", "v1beta1")
@@ -73,7 +77,7 @@ class PodFields(TypedDict, total=False):
 
 
 class Why(NamedTuple):
-    """What keeps a job from training, and which kinds could not be read that might have told."""
+    """What keeps a job from training, or why it failed, and which kinds could not be read that might have told."""
 
     cause: Cause | None
     unread: tuple[str, ...] = ()
@@ -84,8 +88,9 @@ class Why(NamedTuple):
 
 
 async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
-    """By the uid of the job, for those that are not finished."""
+    """By the uid of the job, for those that have not succeeded."""
     reader = _Reader(client)
+    failed = {job["metadata"]["uid"]: job for job in jobs if overview(job).state == "Failed"}
     live = {job["metadata"]["uid"]: job for job in jobs if not overview(job).is_finished}
     held = [job for job in live.values() if not is_suspended(job)]
     # Kueue may have suspended the JobSet of a TrainJob and not the TrainJob itself.
@@ -105,10 +110,23 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
         found[uid] = msgspec.structs.replace(found[uid], workloads=workloads, unread=tuple(reader.unread))
         causes[uid] = cause(job, found[uid], now)
     running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in live.items()}
-    return {
+    why = {
         uid: Why(causes[uid], unread(job, found[uid], causes[uid]), running[uid], is_all_up=uid in well)
         for uid, job in live.items()
     }
+    return why | await _why_failed(reader, failed, namespace)
+
+
+async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: str) -> dict[str, Why]:
+    """Of jobs that failed, by their uid. Pods are read of those only that keep no record of what failed."""
+    without = [job for job in failed.values() if failure_record(job) is None and not missed_deadline(overview(job))]
+    pods: dict[str, list[Json]] = {}
+    if without:
+        scopes, selectors = _scopes(without, namespace), {_all_pods(job) for job in without}
+        for pod in await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields):
+            pods.setdefault(_job_key(pod), []).append(pod)
+    own = {uid: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for uid, job in failed.items()}
+    return {uid: Why(why_failed(job, own[uid], [], {})) for uid, job in failed.items()}
 
 
 def is_well(job: Json) -> bool:

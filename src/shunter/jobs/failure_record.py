@@ -90,14 +90,14 @@ def last_to_fail(record: RankFailures | None) -> list[RankFailure]:
     ]
 
 
-def cause_of_end(record: RankFailures | None) -> str:
+def cause_of_end(record: RankFailures | None) -> RankFailure | None:
     """The failure from which those that ended the job came: of the last, and of those shortly before it, the first that is not a
-    victim. Empty when nothing is recorded."""
+    victim. None when nothing is recorded."""
     near = last_to_fail(record)
     if not near:
-        return ""
+        return None
     by_fault: list[tuple[Fault, RankFailure]] = [
         (msgspec.structs.replace(fault(one), ended=rfc3339(one.time) if one.time else ""), one) for one in near
     ]
     first = by_cause([each for each, _ in by_fault], lambda each: each.message)[0]
-    return summary(next(one for each, one in by_fault if each is first))
+    return next(one for each, one in by_fault if each is first)

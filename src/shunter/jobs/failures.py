@@ -6,22 +6,29 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from shunter.api.meta import Json
-from shunter.jobs.failure_record import cause_of_end, failure_record
+from shunter.api.rank_failures import RankFailure
+from shunter.jobs.failure_record import cause_of_end, failure_record, kept_words
 from shunter.operator import needs
+from shunter.operator.causes import Cause
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import (
     RANK_FAILED,
     Fault,
     by_cause,
     exception_line,
+    exception_name,
     faults,
     is_victim,
     recorded_failure,
     stopped,
     together,
 )
-from shunter.operator.overview import member, overview
+from shunter.operator.overview import Overview, member, overview
+from shunter.operator.rank_failures import fault as fault_of
+from shunter.operator.rank_failures import summary
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
@@ -63,36 +70,61 @@ def cause_and_remedy(
     job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]], named: NamedCause | None
 ) -> tuple[str, str]:
     """The one headline of a job that failed, and what to do where that is known: the diagnosis if it is about the pod that failed
-    first, else `headline`."""
+    first, else `why_failed`."""
     ordered = _ordered(job, pods, logs)
     if named is not None and ordered and ordered[0].pod in named.pods and not stop_text(job, pods, ordered[0], logs):
         return named.text, named.remedy
-    return headline(job, pods, events, logs), ""
+    return why_failed(job, pods, events, logs).sentence, ""
 
 
-def headline(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> str:
-    """Why the job failed, in one line: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what
-    its record says, else what the first event says of how one ended, those first that keep last words; empty when none tells."""
-    message = overview(job).message
-    if "deadline" in message.lower():
-        return message  # How its pods took that says nothing.
+def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> Cause:
+    """Why a job failed: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what its record
+    says, else what the first event says of how one ended, those first that keep last words, else what the job says of itself."""
+    row = overview(job)
+    if missed_deadline(row):
+        return Cause("DeadlineExceeded", row.message)  # How its pods took that says nothing.
     ordered = _ordered(job, pods, logs)
     if ordered:
-        fault = ordered[0]
-        if stop := stop_text(job, pods, fault, logs):
-            return f"{_label(job, pods, fault)}: {stop}"
-        said = exception_line([line for line in last_lines(job, pods, fault, logs) if not line.startswith(NO_LOG)])
-        words = said or fault.message.strip()
-        return f"{_label(job, pods, fault)}: {fault.short}{f': {words}' if words else ''}"
+        return _of_pod(job, pods, ordered[0], logs)
     exits = [event for event in events if event.get("reason") in EXIT_REASONS]
-    if recorded := cause_of_end(failure_record(job)):
-        words = next((exception_line(kept) for text, kept in map(recorded_failure, exits) if text == recorded), "")
-        return f"{recorded}{f': {words}' if words else ''}"
-    if not exits:
-        return ""
-    told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
-    said = exception_line(kept)
-    return f"{told}{f': {said}' if said else ''}"
+    word = row.reason.removeprefix(row.kind) or row.state
+    if (failure := cause_of_end(failure_record(job))) is not None:
+        return _of_record(failure, exception_line(kept_words(failure, dict(map(recorded_failure, exits)))))
+    if exits:
+        told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
+        said = exception_line(kept)
+        return Cause(exception_name(said) or word, f"{told}{f': {said}' if said else ''}")
+    return Cause(word, row.message)
+
+
+def missed_deadline(row: Overview) -> bool:
+    """Whether a job failed because its time was up."""
+    return "deadline" in row.message.lower()
+
+
+def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> Cause:
+    """By a pod that is there, and the last lines of its log."""
+    who = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
+    if stop := stop_text(job, pods, fault, logs):
+        return Cause("Stopped", stop, who=who.label, rank=who.rank)
+    said = exception_line([line for line in logs.get(who.label, []) if not line.startswith(NO_LOG)])
+    words = said or fault.message.strip()
+    text = f"{fault.short}{f': {words}' if words else ''}"
+    return Cause(_word(fault, words), text, needs.for_missing(words), who.label, rank=who.rank)
+
+
+def _of_record(failure: RankFailure, said: str) -> Cause:
+    """By what the operator kept of a pod, and of its log, before it went."""
+    told = msgspec.structs.replace(failure, message=said or failure.message)
+    who, _, text = summary(told).partition(": ")
+    return Cause(_word(fault_of(told), told.message), text, needs.for_missing(told.message), who, rank=failure.rank)
+
+
+def _word(ended: Fault, said: str) -> str:
+    """How a container ended, in a word: the reason that Kubernetes gives, else the exception, else the exit code."""
+    if ended.exit_code is None or ended.reason != "Error":
+        return ended.reason
+    return exception_name(said) or ended.short
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:

@@ -42,9 +42,10 @@ class Row(NamedTuple):
         return self.wanted if self.why.is_all_up else self.why.up
 
     def as_json(self) -> Json:
-        """The job's overview. `why`, `cause` and `remedy` are empty when nothing keeps it from training, `unread` names the kinds
-        that could not be read and might have told; `up` is null where pods could not be read; `progress` is null when nothing
-        tells of it, `restarts` for a job whose pods were not all made anew, and for one that has ended."""
+        """The job's overview. `why`, `cause` and `remedy` say what keeps it from training or why it failed, and are empty
+        otherwise; `unread` names the kinds that could not be read and might have told; `up` is null where pods could not be read;
+        `progress` is null when nothing tells of it, `restarts` for a job whose pods were not all made anew, and for one that has
+        ended."""
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
         why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")

@@ -27,12 +27,14 @@ from shunter.kube.plan import Apply, Create, Delete, Failure, Key, Log, Note, Pa
 from shunter.kube.store import key_of
 from shunter.kube.watch_events import Identified
 
+READ_LINES = 48
+"""Of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
 LAST_LINES = 5
 LAST_WORDS = 500
-"""Characters: an event's message may have 1024."""
+"""Lines and characters of an event's last words: its message may have 1024."""
 LAST_WORDS_SECONDS = 2.0
 LONGEST_LINE = 256
-"""Characters of a last line in a status."""
+"""Characters of a line in a status."""
 
 _TRANSIENT_CODES = (0, 429, 503, 504)
 
@@ -55,7 +57,8 @@ class Executor:
         """Writes, then the status, then the events, or the plan's other order; stops at the first failure. Cancelling it stops
         between requests."""
         logs = {note.last_words for note in plan.events} | {one.log for one in (plan.status.last_lines if plan.status else ())}
-        said = {log: await self._last_words(log) for log in logs if log is not None}
+        read = [log for log in logs if log is not None]
+        said = dict(zip(read, await asyncio.gather(*map(self._last_lines, read)), strict=True))
         events = [_with_last_words(note, said) for note in plan.events]
         status = _with_last_lines(plan.status, said)
         written: list[Written] = []
@@ -187,15 +190,14 @@ class Executor:
         except ApiError as error:
             return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
 
-    async def _last_words(self, log: Log) -> str:
-        """The last lines of a log; empty where it cannot be read, or not soon."""
-        chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=LAST_LINES)
+    async def _last_lines(self, log: Log) -> list[str]:
+        """The last lines of a log; none where it cannot be read, or not soon."""
+        chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=READ_LINES)
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                lines = [line async for line in text_lines(chunks)]
+                return [line async for line in text_lines(chunks)]
         except (ApiError, TimeoutError):
-            return ""
-        return "\n".join(lines).strip()[-LAST_WORDS:]
+            return []
 
     def _record(self, note: Note) -> None:
         if self._recorder:
@@ -248,17 +250,18 @@ def _deleted_uid(answer: Json) -> str:
     return str(uid or "")
 
 
-def _with_last_words(note: Note, said: Mapping[Log, str]) -> Note:
-    words = said.get(note.last_words) if note.last_words is not None else ""
+def _with_last_words(note: Note, said: Mapping[Log, Sequence[str]]) -> Note:
+    lines = said[note.last_words] if note.last_words is not None else ()
+    words = "\n".join(lines[-LAST_LINES:]).strip()[-LAST_WORDS:]
     return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
 
 
-def _with_last_lines(status: StatusWrite | None, said: Mapping[Log, str]) -> StatusWrite | None:
-    """The status with the last of the words that were read in the places for them."""
+def _with_last_lines(status: StatusWrite | None, said: Mapping[Log, Sequence[str]]) -> StatusWrite | None:
+    """The status with the lines that were read in the places for them."""
     for place in status.last_lines if status else ():
-        if words := said.get(place.log):
+        if line := place.choose(said[place.log]).strip():
             assert status is not None
-            wanted = _replaced(status.wanted, place.path, words.splitlines()[-1].strip()[-LONGEST_LINE:])
+            wanted = _replaced(status.wanted, place.path, line[:LONGEST_LINE])
             status = msgspec.structs.replace(status, wanted=wanted)
     return status
 

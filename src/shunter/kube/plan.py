@@ -7,6 +7,7 @@ writes, and the migration chains plans in memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -102,10 +103,12 @@ Write = Create | Apply | Patch | Delete
 
 
 class LastLine(NamedTuple):
-    """A place in a status for the last line of a log, e.g. `("failures", 0, "message")`."""
+    """A place in a status for one of the last lines of a log, e.g. `("failures", 0, "message")`."""
 
     path: tuple[str | int, ...]
     log: Log
+    choose: Callable[[Sequence[str]], str]
+    """Which of the lines."""
 
 
 class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):

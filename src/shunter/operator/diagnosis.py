@@ -82,7 +82,7 @@ VICTIM = re.compile(
 """Last words of a process that ended because another one did."""
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
-_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Failure|Expired)\b(:|$)")
+_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
 _SIGTERM = 143
 
 
@@ -144,6 +144,12 @@ def exception_line(lines: Sequence[str]) -> str:
     said = [line.strip() for line in lines if line.strip()]
     named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
     return (named or said or [""])[-1]
+
+
+def exception_name(line: str) -> str:
+    """`OutOfMemoryError` of `torch.OutOfMemoryError: CUDA out of memory`; empty for a line that names no exception."""
+    match = _EXCEPTION.match(line)
+    return match["name"].rpartition(".")[2] if match else ""
 
 
 KILLED = (137, 143)

@@ -9,7 +9,8 @@ and in whatever order, it is seen. What ends because its pod was deleted has not
 Not recorded: what ended while no operator ran and had gone when one came back. Runs that others followed before the operator
 looked are counted where only a failure restarts them (OnFailure), without their details. Of what a program said, the status of a
 pod has its termination message alone, which is the end of the log only with terminationMessagePolicy FallbackToLogsOnError. The
-log itself is read of the first to fail only: its last line is kept, and the event RankFailed has its last lines.
+log itself is read of those that fail first: the line that says why is kept, and the event RankFailed of the first has its last
+lines.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from typing import NamedTuple, TypeVar
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.plan import LastLine, Log, Note, Ref
-from shunter.operator.diagnosis import KILLED, RANK_FAILED, Fault, exception_line
+from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20
 """How many failures of one look are told in events: a thousand ranks that fail together have one reason."""
+MOST_LOGS = 8
+"""Of how many of them the logs are read."""
 LONGEST_MESSAGE = 256
 """Characters of a message that are kept."""
 
@@ -104,13 +107,28 @@ def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
 
 
 def last_lines(job: Ref, record: RankFailures | None, new: Sequence[NewFailure]) -> tuple[LastLine, ...]:
-    """Where in the status (`rankFailures`) the last line of the log of the first to fail belongs; nowhere where its termination
-    message says more, or it is not among those that are kept."""
-    if record is None or not new or new[0].failure.message or new[0].failure not in record.last:
-        return ()
-    log = _log(job, new[0])
-    path = ("rankFailures", "last", record.last.index(new[0].failure), "message")
-    return () if log is None else (LastLine(path, log),)
+    """Where in the status (`rankFailures`) the lines of logs that say why belong, of the first to fail and those that failed
+    about when it did: one of them is the cause of the others. Nowhere where the termination message says more, or the failure
+    is not among those that are kept."""
+    found = []
+    for one in new[:MOST_LOGS]:
+        log = _log(job, one)
+        if (
+            record is not None
+            and log is not None
+            and not one.failure.message
+            and _is_near(one, new[0])
+            and one.failure in record.last
+        ):
+            path = ("rankFailures", "last", record.last.index(one.failure), "message")
+            found.append(LastLine(path, log, exception_line))
+    return tuple(found)
+
+
+def _is_near(one: NewFailure, first: NewFailure) -> bool:
+    """Whether a failure may have the first as its cause, or the other way round."""
+    ended, first_ended = one.failure.time, first.failure.time
+    return one is first or (ended is not None and first_ended is not None and ended - first_ended <= TOGETHER)
 
 
 def _log(job: Ref, new: NewFailure) -> Log | None:

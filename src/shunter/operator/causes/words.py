@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 
 class Cause(NamedTuple):
-    """Why a job does not train."""
+    """Why a job does not train, or why it failed."""
 
     word: str
-    """A key of WORDS; for a TrainJob whose objects cannot be made, the reason of its condition Created."""
+    """A key of WORDS; for a TrainJob whose objects cannot be made, the reason of its condition Created; for a job that failed how
+    its first container ended: a reason of Kubernetes (OOMKilled), an exception (ValueError) or the exit code."""
     text: str
     """What is missing or in the way, with the names of the objects. It has no numbers that change while the cause stays."""
     remedy: str = ""
@@ -18,6 +19,13 @@ class Cause(NamedTuple):
     """The pods that are held up, as `worker-0 and 3 more`; empty when it is the job as a whole."""
     rest: str = ""
     """Of how many pods another cause is not told here."""
+    rank: int | None = None
+    """Of a job that failed: the rank that failed first."""
+
+    @property
+    def short(self) -> str:
+        """For a list: `Unschedulable`, `rank 1: OOMKilled`."""
+        return self.word if self.rank is None else f"rank {self.rank}: {self.word}"
 
     @property
     def sentence(self) -> str:
