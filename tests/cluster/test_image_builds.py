@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from shunter.cluster import image_builds
-from shunter.cluster.node.image_environments import ImageEnvironment, environment_for, place, recorded, venv
-from shunter.cluster.node.images import ImageError, Images, load_images
+from shunter.cluster.node.content.image_environments import ImageEnvironment, environment_for, place, recorded, venv
+from shunter.cluster.node.content.images import ImageError, Images, load_images
 from shunter.errors import EnvironmentProblem, InputError
 
 IMAGE = "ghcr.io/acme/greeter:1"

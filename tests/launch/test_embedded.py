@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cluster.node.images import load_images
+from shunter.cluster.node.content.images import load_images
 from shunter.errors import InputError
 from shunter.launch.embedded import missing_module, notes, require_fabric_device, stands_for_this_python
 from shunter.launch.fabric import Fabric, require_profile

@@ -115,7 +115,7 @@ def export_line(state: StateDir) -> str:
 
 def check_images(path: Path) -> None:
     """Raises InputError naming the entry that is wrong, before anything is started."""
-    from shunter.cluster.node.images import load_images
+    from shunter.cluster.node.content.images import load_images
 
     load_images(path)
 

@@ -10,7 +10,7 @@ import typer
 from shunter.cli.console import Output, output, print_as, print_table, say
 
 if TYPE_CHECKING:
-    from shunter.cluster.node.image_environments import ImageEnvironment
+    from shunter.cluster.node.content.image_environments import ImageEnvironment
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -44,7 +44,7 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
     import msgspec
 
     from shunter.cluster import image_builds
-    from shunter.cluster.node.image_environments import recorded
+    from shunter.cluster.node.content.image_environments import recorded
 
     found = recorded(_root())
     if form is not Output.table:

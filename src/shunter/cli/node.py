@@ -48,7 +48,7 @@ def node(
 ) -> None:
     """Join this machine to a cluster as a node, until SIGTERM; its pods run on and the next start takes them over."""
     from shunter.cluster.node.process import NodeOptions, serve
-    from shunter.cluster.node.runtime import Level
+    from shunter.cluster.node.runtime.protocol import Level
 
     serve(
         NodeOptions(

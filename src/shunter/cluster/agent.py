@@ -87,11 +87,11 @@ async def serve(options: argparse.Namespace) -> None:
 
 def add_node(manager: Manager, client: Client, api_server: tuple[str, int], state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
-    from shunter.cluster.node import ways
-    from shunter.cluster.node.images import load_images
-    from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
+    from shunter.cluster.node.content.images import load_images
+    from shunter.cluster.node.net import ways
     from shunter.cluster.node.node import Node
-    from shunter.cluster.node.runtime import HostPort, Level
+    from shunter.cluster.node.runtime.protocol import HostPort, Level
+    from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 
     pki = state.pki
     access = KubeletAccess(

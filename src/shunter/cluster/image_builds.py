@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.cluster.node.image_environments import RECORD, ImageEnvironment, place, recorded, venv
+from shunter.cluster.node.content.image_environments import RECORD, ImageEnvironment, place, recorded, venv
 from shunter.cluster.state_dir import write_private
 from shunter.errors import EnvironmentProblem, InputError
 

@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import NODE
-from shunter.cluster.node.images import Images, load_images
+from shunter.cluster.node.content.images import Images, load_images
 from shunter.cluster.node.resources import shortfalls
 from shunter.cluster.state_dir import StateDir
 from shunter.errors import InputError

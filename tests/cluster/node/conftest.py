@@ -12,11 +12,11 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, NAMESPACES, NODES, PODS
-from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
+from shunter.cluster.node.content.images import Images
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.resources import Capacity
-from shunter.cluster.node.runtime import HostPort, Level
+from shunter.cluster.node.runtime.protocol import HostPort, Level
+from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.cluster.node.teardown import teardown
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue

@@ -6,10 +6,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_access import KnownCallers, KubeletAccess
+from shunter.cluster.node.content.images import Images
 from shunter.cluster.node.node import Node
-from shunter.cluster.node.runtime import HostPort, Level
+from shunter.cluster.node.runtime.protocol import HostPort, Level
+from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.kube import kubeconfig
 from shunter.kube.certificates import KeyPair, issue
 from shunter.kube.client import connect

@@ -14,9 +14,9 @@ import pytest
 
 from shunter.api.resources import PODS
 from shunter.cluster.node.launch.attempt import read_json
-from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from full_disk import SmallDisk
-from shunter.cluster.node.in_cluster_python import write_sitecustomize
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import NodeDirectory
-from shunter.cluster.node.levels import find_level
-from shunter.cluster.node.plain import PortTable
-from shunter.cluster.node.shims import write_shims
+from shunter.cluster.node.programs.in_cluster_python import write_sitecustomize
+from shunter.cluster.node.programs.shims import write_shims
+from shunter.cluster.node.runtime.levels import find_level
+from shunter.cluster.node.runtime.plain import PortTable
 from shunter.errors import EnvironmentProblem
 
 POD = ("ns", "p")

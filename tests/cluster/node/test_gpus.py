@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.cluster.node.gpus import assign
 from shunter.cluster.node.resources import requested
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from shunter.api.resources import LEASES, NODES
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime.protocol import Level
 from shunter.kube.errors import NotFound
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 from cluster.node.api_access import major_version_seen_by_a_pod
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICE_ACCOUNTS, SERVICES
-from shunter.cluster.node import pod_worker
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.pod import worker as pod_worker
+from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
-from shunter.cluster.node import lifecycle
 from shunter.cluster.node.launch import attempt as files
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.pod import lifecycle
+from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest

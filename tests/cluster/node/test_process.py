@@ -25,7 +25,7 @@ from shunter.cluster.node.process import (
     stop_process,
 )
 from shunter.cluster.node.resources import claimed, written
-from shunter.cluster.node.runtime import HostPort
+from shunter.cluster.node.runtime.protocol import HostPort
 from shunter.errors import EnvironmentProblem, InputError
 
 MACHINE = {"cpu": Fraction(2), "memory": Fraction(2**34), "pods": Fraction(1000)}

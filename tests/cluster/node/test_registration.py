@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.node.levels import Finding
 from shunter.cluster.node.registration import PROCESS_NODE, Description, is_outdated, node_body, node_status, refusal
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime.levels import Finding
+from shunter.cluster.node.runtime.protocol import Level
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 GUEST = Description(

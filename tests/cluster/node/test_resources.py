@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.cgroups import Limits
 from shunter.cluster.node.resources import limits, machine_capacity, shortfalls, written
+from shunter.cluster.node.runtime.cgroups import Limits
 
 CAPACITY = {"cpu": Fraction(4), "memory": Fraction(24 << 30) - 1, "pods": Fraction(100)}
 

@@ -14,7 +14,7 @@ import pytest
 
 from cluster.node.stream_client import ERROR, RESIZE, STDERR, STDIN, STDOUT, StreamClient, stream_client
 from shunter.api.resources import NODES
-from shunter.cluster.node.runtime import Level
+from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
     from cluster.node.conftest import NodeUnderTest

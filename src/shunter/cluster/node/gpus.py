@@ -11,9 +11,9 @@ from itertools import chain
 from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
-from shunter.cluster.node.containers import Role, declared
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.pod.containers import Role, declared
 from shunter.cluster.node.resources import amounts_of
 
 Assignment = Mapping[str, list[int]]

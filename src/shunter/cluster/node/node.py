@@ -16,33 +16,33 @@ from shunter.api.core import Service
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
-from shunter.cluster.node.assigned_pod import AssignedPod
-from shunter.cluster.node.cgroups import find_cgroups
-from shunter.cluster.node.container_start import StartDependencies
+from shunter.cluster.node.content.images import Images
+from shunter.cluster.node.content.service_links import has_variables
 from shunter.cluster.node.gpus import Gpus, shared_gpu
-from shunter.cluster.node.images import Images
-from shunter.cluster.node.kubelet_access import KubeletAccess
-from shunter.cluster.node.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
-from shunter.cluster.node.launcher import Launcher, LauncherError
 from shunter.cluster.node.layout import NodeDirectory
-from shunter.cluster.node.levels import Finding, Trial, find_level
-from shunter.cluster.node.namespaces import NamespaceRuntime
-from shunter.cluster.node.network import PLACES, owner_name
-from shunter.cluster.node.plain import PlainRuntime
-from shunter.cluster.node.pod_worker import NodeServices, PodWorker
+from shunter.cluster.node.net.network import PLACES, owner_name
+from shunter.cluster.node.net.ways import Way
+from shunter.cluster.node.pod.assigned_pod import AssignedPod
+from shunter.cluster.node.pod.container_start import StartDependencies
+from shunter.cluster.node.pod.status_writer import StatusWriter
+from shunter.cluster.node.pod.worker import NodeServices, PodWorker
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
 from shunter.cluster.node.resources import machine_capacity, shortfalls, with_room_for
-from shunter.cluster.node.runtime import HostPort, Level, Runtime
-from shunter.cluster.node.service_links import has_variables
-from shunter.cluster.node.simulated import SimulatedPods
-from shunter.cluster.node.stats import Measured, Stats
-from shunter.cluster.node.status_writer import StatusWriter
+from shunter.cluster.node.runtime.cgroups import find_cgroups
+from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+from shunter.cluster.node.runtime.levels import Finding, Trial, find_level
+from shunter.cluster.node.runtime.namespaces import NamespaceRuntime
+from shunter.cluster.node.runtime.plain import PlainRuntime
+from shunter.cluster.node.runtime.protocol import HostPort, Level, Runtime
+from shunter.cluster.node.runtime.simulated import SimulatedPods
+from shunter.cluster.node.server.access import KubeletAccess
+from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
+from shunter.cluster.node.server.stats import Measured, Stats
 from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
 from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.cluster.node.teardown import kill_pod, teardown
-from shunter.cluster.node.ways import Way
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, ServerProblem

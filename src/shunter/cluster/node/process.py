@@ -23,13 +23,13 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.resources import CONFIG_MAPS
-from shunter.cluster.node import ways
+from shunter.cluster.node.content.images import load_images
 from shunter.cluster.node.draining import drain, remove_node
-from shunter.cluster.node.images import load_images
-from shunter.cluster.node.kubelet_access import KubeletAccess, ReviewedCallers
+from shunter.cluster.node.net import ways
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.resources import claimed, machine_capacity
-from shunter.cluster.node.runtime import HostPort, Level
+from shunter.cluster.node.runtime.protocol import HostPort, Level
+from shunter.cluster.node.server.access import KubeletAccess, ReviewedCallers
 from shunter.cluster.node.teardown import teardown
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig

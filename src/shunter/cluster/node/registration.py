@@ -19,8 +19,8 @@ from shunter import __version__
 from shunter.api import quantity
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
-from shunter.cluster.node.levels import Finding
 from shunter.cluster.node.resources import Capacity, written
+from shunter.cluster.node.runtime.levels import Finding
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 

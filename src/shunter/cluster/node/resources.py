@@ -11,8 +11,8 @@ from pathlib import Path
 from shunter.api import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU, may_overcommit
-from shunter.cluster.node.cgroups import Limits
-from shunter.cluster.node.containers import Role, declared
+from shunter.cluster.node.pod.containers import Role, declared
+from shunter.cluster.node.runtime.cgroups import Limits
 from shunter.errors import InputError
 
 PODS_CAPACITY = 1000

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from shunter.cluster.node.cgroups import find_cgroups
 from shunter.cluster.node.launch import attempt, linux, removal, user_namespace
 from shunter.cluster.node.launch.netlink import RouteSocket
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
-from shunter.cluster.node.network import owner_name
+from shunter.cluster.node.net.network import owner_name
+from shunter.cluster.node.runtime.cgroups import find_cgroups
 
 _KILL_SECONDS = 5.0
 

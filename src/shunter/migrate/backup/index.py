@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.api.meta import Json, Struct
-from shunter.cluster.node.references import references
+from shunter.cluster.node.content.references import references
 from shunter.errors import InputError
 from shunter.migrate.backup.cleaning import digest_of
 from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview, replica_specs

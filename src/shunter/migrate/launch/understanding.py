@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.expansion import expand
+from shunter.cluster.node.content.expansion import expand
 from shunter.migrate.launch import python_code, shell
 from shunter.migrate.launch.arguments import Argument, Spot
 from shunter.migrate.launch.launchers import Launcher, Started, started, starts_programs

@@ -10,10 +10,10 @@ from functools import cache
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.downward import PodContext
-from shunter.cluster.node.environment import declared_environment
-from shunter.cluster.node.expansion import expand_all
-from shunter.cluster.node.references import Sources
+from shunter.cluster.node.content.downward import PodContext
+from shunter.cluster.node.content.environment import declared_environment
+from shunter.cluster.node.content.expansion import expand_all
+from shunter.cluster.node.content.references import Sources
 
 _MACHINE = PodContext(pod_ip="<address of the pod>", host_ip="<address of its node>", allocatable={})
 

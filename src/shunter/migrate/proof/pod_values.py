@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.runtime import host_name, uses_host_network
+from shunter.cluster.node.runtime.protocol import host_name, uses_host_network
 from shunter.errors import InputError
 from shunter.migrate.options import Options
 from shunter.migrate.proof.differences import Pair, paired

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.expansion import expand
+from shunter.cluster.node.content.expansion import expand
 from shunter.migrate.proof.effective import effective_container
 from shunter.migrate.runs.program import settings
 

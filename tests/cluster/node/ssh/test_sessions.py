@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cluster.node.shims import write_shims
-from shunter.cluster.node.volumes import VolumeFile, write_files
+from shunter.cluster.node.content.volumes import VolumeFile, write_files
+from shunter.cluster.node.programs.shims import write_shims
 from shunter.operator.trainer.plugins.ssh_keys import key_pair
 
 pytestmark = pytest.mark.timeout(60)

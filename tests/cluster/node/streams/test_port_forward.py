@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from cluster.node.streams.spdy_peer import SpdyPeer, connected
-from shunter.cluster.node.launcher_call import LauncherError
+from shunter.cluster.node.runtime.launcher_call import LauncherError
 from shunter.cluster.node.streams import port_forward
 from shunter.cluster.node.streams.port_forward import ForwardedPod, PortForwarding
 from shunter.cluster.node.streams.spdy_frames import CANCEL, Data, Frame, Open, Reset

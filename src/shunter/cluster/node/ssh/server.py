@@ -16,7 +16,7 @@ from pathlib import Path
 
 import asyncssh
 
-from shunter.cluster.node.images import INHERITED
+from shunter.cluster.node.content.images import INHERITED
 from shunter.cluster.node.ssh.settings import Problem, ServerSettings, configuration_file, server_settings
 
 _SHELL = "/bin/sh"

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from shunter.api.meta import Json
-from shunter.cluster.node.launcher import Launcher
+from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.streams import sessions, spdy_command, websocket_command, websocket_ports
 from shunter.cluster.node.streams.byte_stream import ByteStream, MessageStream, SocketStream
 from shunter.cluster.node.streams.port_forward import PROTOCOL, ForwardedPod, PortForwarding

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from shunter.cluster.node.launcher_call import LauncherError
+from shunter.cluster.node.runtime.launcher_call import LauncherError
 from shunter.cluster.node.streams.byte_stream import ByteStream
 from shunter.cluster.node.streams.spdy import SpdyConnection, SpdyStream
 

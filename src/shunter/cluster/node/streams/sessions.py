@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node.descriptors import Descriptor
-from shunter.cluster.node.launcher import Launcher
-from shunter.cluster.node.launcher_call import LauncherCall, LauncherError
+from shunter.cluster.node.runtime.launcher import Launcher
+from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
 from shunter.cluster.node.streams.remote_command import (
     SUCCESS,
     CommandClient,

@@ -1,0 +1,1 @@
+"""Programs that the node brings into pods."""

@@ -1,0 +1,188 @@
+"""The agent's end of the launcher: starts it, sends requests, starts it again when it was killed.
+
+Containers do not depend on the launcher: their supervisors outlive it. So a dead launcher is no event, only a new process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from shunter.cluster.node.launch import sockets, user_namespace, zygote
+from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
+
+__all__ = ["Launcher", "LauncherError"]
+
+
+class Launcher:
+    """One launcher process. Requests may be sent from one event loop only; they run at the same time.
+
+    With a holder file it works in the node's user namespace, so that pods have a network that this process is not in.
+    """
+
+    def __init__(self, log_path: Path, *, holder_file: Path | None = None) -> None:
+        self._log_path = log_path
+        self._holder_file = holder_file
+        self._process: asyncio.subprocess.Process | None = None
+        self._socket: socket.socket | None = None
+
+    @property
+    def generation(self) -> str:
+        """Names the kernel objects that sandboxes are made of: they are gone after a reboot, or when their holder is."""
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        if self._holder_file is None:
+            return boot
+        return f"{boot} {user_namespace.start_time(user_namespace.holder(str(self._holder_file)))}"
+
+    async def start(self) -> None:
+        """Starts the process; returns before it is ready, as requests wait in its socket."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        arguments = [str(theirs.fileno())] + ([str(self._holder_file)] if self._holder_file else [])
+        with theirs, self._log_path.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", "-c", zygote.entry_point(), *arguments,
+                pass_fds=(theirs.fileno(),), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        self._socket = ours
+
+    async def stop(self) -> None:
+        """Ends the launcher. Containers go on."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            await self._process.wait()
+            self._process = None
+
+    async def run_attempt(self, directory: Path) -> int:
+        """Has the attempt in `directory` run; returns the read end of its events FIFO (see launch.attempt)."""
+        path = f"{directory}/events"
+        os.mkfifo(f"{directory}/control", 0o600)
+        os.mkfifo(path, 0o600)
+        events = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        right_to_run = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            await self._send({"do": "run", "directory": str(directory)}, right_to_run)
+        except BaseException:
+            os.close(events)
+            raise
+        finally:
+            os.close(right_to_run)
+        return events
+
+    async def request(self, do: str, **arguments: Any) -> Any:
+        """The launcher's answer. Raises LauncherError when it failed or was killed meanwhile."""
+        answer, _ = await self._ask(do, arguments, descriptors=0)
+        return answer
+
+    async def name_server_sockets(self, address: str, port: int) -> tuple[socket.socket, socket.socket]:
+        """A UDP and a TCP socket bound in the pods' network. Raises OSError or LauncherError."""
+        if self._holder_file is None:
+            return sockets.bound_sockets(address, port)
+        _, (udp, tcp) = await self._ask("sockets", {"role": "name server", "address": address, "port": port}, descriptors=2)
+        return udp, tcp
+
+    async def listener(self, address: str, port: int) -> socket.socket:
+        """A TCP socket bound in the pods' network. Raises OSError or LauncherError."""
+        if self._holder_file is None:
+            return sockets.listener(address, port)
+        _, (listener,) = await self._ask("sockets", {"role": "listener", "address": address, "port": port}, descriptors=1)
+        return listener
+
+    async def connect(self, address: str, port: int, timeout: float) -> socket.socket:
+        """A TCP connection into the pods' network within `timeout` seconds. Raises OSError (TimeoutError among them)."""
+        if self._holder_file is None:
+            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            try:
+                async with asyncio.timeout(timeout):
+                    await asyncio.get_running_loop().sock_connect(connection, (address, port))
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+        arguments = {"role": "client", "address": address, "port": port, "timeout": timeout}
+        try:
+            _, (connection,) = await self._ask("sockets", arguments, descriptors=1)
+        except LauncherError as error:
+            raise ConnectionError(error.message) from error
+        return connection
+
+    async def connect_inside(self, namespace: str, port: int, timeout: float) -> socket.socket:
+        """A TCP connection to the loopback of the network that a file stands for, or, without one, of the one pods share with the
+        node. Raises LauncherError."""
+        call = await self.begin("connect inside", namespace=namespace, port=port, timeout=timeout)
+        connection = socket.socket(fileno=call.descriptors.pop())
+        connection.setblocking(False)
+        call.close()
+        return connection
+
+    async def begin(self, do: str, **arguments: Any) -> LauncherCall:
+        """What the request began, once it has. Raises LauncherError when it could not."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        try:
+            with theirs:
+                await self._send({"do": do, **arguments}, theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        return await LauncherCall.receive(ours)
+
+    async def _ask(self, do: str, arguments: dict[str, Any], *, descriptors: int) -> tuple[Any, list[socket.socket]]:
+        """The answer to a request, and the sockets that came with it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        with ours:
+            with theirs:
+                await self._send({"do": do, **arguments}, theirs.fileno())
+            received, data = await _receive_all(ours, descriptors)
+        if not data.strip():
+            raise LauncherError(f"the launcher was killed while it handled {do!r}")
+        reply = json.loads(data)
+        if "error" in reply:
+            raise LauncherError(reply["error"])
+        return reply.get("result"), received
+
+    async def _send(self, request: dict[str, Any], descriptor: int) -> None:
+        payload = json.dumps(request).encode()
+        message = zygote.HEADER.pack(len(payload)) + payload
+        if self._process is None or self._process.returncode is not None:
+            await self.start()
+        assert self._socket is not None
+        try:
+            socket.send_fds(self._socket, [message], [descriptor])
+        except (BrokenPipeError, ConnectionResetError):
+            await self.start()
+            socket.send_fds(self._socket, [message], [descriptor])
+
+
+async def _receive_all(channel: socket.socket, descriptors: int) -> tuple[list[socket.socket], bytes]:
+    """Everything a child writes until it closes its end, and the sockets it sends along."""
+    loop = asyncio.get_running_loop()
+    received: list[socket.socket] = []
+    data = b""
+    readable = asyncio.Event()
+    loop.add_reader(channel, readable.set)
+    try:
+        while True:
+            await readable.wait()
+            readable.clear()
+            try:
+                chunk, numbers, _, _ = socket.recv_fds(channel, 65536, descriptors)
+            except BlockingIOError:
+                continue
+            for number in numbers:
+                received.append(socket.socket(fileno=number))
+                received[-1].setblocking(False)
+            if not chunk:
+                return received, data
+            data += chunk
+    finally:
+        loop.remove_reader(channel)

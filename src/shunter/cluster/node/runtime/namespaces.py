@@ -1,0 +1,220 @@
+"""Level `namespaces`: a pod has its own network address, host name and IPC; a container its own root, mounts and processes."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+from logging import getLogger
+
+from shunter.api import quantity
+from shunter.api.core import Service
+from shunter.api.meta import Json
+from shunter.cluster.node.content import images
+from shunter.cluster.node.content.environment import program
+from shunter.cluster.node.content.mounts import Mount, memory_volumes, uncovered
+from shunter.cluster.node.content.service_links import API_SERVER, API_SERVER_NAMESPACE
+from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
+from shunter.cluster.node.net.dns import NameServer
+from shunter.cluster.node.net.names import CLUSTER_DOMAIN, Endpoint, zone
+from shunter.cluster.node.net.network import PREFIX, Network, choose_network, hosts_file, resolver_file
+from shunter.cluster.node.net.ways import Way, names
+from shunter.cluster.node.programs.shims import write_shims
+from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
+
+log = getLogger(__name__)
+
+SHM_BYTES = 64 * 1024 * 1024
+"""Size of /dev/shm, as containerd makes it; an emptyDir with medium Memory mounted there replaces it, as on a cluster."""
+DNS_PORT = 53
+API_SERVER_NAME = f"{API_SERVER}.{API_SERVER_NAMESPACE}.svc"
+API_SERVER_PORT = 443
+_NAMESPACES = ("net", "uts", "ipc")
+# What containerd gives a container (CAP_* numbers of capabilities(7)).
+_CAPABILITIES = {
+    "CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
+    "NET_BIND_SERVICE": 10, "NET_RAW": 13, "SYS_CHROOT": 18, "MKNOD": 27, "AUDIT_WRITE": 29, "SETFCAP": 31,
+}  # fmt: skip
+_GRANTABLE = {"NET_ADMIN": 12, "IPC_LOCK": 14, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYS_RESOURCE": 24}
+_ALL_CAPABILITIES = 41
+
+
+class NamespaceRuntime:
+    """Linux with the right to create namespaces, mounts and a bridge."""
+
+    level = Level.NAMESPACES
+
+    def __init__(
+        self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort, ways: Sequence[Way] = ()
+    ) -> None:
+        self._node = node
+        self._api_server = api_server
+        self._proxy = ApiServerProxy(*api_server)
+        self._proxy_port = 0
+        self._ways = ways
+        self._way_proxies: list[ApiServerProxy] = []
+        self._launcher = launcher
+        self._host_ip = host_ip
+        self._network = _stored_network(node)
+        self._addresses: dict[str, str] = {}
+        self._names = NameServer()
+
+    async def start(self) -> None:
+        write_shims(self._node.shims, self._network.gateway)
+        await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
+        await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
+        listener = await self._api_server_listener()
+        self._proxy_port = listener.getsockname()[1]
+        if attempt.read_json(str(self._node.api_server_file)) != self._proxy_port:
+            attempt.write_json(str(self._node.api_server_file), self._proxy_port)
+        await self._proxy.start(listener)
+        for way in self._ways:
+            proxy = ApiServerProxy(*way.target)
+            await proxy.start(await self._launcher.listener(self._network.gateway, way.port))
+            self._way_proxies.append(proxy)
+
+    async def stop(self) -> None:
+        for proxy in (self._proxy, *self._way_proxies):
+            await proxy.stop()
+        await self._names.stop()
+
+    async def _api_server_listener(self) -> socket.socket:
+        """Where pods find the API server. Running pods know the port, so it stays what it was."""
+        before = attempt.read_json(str(self._node.api_server_file)) or API_SERVER_PORT
+        try:
+            return await self._launcher.listener(self._network.gateway, before)
+        except (OSError, LauncherError) as error:
+            log.warning("Port %d for pods' way to the API server is taken (%s): another is used", before, error)
+            return await self._launcher.listener(self._network.gateway, 0)
+
+    async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        on_host = uses_host_network(pod)
+        address = self._host_ip if on_host else self._network.free_address(self._addresses.values())
+        if not on_host:
+            self._addresses[directory.uid] = address
+        await self._launcher.request(
+            "pod",
+            directory=str(directory.path),
+            hostname=host_name(pod),
+            shm_bytes=SHM_BYTES,
+            memory_volumes=[
+                {"path": str(directory.volume(name)), "bytes": int(quantity.parse(limit)) if limit else 0}
+                for name, limit in memory_volumes(pod["spec"]).items()
+            ],
+            network=None
+            if on_host
+            else {
+                "bridge": self._network.bridge,
+                "gateway": self._network.gateway,
+                "prefix": PREFIX,
+                "address": address,
+                "host_end": self._network.host_end(address),
+            },
+        )
+        try:
+            attempt.write_json(
+                str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
+            )
+        except OSError:
+            # Not written down it would be made a second time.
+            await self.release_sandbox(directory)
+            raise
+        return address
+
+    def adopt_sandbox(self, directory: PodDirectory) -> str:
+        stored = attempt.read_json(str(directory.sandbox_file))
+        # After a reboot the files are there, but not what was mounted on them; pods of level plain have no sandbox.
+        if not stored or stored.get("generation") != self._launcher.generation:
+            return ""
+        if not stored["on_host"]:
+            self._addresses[directory.uid] = stored["address"]
+        return str(stored["address"])
+
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        for part in (directory.namespaces, directory.shm, directory.path / "volumes"):
+            await self._launcher.request("remove", directory=str(part))
+        self._addresses.pop(directory.uid, None)
+
+    async def remove_sandbox(self, directory: PodDirectory) -> None:
+        await self._launcher.request("remove", directory=str(directory.path))
+        self._addresses.pop(directory.uid, None)
+
+    def attempt_spec(self, request: ContainerRequest) -> Json:
+        pod, container = request.pod, request.container
+        hostname = host_name(pod)
+        on_host = uses_host_network(pod)
+        address = self._host_ip if on_host else self._addresses[request.directory.uid]
+        attempt_directory = request.directory.attempt(container["name"], request.number)
+        termination_path = container.get("terminationMessagePath") or "/dev/termination-log"
+        mounts = [
+            Mount(str(self._node.shims), images.SHIMS, read_only=True),
+            *request.mounts,
+            *uncovered(request.image.trees, request.mounts),
+            Mount(str(attempt_directory / "termination"), termination_path, read_only=False),
+        ]
+        files = {"/etc/hostname": f"{hostname}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
+        if not on_host:
+            files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
+        return {
+            "level": self.level.value,
+            "argv": request.image.provided(
+                program(container, {**request.platform, **request.declared}, request.image.entrypoint)
+            ),
+            "env": {**request.image.environment, "HOSTNAME": hostname, **request.platform, **request.declared},
+            "cwd": container.get("workingDir") or "/",
+            "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
+            "image_root": request.image.root,
+            "files": files,
+            "shm": str(request.directory.shm),
+            "mounts": [mount._asdict() for mount in mounts],
+            "hidden": [str(self._node.path.parent)],
+            "capabilities": capabilities(container.get("securityContext") or {}),
+            "cgroup_files": list(request.group.join_files),
+            "oom_files": list(request.group.oom_files),
+        }
+
+    def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        gateway = self._network.gateway
+        fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._ways, gateway)}
+        self._names.publish(zone(services, endpoints, fixed))
+
+    def api_server(self, pod: Json) -> HostPort:
+        # By name: that is what a server's certificate is sure to have.
+        return self._api_server if uses_host_network(pod) else HostPort(API_SERVER_NAME, self._proxy_port)
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        namespace = "" if uses_host_network(pod) else str(directory.namespaces / "net")
+        return await self._launcher.connect_inside(namespace, port, CONNECT_SECONDS)
+
+    def probe_address(self, pod_ip: str) -> str:
+        return pod_ip
+
+
+def capabilities(security: Json) -> list[int]:
+    """The numbers of the capabilities a container keeps: containerd's default, changed by its securityContext."""
+    if security.get("privileged"):
+        return list(range(_ALL_CAPABILITIES))
+    changes = security.get("capabilities") or {}
+    added = {_plain_name(name) for name in changes.get("add") or ()}
+    dropped = {_plain_name(name) for name in changes.get("drop") or ()}
+    if "ALL" in added:
+        return list(range(_ALL_CAPABILITIES))
+    kept = {} if "ALL" in dropped else {name: number for name, number in _CAPABILITIES.items() if name not in dropped}
+    kept.update({name: number for name, number in {**_CAPABILITIES, **_GRANTABLE}.items() if name in added})
+    return sorted(kept.values())
+
+
+def _plain_name(capability: str) -> str:
+    return capability.upper().removeprefix("CAP_")
+
+
+def _stored_network(node: NodeDirectory) -> Network:
+    """The cluster's network: chosen once, as running pods have its addresses."""
+    stored = attempt.read_json(str(node.network_file))
+    if stored:
+        return Network(**stored)
+    network = choose_network(node.path)
+    attempt.write_json(str(node.network_file), network._asdict())
+    return network

@@ -1,0 +1,193 @@
+"""Level `plain`: every container is a process of this machine, in its own session and directory. Works anywhere."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+from collections.abc import Iterable, Sequence
+from logging import getLogger
+from pathlib import Path
+
+from shunter.api.core import Service
+from shunter.api.meta import Json
+from shunter.cluster.node.content import images
+from shunter.cluster.node.content.environment import program
+from shunter.cluster.node.content.substitution import (
+    LOOPBACK,
+    Substitution,
+    directory,
+    endpoint_key,
+    substituted,
+    substituted_environment,
+    substituted_paths,
+)
+from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.net.names import Endpoint
+from shunter.cluster.node.net.ways import Way
+from shunter.cluster.node.programs.in_cluster_python import account_variables, write_sitecustomize
+from shunter.cluster.node.programs.shims import write_shims
+from shunter.cluster.node.runtime.launcher import Launcher
+from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name
+
+log = getLogger(__name__)
+
+PodKey = tuple[str, str]
+"""Namespace, and the key that substitution gives a pod."""
+
+
+class PlainRuntime:
+    """Pods as processes that share this machine's network and files."""
+
+    level = Level.PLAIN
+
+    def __init__(self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, ways: Sequence[Way] = ()) -> None:
+        self._node = node
+        self._api_server = api_server
+        self._ways = {(way.name, way.port): way.target for way in ways}
+        self._launcher = launcher
+        self._services: tuple[Service, ...] = ()
+        self._endpoints: tuple[Endpoint, ...] = ()
+        self._ports = PortTable(node.ports_file)
+
+    async def start(self) -> None:
+        write_shims(self._node.shims)
+        write_sitecustomize(self._node.python)
+
+    async def stop(self) -> None:
+        """Nothing here belongs to the agent alone."""
+
+    async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        attempt.write_json(str(directory.sandbox_file), {"address": LOOPBACK})
+        return LOOPBACK
+
+    def adopt_sandbox(self, directory: PodDirectory) -> str:
+        return LOOPBACK if directory.sandbox_file.exists() else ""
+
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        shutil.rmtree(directory.path / "volumes", ignore_errors=True)
+
+    async def remove_sandbox(self, directory: PodDirectory) -> None:
+        shutil.rmtree(directory.path, ignore_errors=True)
+
+    def attempt_spec(self, request: ContainerRequest) -> Json:
+        container = request.container
+        substitution = self._substitution(request)
+        environment = substituted_environment(request.declared, substitution)
+        base = {name: value.replace(images.SHIMS, str(self._node.shims)) for name, value in request.image.environment.items()}
+        argv = request.image.provided(program(container, {**request.platform, **environment}, request.image.entrypoint))
+        work = request.directory.attempt(container["name"], request.number) / "work"
+        wanted = container.get("workingDir") or ""
+        cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
+        env = {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment}
+        return {
+            "level": self.level.value,
+            "argv": [substituted(word, substitution).replace(images.SHIMS, str(self._node.shims)) for word in argv],
+            "env": {**env, **account_variables(request.mounts, self._node.python, env)},
+            # A workingDir that no volume provides would be this machine's own directory of that name.
+            "cwd": cwd if cwd != wanted else str(work),
+            "paths": {mount.target: mount.source for mount in request.mounts},
+            "cgroup_files": list(request.group.join_files),
+            "oom_files": list(request.group.oom_files),
+        }
+
+    def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        self._services = tuple(services)
+        self._endpoints = tuple(endpoints)
+        self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints if not one.finished})
+
+    def api_server(self, pod: Json) -> HostPort:
+        return self._api_server
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        actual = self._ports.known((pod["metadata"]["namespace"], _own_key(pod)), port)
+        return await self._launcher.connect_inside("", actual, CONNECT_SECONDS)
+
+    def probe_address(self, pod_ip: str) -> str:
+        return LOOPBACK
+
+    def _substitution(self, request: ContainerRequest) -> Substitution:
+        metadata, spec = request.pod["metadata"], request.pod["spec"]
+        namespace = metadata.get("namespace", "")
+        return Substitution(
+            directory(namespace, self._services, self._endpoints, spec.get("subdomain", "")),
+            _own_key(request.pod),
+            tuple(request.mounts),
+            lambda key, port: self._ports.port((namespace, key), port),
+            self._ways,
+        )
+
+
+class PortTable:
+    """The port of this machine that stands for a pod's port: the same number where it is free, else another.
+
+    Kept in a file, as running pods were told of their ports.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ports: dict[tuple[PodKey, int], int] = {
+            ((namespace, pod), port): chosen for namespace, pod, port, chosen in attempt.read_json(str(path)) or ()
+        }
+        self._seen: set[PodKey] = set()
+
+    def port(self, pod: PodKey, port: int) -> int:
+        """The same answer for the same pod and port until `keep` drops the pod."""
+        known = self._ports.get((pod, port))
+        if known is not None:
+            return known
+        taken = set(self._ports.values())
+        chosen = port if port not in taken and _is_free(port) else _free_port(taken)
+        # First on disk: nobody may be told of a port that the next agent would not know of.
+        self._store({**self._ports, (pod, port): chosen})
+        return chosen
+
+    def known(self, pod: PodKey, port: int) -> int:
+        """The port that stands for a pod's port already, else the same number."""
+        return self._ports.get((pod, port), port)
+
+    def keep(self, pods: set[PodKey]) -> None:
+        """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
+        gone = self._seen - pods
+        if any(pod in gone for pod, _ in self._ports):
+            try:
+                self._store({(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone})
+            except OSError as error:
+                log.warning("Ports of pods that are gone stay taken for now: %s", error)
+                return
+        self._seen = pods
+
+    def _store(self, ports: dict[tuple[PodKey, int], int]) -> None:
+        entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in ports.items()]
+        attempt.write_json(str(self._path), entries)
+        self._ports = ports
+
+
+def _own_key(pod: Json) -> str:
+    subdomain = pod["spec"].get("subdomain", "")
+    return f"{host_name(pod)}.{subdomain}" if subdomain else str(pod["metadata"]["name"])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port(taken: set[int]) -> int:
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind(("", 0))
+            port: int = probe.getsockname()[1]
+        if port not in taken:
+            return port
+
+
+def _loopback_defaults() -> dict[str, str]:
+    """Peers are on this machine: gloo shall not look for another interface, nor a resolver wait for lost answers."""
+    return {"GLOO_SOCKET_IFNAME": "lo" if sys.platform == "linux" else "lo0", "RES_OPTIONS": "timeout:1 attempts:1"}

@@ -1,0 +1,103 @@
+"""The seam between what a pod wants and how this machine can give it: one protocol, a module per level.
+
+namespaces   Linux: own network address, names, host name, mounts, processes        namespaces.py
+plain        anywhere: own session and directory; addresses, ports, paths replaced    plain.py
+simulated    no processes at all                                                     simulated.py
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from shunter.api.core import Service
+from shunter.api.meta import Json
+from shunter.cluster.node.content.images import Image
+from shunter.cluster.node.content.mounts import Mount
+from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.net.names import Endpoint
+from shunter.cluster.node.runtime.cgroups import Group
+
+CONNECT_SECONDS = 10.0
+"""How long a forwarded connection may take to be made."""
+
+
+class Level(Enum):
+    """How much of a pod this machine can make real."""
+
+    NAMESPACES = "namespaces"
+    PLAIN = "plain"
+    SIMULATED = "simulated"
+
+
+class HostPort(NamedTuple):
+    """Where something listens; the host is a name or an address."""
+
+    host: str
+    port: int
+
+
+class ContainerRequest(NamedTuple):
+    """Everything that an attempt is made of, before the level has its say."""
+
+    pod: Json
+    container: Json
+    directory: PodDirectory
+    number: int
+    image: Image
+    declared: dict[str, str]
+    """The environment that the pod declares, Services included; it overrides the image's."""
+    platform: dict[str, str]
+    """What every container is told, as it is; the pod's own overrides it."""
+    mounts: list[Mount]
+    group: Group
+
+
+class Runtime(Protocol):
+    """Makes pods' sandboxes and says how an attempt is launched."""
+
+    level: Level
+
+    async def start(self) -> None:
+        """Prepares what all pods share."""
+
+    async def stop(self) -> None:
+        """Lets go of what belongs to this process; pods keep running."""
+
+    async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        """Makes the pod's sandbox and returns its address. Called once a pod; a restarted agent calls `adopt_sandbox`."""
+
+    def adopt_sandbox(self, directory: PodDirectory) -> str:
+        """The address of a sandbox that an earlier agent made; empty when there is none (any more)."""
+
+    async def release_sandbox(self, directory: PodDirectory) -> None:
+        """Frees the address, namespaces and volumes of a finished pod; its logs stay."""
+
+    async def remove_sandbox(self, directory: PodDirectory) -> None:
+        """Removes the sandbox and the directory of a pod whose processes have ended."""
+
+    def attempt_spec(self, request: ContainerRequest) -> Json:
+        """What the launcher gets. Raises ValueError when the container names no program."""
+
+    def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        """The Services and pods that names resolve to from now on."""
+
+    def api_server(self, pod: Json) -> HostPort:
+        """Where the pod reaches the API server."""
+
+    async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        """A connection to a port of the pod's own loopback. Raises LauncherError or OSError."""
+
+    def probe_address(self, pod_ip: str) -> str:
+        """Where the agent reaches the ports of a pod."""
+
+
+def host_name(pod: Json) -> str:
+    """spec.hostname, else the pod's name, cut to what Linux allows (63 characters)."""
+    return str(pod["spec"].get("hostname") or pod["metadata"]["name"])[:63].rstrip("-.")
+
+
+def uses_host_network(pod: Json) -> bool:
+    return bool(pod["spec"].get("hostNetwork"))

@@ -1,0 +1,274 @@
+"""Files of volumes made from API objects, and mounts."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from full_disk import SmallDisk
+from shunter.cluster.node.content.downward import PodContext
+from shunter.cluster.node.content.mounts import (
+    Mount,
+    container_mounts,
+    read_only_volumes,
+    sealed_volumes,
+    uncovered,
+    volume_source,
+)
+from shunter.cluster.node.content.references import MissingSourceError, Sources, TokenKey
+from shunter.cluster.node.content.volumes import VolumeFile, volume_files, write_files
+from shunter.cluster.node.layout import PodDirectory
+
+CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {})
+SOURCES = Sources(
+    {"cm": {"data": {"a": "A", "b": "B"}, "binaryData": {"c": base64.b64encode(b"\xff").decode()}}},
+    {"s": {"data": {"k": base64.b64encode(b"K").decode()}}},
+    {TokenKey("", 3600): "token"},
+)
+POD: Any = {
+    "metadata": {"name": "p", "labels": {}},
+    "spec": {
+        "initContainers": [{"name": "i", "resources": {"limits": {"cpu": "1"}}}],
+        "containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("volume", "expected"),
+    [
+        pytest.param(
+            {"configMap": {"name": "cm"}}, {"a": (b"A", 0o644), "b": (b"B", 0o644), "c": (b"\xff", 0o644)}, id="whole-configmap"
+        ),
+        pytest.param(
+            {
+                "configMap": {
+                    "name": "cm",
+                    "defaultMode": 0o600,
+                    "items": [{"key": "a", "path": "x/y"}, {"key": "b", "path": "z", "mode": 0o755}],
+                }
+            },
+            {"x/y": (b"A", 0o600), "z": (b"B", 0o755)},
+            id="items-and-modes",
+        ),
+        pytest.param({"configMap": {"name": "none", "optional": True}}, {}, id="optional-configmap"),
+        pytest.param(
+            {"configMap": {"name": "cm", "optional": True, "items": [{"key": "z", "path": "z"}]}}, {}, id="optional-key"
+        ),
+        pytest.param({"secret": {"secretName": "s"}}, {"k": (b"K", 0o644)}, id="secret"),
+        pytest.param(
+            {
+                "downwardAPI": {
+                    "items": [
+                        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
+                        {"path": "cpu", "resourceFieldRef": {"containerName": "c", "resource": "limits.cpu"}},
+                        {"path": "init", "resourceFieldRef": {"containerName": "i", "resource": "limits.cpu"}},
+                    ]
+                }
+            },
+            {"name": (b"p", 0o644), "cpu": (b"2", 0o644), "init": (b"1", 0o644)},
+            id="downward-api",
+        ),
+        pytest.param(
+            {
+                "projected": {
+                    "sources": [
+                        {"configMap": {"name": "cm", "items": [{"key": "a", "path": "a"}]}},
+                        {"secret": {"name": "s"}},
+                        {"serviceAccountToken": {"path": "token"}},
+                    ]
+                }
+            },
+            {"a": (b"A", 0o644), "k": (b"K", 0o644), "token": (b"token", 0o600)},
+            id="projected",
+        ),
+    ],
+)
+def test_files(volume: Any, expected: dict[str, tuple[bytes, int]]) -> None:
+    assert volume_files({"name": "v", **volume}, POD, SOURCES, CONTEXT) == {
+        path: VolumeFile(*file) for path, file in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("volume", "message"),
+    [
+        pytest.param({"configMap": {"name": "none"}}, 'configmap "none" not found', id="no-configmap"),
+        pytest.param({"secret": {"secretName": "none"}}, 'secret "none" not found', id="no-secret"),
+        pytest.param(
+            {"configMap": {"name": "cm", "items": [{"key": "z", "path": "z"}]}},
+            "configmap references non-existent config key: z",
+            id="no-key",
+        ),
+        pytest.param(
+            {"configMap": {"name": "cm", "items": [{"key": "a", "path": "../a"}]}},
+            "invalid path ../a: must be relative and stay inside the volume",
+            id="path-leads-out",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(volume: Any, message: str) -> None:
+    with pytest.raises(MissingSourceError) as raised:
+        volume_files({"name": "v", **volume}, POD, SOURCES, CONTEXT)
+    assert str(raised.value) == message
+
+
+def test_a_change_replaces_all_files_by_one_rename(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    assert write_files(volume, {"a": VolumeFile(b"1", 0o600), "x/b": VolumeFile(b"1", 0o644)})
+    before = os.readlink(volume / "..data")
+    assert os.readlink(volume / "a") == "..data/a"
+    assert not write_files(volume, {"a": VolumeFile(b"1", 0o600), "x/b": VolumeFile(b"1", 0o644)})
+    assert os.readlink(volume / "..data") == before
+    assert write_files(volume, {"a": VolumeFile(b"2", 0o600)})
+    assert (volume / "a").read_bytes() == b"2"
+    assert (volume / "a").stat().st_mode & 0o777 == 0o600
+    assert sorted(entry for entry in os.listdir(volume) if not entry.startswith("..")) == ["a"]
+    assert not (volume / before).exists()
+
+
+def test_a_full_disk_leaves_the_files_as_they_were_and_no_half_of_the_new_ones(small_disk: SmallDisk) -> None:
+    volume = small_disk.path / "volume"
+    write_files(volume, {"a": VolumeFile(b"1", 0o600)})
+    small_disk.fill(leave=64 * 1024)
+    larger = {"a": VolumeFile(b"2", 0o600), "b": VolumeFile(b"x" * 100_000, 0o600)}
+    with pytest.raises(OSError, match="No space left on device"):
+        write_files(volume, larger)
+    assert (volume / "a").read_bytes() == b"1"
+    assert len([entry for entry in volume.iterdir() if entry.is_dir() and not entry.is_symlink()]) == 1
+    small_disk.make_room()
+    assert write_files(volume, larger)
+    assert (volume / "b").read_bytes() == b"x" * 100_000
+
+
+def test_a_container_that_is_not_there_is_named() -> None:
+    item = {"path": "cpu", "resourceFieldRef": {"containerName": "none", "resource": "limits.cpu"}}
+    with pytest.raises(ValueError, match="container none not found"):
+        volume_files({"name": "v", "downwardAPI": {"items": [item]}}, POD, SOURCES, CONTEXT)
+
+
+def test_a_change_goes_on_where_one_was_killed_and_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    write_files(volume, {"a": VolumeFile(b"1", 0o600), "b": VolumeFile(b"1", 0o600)})
+    (volume / "..2026_01_01_00_00_00.1").mkdir()
+    (volume / "..data_tmp").symlink_to("..2026_01_01_00_00_00.1")
+    (volume / "mounted").mkdir()
+    (volume / "link").symlink_to("a")
+    assert write_files(volume, {"a": VolumeFile(b"2", 0o600), "c": VolumeFile(b"2", 0o600)})
+    assert (volume / "c").read_bytes() == b"2"
+    data = os.readlink(volume / "..data")
+    assert sorted(os.listdir(volume)) == sorted([data, "..data", "a", "c", "link", "mounted"])
+
+
+def test_mounts_are_outermost_first_and_without_symlinks(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    container = {
+        "volumeMounts": [
+            {"name": "v", "mountPath": "/a/b/c", "subPathExpr": "$(POD)/x"},
+            {"name": "v", "mountPath": "a/", "readOnly": True},
+        ]
+    }
+    mounts = container_mounts(container, {"v": tmp_path / "link"}, {"POD": "p"})
+    assert [(mount.source, mount.target, mount.read_only) for mount in mounts] == [
+        (str(tmp_path / "real"), "/a", True),
+        (str(tmp_path / "real/p/x"), "/a/b/c", False),
+    ]
+
+
+VENV = "/home/ann/project/.venv"
+
+
+@pytest.mark.parametrize(
+    ("mounts", "shown"),
+    [
+        pytest.param([Mount("/v", "/data", False)], False, id="elsewhere"),
+        pytest.param([Mount("/v", "/home/ann/pro", False)], False, id="a-name-that-begins-alike"),
+        pytest.param([Mount("/v", "/home/ann", False)], True, id="above"),
+        pytest.param([Mount("/v", VENV, False)], False, id="the-tree-itself"),
+        pytest.param([Mount("/home/ann", "/home/ann", False)], False, id="the-same-directory"),
+        pytest.param([Mount("/v", "/home/ann", True)], False, id="read-only"),
+        pytest.param([Mount("/v", "/home", False), Mount("/w", "/home/ann", True)], False, id="read-only-is-nearer"),
+        pytest.param([Mount("/home", "/home", True), Mount("/w", "/home/ann", False)], True, id="read-only-is-farther"),
+    ],
+)
+def test_an_image_is_shown_again_where_a_volume_hides_it(mounts: list[Mount], *, shown: bool) -> None:
+    assert uncovered([VENV, VENV], mounts) == ([Mount(VENV, VENV, True)] if shown else [])
+
+
+def test_a_sub_path_may_not_leave_its_volume(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "out").symlink_to("/etc")
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/m", "subPath": "out/passwd"}]}
+    with pytest.raises(MissingSourceError, match="leads out of its volume"):
+        container_mounts(container, {"v": tmp_path / "v"}, {})
+
+
+@pytest.mark.parametrize("kind", ["Directory", "File", "Socket"])
+def test_a_host_path_of_the_wrong_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    source = {"name": "v", "hostPath": {"path": str(tmp_path / "none"), "type": kind}}
+    with pytest.raises(MissingSourceError, match="hostPath type check failed"):
+        volume_source(source, PodDirectory(tmp_path))
+
+
+def test_a_volume_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingSourceError, match="volume type nfs is not supported by this node"):
+        volume_source({"name": "v", "nfs": {"server": "x"}}, PodDirectory(tmp_path))
+
+
+def claim_of(volume: str, phase: str = "Bound") -> dict[str, Any]:
+    return {"spec": {"volumeName": volume}, "status": {"phase": phase}}
+
+
+CLAIMS = {"data": claim_of("pv"), "local": claim_of("disk"), "nfs": claim_of("share"), "new": claim_of("", "Pending")}
+PERSISTENT = {
+    "pv": {"metadata": {"name": "pv"}, "spec": {"hostPath": {"path": "/v", "type": "DirectoryOrCreate"}}},
+    "disk": {"metadata": {"name": "disk"}, "spec": {"local": {"path": "/mnt/disk"}}},
+    "share": {"metadata": {"name": "share"}, "spec": {"nfs": {"server": "x", "path": "/"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("data", {"path": "/v", "type": "DirectoryOrCreate"}),
+        ("local", {"path": "/mnt/disk", "type": "Directory"}),
+    ],
+)
+def test_a_claim_is_the_directory_of_its_volume(claim: str, source: dict[str, str]) -> None:
+    sources = Sources({}, {}, {}, CLAIMS, PERSISTENT)
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": claim}}
+    assert sources.resolved(volume) == {"name": "v", "hostPath": source}
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"), [("none", "not found"), ("new", "is not bound"), ("nfs", "neither hostPath nor local")]
+)
+def test_a_claim_that_cannot_be_mounted_says_why(claim: str, why: str) -> None:
+    sources = Sources({}, {}, {}, CLAIMS, PERSISTENT)
+    with pytest.raises(MissingSourceError, match=why):
+        sources.resolved({"name": "v", "persistentVolumeClaim": {"claimName": claim}})
+
+
+def test_a_claim_that_is_only_read_is_mounted_so(tmp_path: Path) -> None:
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w"}]}
+    spec = {
+        "volumes": [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}},
+            {"name": "w", "emptyDir": {}},
+        ]
+    }
+    mounts = container_mounts(container, {"v": tmp_path, "w": tmp_path}, {}, read_only=read_only_volumes(spec))
+    assert {mount.target: mount.read_only for mount in mounts} == {"/v": True, "/w": False}
+
+
+@pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI", "projected"])
+def test_what_is_made_from_objects_is_sealed_when_all_is_mounted(tmp_path: Path, kind: str) -> None:
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": True}, {"name": "w", "mountPath": "/v/w"}]}
+    spec = {"volumes": [{"name": "v", kind: {}}, {"name": "w", "emptyDir": {}}]}
+    mounts = container_mounts(container, {"v": tmp_path, "w": tmp_path}, {}, sealed=sealed_volumes(spec))
+    assert [(mount.target, mount.read_only, mount.sealed) for mount in mounts] == [("/v", False, True), ("/v/w", False, False)]

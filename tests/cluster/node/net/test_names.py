@@ -1,0 +1,162 @@
+"""DNS names from Services and pods, and the answers of the name server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import Any
+
+import pytest
+
+from shunter.api.core import Service, ServiceSpec
+from shunter.api.meta import ObjectMeta
+from shunter.cluster.node.launch.sockets import bound_sockets
+from shunter.cluster.node.net.dns import NameServer, answer, parse
+from shunter.cluster.node.net.names import Endpoint, Zone, zone
+
+A, PTR, AAAA = 1, 12, 28
+
+
+def service(name: str, *, not_ready: bool = False, selector: dict[str, str] | None = None) -> Service:
+    wanted = {"job": "j"} if selector is None else selector
+    return Service(
+        metadata=ObjectMeta(name=name, namespace="ns"),
+        spec=ServiceSpec(selector=wanted, cluster_ip="None", publish_not_ready_addresses=not_ready),
+    )
+
+
+def endpoint(number: int, **changes: Any) -> Endpoint:
+    known = {
+        "namespace": "ns", "name": f"p-{number}", "labels": {"job": "j"}, "hostname": f"p-{number}", "subdomain": "job",
+        "address": f"10.1.0.{number}", "ready": True, "finished": False,
+    }  # fmt: skip
+    return Endpoint(**{**known, **changes})
+
+
+def test_a_headless_service_resolves_to_its_pods_and_each_pod_to_itself() -> None:
+    found = zone([service("job")], [endpoint(2), endpoint(3)])
+    assert found.addresses == {
+        "job.ns.svc.cluster.local": ("10.1.0.2", "10.1.0.3"),
+        "p-2.job.ns.svc.cluster.local": ("10.1.0.2",),
+        "p-3.job.ns.svc.cluster.local": ("10.1.0.3",),
+    }
+    assert found.names["10.1.0.2"] == "p-2.job.ns.svc.cluster.local"
+
+
+def test_fixed_names_resolve_beside_those_of_services() -> None:
+    found = zone([service("job")], [endpoint(2)], {"kubernetes.default.svc.cluster.local": "10.1.0.1"})
+    assert found.addresses["kubernetes.default.svc.cluster.local"] == ("10.1.0.1",)
+    assert found.addresses["job.ns.svc.cluster.local"] == ("10.1.0.2",)
+
+
+@pytest.mark.parametrize(
+    ("services", "endpoints"),
+    [
+        pytest.param([service("job")], [endpoint(2, ready=False)], id="not-ready"),
+        pytest.param([service("job", not_ready=True)], [endpoint(2, address="")], id="no-address-yet"),
+        pytest.param([service("job")], [], id="no-pod-yet"),
+    ],
+)
+def test_a_name_without_an_address_is_expected(services: list[Service], endpoints: list[Endpoint]) -> None:
+    found = zone(services, endpoints)
+    assert not found.addresses
+    assert "job.ns.svc.cluster.local" in found.expected
+
+
+@pytest.mark.parametrize(
+    ("services", "endpoints"),
+    [
+        pytest.param([service("job")], [endpoint(2, finished=True)], id="finished"),
+        pytest.param([service("job")], [endpoint(2, namespace="other")], id="other-namespace"),
+        pytest.param([service("job")], [endpoint(2, labels={"job": "k"})], id="not-selected"),
+        pytest.param([service("job", selector={})], [endpoint(2)], id="no-selector"),
+    ],
+)
+def test_pods_without_a_name(services: list[Service], endpoints: list[Endpoint]) -> None:
+    assert not zone(services, endpoints).addresses
+
+
+def test_not_ready_addresses_are_published_when_asked_for() -> None:
+    assert "p-2.job.ns.svc.cluster.local" in zone([service("job", not_ready=True)], [endpoint(2, ready=False)]).addresses
+
+
+def query(name: str, kind: int) -> bytes:
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    return struct.pack("!HHHHHH", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack("!HH", kind, 1)
+
+
+def reply_code_and_records(reply: bytes) -> tuple[int, int]:
+    _, flags, _, records, _, _ = struct.unpack_from("!HHHHHH", reply)
+    return flags & 0xF, records
+
+
+ZONE = zone([service("job")], [endpoint(2), endpoint(3)])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        pytest.param("job.ns.svc.cluster.local", A, (0, 2), id="service"),
+        pytest.param("JOB.ns.svc.Cluster.local", A, (0, 2), id="names-have-no-case"),
+        pytest.param("job.ns.svc.cluster.local", AAAA, (0, 0), id="no-ipv6-but-the-name-exists"),
+        pytest.param("pypi.example", A, (3, 0), id="unknown-name"),
+        pytest.param("2.0.1.10.in-addr.arpa", PTR, (0, 1), id="reverse"),
+        pytest.param("9.9.9.9.in-addr.arpa", PTR, (3, 0), id="unknown-reverse-is-answered-too"),
+    ],
+)
+def test_answers(name: str, kind: int, expected: tuple[int, int]) -> None:
+    question = parse(query(name, kind))
+    assert question is not None
+    assert reply_code_and_records(answer(question, ZONE)) == expected
+
+
+@pytest.mark.parametrize(
+    "message", [b"", b"\0" * 11, query("a.b", A)[:-3], b"\xff" * 40], ids=["empty", "short", "cut", "response"]
+)
+def test_garbage_gets_no_answer(message: bytes) -> None:
+    assert parse(message) is None
+
+
+async def ask(address: tuple[str, int], message: bytes) -> bytes:
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.setblocking(False)
+        client.connect(address)
+        await loop.sock_sendall(client, message)
+        async with asyncio.timeout(5):
+            return await loop.sock_recv(client, 2048)
+
+
+async def test_a_question_for_an_expected_name_is_answered_when_it_appears() -> None:
+    server = NameServer()
+    udp, tcp = bound_sockets("127.0.0.1", 0)
+    await server.start(udp, tcp)
+    server.publish(zone([service("job")], [endpoint(2, ready=False)]))
+    asked = asyncio.create_task(ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", A)))
+    await asyncio.sleep(0.05)
+    assert not asked.done()
+    server.publish(ZONE)
+    assert reply_code_and_records(await asked) == (0, 1)
+    await server.stop()
+
+
+async def test_a_long_answer_is_cut_for_udp_and_whole_by_tcp() -> None:
+    server = NameServer()
+    udp, tcp = bound_sockets("127.0.0.1", 0)
+    address = udp.getsockname()
+    await server.start(udp, tcp)
+    server.publish(zone([service("job")], [endpoint(number) for number in range(2, 90)]))
+    message = query("job.ns.svc.cluster.local", A)
+    cut = await ask(address, message)
+    assert cut[2] & 0x02
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(struct.pack("!H", len(message)) + message)
+    (length,) = struct.unpack("!H", await reader.readexactly(2))
+    assert reply_code_and_records(await reader.readexactly(length)) == (0, 88)
+    writer.close()
+    await server.stop()
+
+
+def test_the_empty_zone_knows_nothing() -> None:
+    assert Zone({}, frozenset(), {}) == zone([], [])

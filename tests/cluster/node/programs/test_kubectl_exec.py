@@ -1,0 +1,75 @@
+"""The kubectl that launchers find on our nodes: its command line, and that it is one file. What it does, e2e tests show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shunter.cluster.node.programs.kubectl_exec import Problem, Request, in_cluster, parsed
+from shunter.cluster.node.programs.shims import write_shims
+
+
+@pytest.mark.parametrize(
+    ("line", "request_"),
+    [
+        ("exec ring-worker-0 -- /bin/sh -c true", Request("ring-worker-0", ("/bin/sh", "-c", "true"))),
+        ("exec ring-worker-0 --container side -- ls", Request("ring-worker-0", ("ls",), container="side")),
+        ("exec -i -n team-a --container=side pod/p -- cat -n", Request("p", ("cat", "-n"), "side", "team-a", True)),
+        ("exec --stdin=false p -- ls", Request("p", ("ls",))),
+        ("exec p -- sh -- x", Request("p", ("sh", "--", "x"))),
+    ],
+)
+def test_the_command_line_is_kubectls(line: str, request_: Request) -> None:
+    assert parsed(line.split()) == request_
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("get pods", "only knows"),
+        ("", "only knows"),
+        ("exec p", "at least one command"),
+        ("exec p ls", "one pod"),
+        ("exec -- ls", "one pod"),
+        ("exec -t p -- ls", "unknown flag: -t"),
+    ],
+)
+def test_what_it_does_not_know_is_named(line: str, complaint: str) -> None:
+    with pytest.raises(Problem, match=complaint):
+        parsed(line.split())
+
+
+def test_outside_of_a_pod_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match="no pod of a cluster"):
+        in_cluster({})
+    with pytest.raises(Problem, match="no service account in this pod"):
+        in_cluster({"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "443"}, tmp_path)
+
+
+def test_it_is_delivered_as_one_file_that_runs(tmp_path: Path) -> None:
+    write_shims(tmp_path / "bin")
+    target = tmp_path / "kube"
+    target.mkdir()
+    subprocess.run([tmp_path / "bin/kubectl-delivery"], env={"PATH": "/usr/bin:/bin", "TARGET_DIR": str(target)}, check=True)
+    assert [path.name for path in target.iterdir()] == ["kubectl"]
+    done = subprocess.run([target / "kubectl", "exec", "p", "--", "ls"], env={}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
+
+
+def test_it_takes_the_images_python_where_the_nodes_is_not(tmp_path: Path) -> None:
+    write_shims(tmp_path / "bin")
+    program = tmp_path / "bin/kubectl"
+    content = program.read_bytes()
+    program.write_bytes(content.replace(sys.executable.encode(), b"/no/such/python"))
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    done = subprocess.run([program, "get"], env={"PATH": path}, capture_output=True, text=True, check=False)
+    assert "only knows" in done.stderr
+    done = subprocess.run([program, "get"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "error: kubectl as Shunter's node delivers it needs Python 3.11 or newer in this image",
+    )
